@@ -1,1 +1,26 @@
-//! stub
+//! The Model Context Protocol without IO.
+//!
+//! Everything Octroi knows about JSON-RPC and about the five protocol versions lives here: envelopes
+//! that keep `params` and `result` as the bytes that came, views on the few fields a gateway reads,
+//! rewriting of the few it must change, and the translation between the legacy and the modern era as
+//! plain functions. Nothing in this crate waits, reads a clock or opens a socket.
+
+pub mod ask;
+pub mod capability;
+pub mod code;
+pub mod envelope;
+pub mod header;
+pub mod json;
+pub mod meta;
+pub mod method;
+pub mod param_header;
+pub mod params;
+pub mod result;
+pub mod sse;
+pub mod translate;
+pub mod version;
+
+pub use code::RpcError;
+pub use envelope::{Envelope, Id, Incoming, Kind, Malformed};
+pub use method::Method;
+pub use version::{Era, Version};

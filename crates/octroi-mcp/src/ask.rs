@@ -1,0 +1,234 @@
+//! Questions of a server to a client, in both shapes they have.
+//!
+//! A legacy server sends a request of its own (`elicitation/create`, `sampling/createMessage`,
+//! `roots/list`); a modern one ends the call with `input_required` and expects a retry with answers.
+//! These types turn one into the other.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::code::{self, RpcError};
+use crate::json::{self as text, Edit, Span};
+use crate::method::Method;
+use crate::result::ResultView;
+
+/// One thing a server wants to know.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The name under which the answer is expected.
+    pub key: String,
+    /// What is asked.
+    pub method: Method,
+    /// The question's parameters, as JSON text.
+    pub params: Bytes,
+}
+
+/// A modern server's interim result, read.
+#[derive(Clone, Debug)]
+pub struct InputRequired {
+    /// What it wants to know; may be empty when it only wants to be called again.
+    pub questions: Vec<Question>,
+    /// What it wants back with the answers.
+    pub state: Option<String>,
+}
+
+impl InputRequired {
+    /// Reads an interim result; `None` for a final one.
+    pub fn read(result: &Bytes) -> Option<Result<Self, RpcError>> {
+        let view = ResultView::read(result);
+        if !view.is_input_required() {
+            return None;
+        }
+        let state = view.request_state().map(std::borrow::Cow::into_owned);
+        let questions = view.input_requests().map_or(Ok(Vec::new()), |json| read_questions(&json));
+        Some(questions.and_then(|questions| {
+            if questions.is_empty() && state.is_none() {
+                return Err(unreadable("an interim result names neither questions nor a state"));
+            }
+            Ok(Self { questions, state })
+        }))
+    }
+}
+
+fn read_questions(json: &Bytes) -> Result<Vec<Question>, RpcError> {
+    let whole = Span { start: 0, end: json.len() };
+    text::members(json, whole)
+        .map(|member| {
+            let mut method = None;
+            let mut params = Bytes::from_static(b"{}");
+            for inner in text::members(json, member.value) {
+                if inner.is(json, "method") {
+                    method = text::text(inner.value.of(json)).map(|name| Method::parse(&name));
+                } else if inner.is(json, "params") {
+                    params = json.slice(inner.value.range());
+                }
+            }
+            let method = method.ok_or_else(|| unreadable("a question of the server has no method"))?;
+            Ok(Question { key: member.name(json).into_owned(), method, params })
+        })
+        .collect()
+}
+
+fn unreadable(reason: &str) -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, reason)
+}
+
+/// An interim result of our own, asking a modern client what a legacy server asked.
+pub fn input_required(questions: &[Question], state: &str) -> Bytes {
+    let mut out = Vec::from(&br#"{"resultType":"input_required","inputRequests":{"#[..]);
+    for (index, question) in questions.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(text::quote(&question.key).as_bytes());
+        out.extend_from_slice(br#":{"method":"#);
+        out.extend_from_slice(text::quote(question.method.as_str()).as_bytes());
+        out.extend_from_slice(br#","params":"#);
+        out.extend_from_slice(&question.params);
+        out.push(b'}');
+    }
+    out.extend_from_slice(br#"},"requestState":"#);
+    out.extend_from_slice(text::quote(state).as_bytes());
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+/// The answers of a retried request: JSON text by key.
+pub fn read_answers(input_responses: Option<&Bytes>) -> Vec<(String, Bytes)> {
+    let Some(json) = input_responses else {
+        return Vec::new();
+    };
+    text::members(json, Span { start: 0, end: json.len() })
+        .map(|member| (member.name(json).into_owned(), json.slice(member.value.range())))
+        .collect()
+}
+
+/// The answers for a retry toward a modern server.
+pub fn write_answers(answers: &[(String, Bytes)]) -> Bytes {
+    let mut out = vec![b'{'];
+    for (index, (key, answer)) in answers.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(text::quote(key).as_bytes());
+        out.push(b':');
+        out.extend_from_slice(answer);
+    }
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+/// A legacy server's question in the shape of the modern era: without the members that only make
+/// sense on a connection (`elicitationId`, `task`, a progress token).
+pub fn to_modern(params: &Bytes) -> Bytes {
+    let edits = [
+        Edit::Drop("elicitationId"),
+        Edit::Drop("task"),
+        Edit::Within("_meta", &[Edit::Drop(crate::meta::PROGRESS_TOKEN)]),
+    ];
+    Bytes::from(text::rewrite(params, &edits))
+}
+
+/// A modern server's question in the shape of the legacy era. A URL elicitation needs an id there.
+pub fn to_legacy(question: &Question, elicitation_id: &str) -> Bytes {
+    let is_url = text::members(&question.params, Span { start: 0, end: question.params.len() })
+        .any(|member| member.is(&question.params, "mode") && member.value.of(&question.params) == b"\"url\"");
+    if question.method == Method::ElicitationCreate && is_url {
+        let id = text::quote(elicitation_id);
+        return Bytes::from(text::rewrite(&question.params, &[Edit::Set("elicitationId", id.as_bytes())]));
+    }
+    question.params.clone()
+}
+
+/// 2025-11-25: an error that says "open this URL first" carries questions for a modern client, whose
+/// era has no such error. `None` when the error holds nothing to ask.
+pub fn questions_of_url_error(error: &RpcError) -> Option<Vec<Question>> {
+    if error.code != code::URL_ELICITATION_REQUIRED {
+        return None;
+    }
+    let elicitations = error.data.as_ref()?.get("elicitations")?.as_array()?;
+    let questions: Vec<_> = elicitations
+        .iter()
+        .filter_map(Value::as_object)
+        .enumerate()
+        .map(|(index, elicitation)| {
+            let mut params: Map<String, Value> = elicitation.clone();
+            params.shift_remove("elicitationId");
+            params.entry("mode").or_insert(json!("url"));
+            Question {
+                key: format!("url-{}", index + 1),
+                method: Method::ElicitationCreate,
+                params: Bytes::from(Value::Object(params).to_string()),
+            }
+        })
+        .collect();
+    (!questions.is_empty()).then_some(questions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(json: &str) -> Bytes {
+        Bytes::copy_from_slice(json.as_bytes())
+    }
+
+    #[test]
+    fn an_interim_result_is_read_and_a_final_one_is_not() {
+        let interim = bytes(
+            r#"{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}},"requestState":"s"}"#,
+        );
+        let read = InputRequired::read(&interim).unwrap().unwrap();
+        assert_eq!(read.questions[0].key, "k");
+        assert_eq!(read.questions[0].method, Method::ElicitationCreate);
+        assert_eq!(read.questions[0].params, r#"{"message":"?"}"#);
+        assert_eq!(read.state.as_deref(), Some("s"));
+        assert!(InputRequired::read(&bytes(r#"{"resultType":"complete"}"#)).is_none());
+        assert!(InputRequired::read(&bytes(r#"{"content":[]}"#)).is_none());
+    }
+
+    #[test]
+    fn an_interim_result_that_asks_nothing_is_an_error() {
+        for json in [
+            r#"{"resultType":"input_required"}"#,
+            r#"{"resultType":"input_required","inputRequests":{"k":{}}}"#,
+        ] {
+            assert!(InputRequired::read(&bytes(json)).unwrap().is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_and_answered_comes_back_the_same() {
+        let questions = [Question { key: "q\"1".into(), method: Method::RootsList, params: bytes("{}") }];
+        let read = InputRequired::read(&input_required(&questions, "state")).unwrap().unwrap();
+        assert_eq!((read.questions[0].key.as_str(), read.state.as_deref()), ("q\"1", Some("state")));
+        let answers = vec![("q\"1".to_owned(), bytes(r#"{"roots":[]}"#))];
+        assert_eq!(read_answers(Some(&write_answers(&answers))), answers);
+    }
+
+    #[test]
+    fn questions_lose_and_gain_what_only_one_era_knows() {
+        assert_eq!(
+            to_modern(&bytes(
+                r#"{"mode":"url","url":"u","elicitationId":"e","_meta":{"progressToken":1,"x":2}}"#
+            )),
+            r#"{"mode":"url","url":"u","_meta":{"x":2}}"#
+        );
+        let question = Question {
+            key: "k".into(),
+            method: Method::ElicitationCreate,
+            params: bytes(r#"{"mode":"url","url":"u"}"#),
+        };
+        assert_eq!(to_legacy(&question, "e1"), r#"{"mode":"url","url":"u","elicitationId":"e1"}"#);
+    }
+
+    #[test]
+    fn an_error_that_asks_for_a_url_becomes_a_question() {
+        let error = RpcError::new(code::URL_ELICITATION_REQUIRED, "open").with_data(
+            json!({"elicitations":[{"mode":"url","url":"https://x","elicitationId":"1","message":"m"}]}),
+        );
+        let questions = questions_of_url_error(&error).unwrap();
+        assert_eq!(questions[0].params, r#"{"mode":"url","url":"https://x","message":"m"}"#);
+        assert!(questions_of_url_error(&RpcError::new(-32042, "nothing inside")).is_none());
+    }
+}

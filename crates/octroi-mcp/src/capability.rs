@@ -1,0 +1,102 @@
+//! What a client says it can do for a server.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::code::{self, RpcError};
+use crate::method::Method;
+
+/// A client's declared capabilities: kept as they came, and read where a question depends on them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClientCapabilities {
+    json: Bytes,
+    form: bool,
+    url: bool,
+    sampling: bool,
+    roots: bool,
+}
+
+impl Default for ClientCapabilities {
+    fn default() -> Self {
+        Self::read(Bytes::from_static(b"{}"))
+    }
+}
+
+impl ClientCapabilities {
+    /// Reads a capabilities object.
+    pub fn read(json: Bytes) -> Self {
+        let value: Value = serde_json::from_slice(&json).unwrap_or_default();
+        let elicitation = value.get("elicitation").and_then(Value::as_object);
+        let url = elicitation.is_some_and(|modes| modes.contains_key("url"));
+        // An empty object is the older way to say "form".
+        let form = elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"));
+        let has = |name| value.get(name).is_some_and(Value::is_object);
+        Self { form, url, sampling: has("sampling"), roots: has("roots"), json }
+    }
+
+    /// Everything a server may ask for, as Octroi declares it where one connection serves many clients.
+    pub fn everything() -> Self {
+        Self::read(Bytes::from_static(
+            br#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
+        ))
+    }
+
+    /// The object as it came.
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// Whether the client can be asked this, or the error for a server that asks all the same.
+    pub fn allow(&self, method: &Method, params: &[u8]) -> Result<(), RpcError> {
+        let (able, required) = match method {
+            Method::ElicitationCreate if asks_by_url(params) => {
+                (self.url, json!({"elicitation": {"url": {}}}))
+            }
+            Method::ElicitationCreate => (self.form, json!({"elicitation": {"form": {}}})),
+            Method::SamplingCreate => (self.sampling, json!({"sampling": {}})),
+            Method::RootsList => (self.roots, json!({"roots": {}})),
+            Method::Ping => (true, Value::Null),
+            _ => return Err(RpcError::method_not_found(method.as_str())),
+        };
+        if able {
+            return Ok(());
+        }
+        Err(RpcError::new(code::MISSING_CAPABILITY, format!("the client cannot answer {method}"))
+            .with_data(json!({"requiredCapabilities": required})))
+    }
+}
+
+fn asks_by_url(params: &[u8]) -> bool {
+    let params: Value = serde_json::from_slice(params).unwrap_or_default();
+    params.get("mode").and_then(Value::as_str) == Some("url")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_asked_only_what_it_declared() {
+        let form = r#"{"message":"?"}"#;
+        let url = r#"{"mode":"url","url":"https://example.com"}"#;
+        for (capabilities, method, params, able) in [
+            ("{}", Method::ElicitationCreate, form, false),
+            (r#"{"elicitation":{}}"#, Method::ElicitationCreate, form, true),
+            (r#"{"elicitation":{}}"#, Method::ElicitationCreate, url, false),
+            (r#"{"elicitation":{"url":{}}}"#, Method::ElicitationCreate, form, false),
+            (r#"{"elicitation":{"url":{},"form":{}}}"#, Method::ElicitationCreate, url, true),
+            (r#"{"sampling":{}}"#, Method::SamplingCreate, "{}", true),
+            (r#"{"sampling":true}"#, Method::SamplingCreate, "{}", false),
+            (r#"{"roots":{"listChanged":true}}"#, Method::RootsList, "{}", true),
+            ("{}", Method::RootsList, "{}", false),
+            ("{}", Method::Other("tools/call".into()), "{}", false),
+        ] {
+            let client = ClientCapabilities::read(Bytes::copy_from_slice(capabilities.as_bytes()));
+            assert_eq!(
+                client.allow(&method, params.as_bytes()).is_ok(),
+                able,
+                "{capabilities} {method} {params}"
+            );
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! JSON-RPC messages that keep what they carry as the bytes that came.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use crate::code::{self, RpcError};
+use crate::json::{self, Edit, Span};
+use crate::method::Method;
+
+/// A request id as its sender wrote it: any JSON value, compared and returned byte for byte.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Id(Bytes);
+
+impl Id {
+    /// An id of our own making.
+    pub fn number(number: u64) -> Self {
+        Self(Bytes::from(number.to_string()))
+    }
+
+    /// An id from JSON text that is known to be valid.
+    pub fn from_json(json: Bytes) -> Self {
+        Self(json)
+    }
+
+    /// The number, if the id is one that [`Id::number`] makes.
+    pub fn as_number(&self) -> Option<u64> {
+        std::str::from_utf8(&self.0).ok()?.parse().ok()
+    }
+
+    /// The id as JSON text.
+    pub fn as_json(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, formatter)
+    }
+}
+
+/// The three things a message can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Wants an answer.
+    Request,
+    /// Wants none.
+    Notification,
+    /// Is the answer, a result or an error.
+    Response,
+}
+
+/// One message. Clones share the bytes.
+#[derive(Clone)]
+pub struct Envelope {
+    json: Bytes,
+    kind: Kind,
+    id: Option<Span>,
+    method: Method,
+    params: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+}
+
+/// What one body or line holds: a message, or a batch of them (2025-03-26).
+#[derive(Clone, Debug)]
+pub enum Incoming {
+    /// The usual case.
+    One(Envelope),
+    /// An array of messages, in order; an element that is no message is kept as its complaint.
+    Batch(Vec<Result<Envelope, Malformed>>),
+}
+
+/// Why something is not a message, and the id to complain to, where it could be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Malformed {
+    /// Whether it is JSON at all.
+    pub is_json: bool,
+    /// What is wrong.
+    pub reason: &'static str,
+    /// The id found, if any.
+    pub id: Option<Id>,
+}
+
+impl Malformed {
+    /// The error object to answer with.
+    pub fn to_error(&self) -> RpcError {
+        let code = if self.is_json { code::INVALID_REQUEST } else { code::PARSE_ERROR };
+        RpcError::new(code, self.reason)
+    }
+
+    fn not_json() -> Self {
+        Self { is_json: false, reason: "the message is not valid JSON", id: None }
+    }
+}
+
+impl Incoming {
+    /// Reads a body or a line.
+    pub fn parse(json: Bytes) -> Result<Self, Malformed> {
+        let raw: &RawValue = serde_json::from_slice(&json).map_err(|_| Malformed::not_json())?;
+        if !raw.get().starts_with('[') {
+            return Envelope::from_valid(json.clone()).map(Self::One);
+        }
+        let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(|_| Malformed::not_json())?;
+        if elements.is_empty() {
+            return Err(Malformed {
+                is_json: true,
+                reason: "a batch must hold at least one message",
+                id: None,
+            });
+        }
+        let batch = elements
+            .into_iter()
+            .map(|element| Envelope::from_valid(json.slice_ref(element.get().as_bytes())))
+            .collect();
+        Ok(Self::Batch(batch))
+    }
+}
+
+impl Envelope {
+    /// Reads exactly one message.
+    pub fn parse(json: Bytes) -> Result<Self, Malformed> {
+        match Incoming::parse(json)? {
+            Incoming::One(envelope) => Ok(envelope),
+            Incoming::Batch(_) => {
+                Err(Malformed { is_json: true, reason: "a batch is not accepted here", id: None })
+            }
+        }
+    }
+
+    fn from_valid(json: Bytes) -> Result<Self, Malformed> {
+        let whole = Span { start: 0, end: json.len() };
+        let mut id = None;
+        let mut method = None;
+        let mut params = None;
+        let mut result = None;
+        let mut error = None;
+        let mut version = None;
+        let mut doubled = false;
+        if !json::is_object(&json) {
+            return Err(Malformed { is_json: true, reason: "a message must be a JSON object", id: None });
+        }
+        for member in json::members(&json, whole) {
+            let slot = match &*member.name(&json) {
+                "jsonrpc" => &mut version,
+                "id" => &mut id,
+                "method" => &mut method,
+                "params" => &mut params,
+                "result" => &mut result,
+                "error" => &mut error,
+                _ => continue,
+            };
+            // A second `method` or `params` would let two readers see two messages in one text.
+            doubled |= slot.replace(member.value).is_some();
+        }
+        let complain = |reason| {
+            let id = id.map(|span: Span| Id(json.slice(span.range())));
+            Err(Malformed { is_json: true, reason, id })
+        };
+        if doubled {
+            return complain("a member of the message is given twice");
+        }
+        if version.map(|span| span.of(&json)) != Some(b"\"2.0\"") {
+            return complain("`jsonrpc` must be \"2.0\"");
+        }
+        if params.is_some_and(|span| !matches!(span.of(&json).first(), Some(b'{' | b'['))) {
+            return complain("`params` must be an object");
+        }
+        let (kind, method) = match (method, id) {
+            (Some(_), _) if result.is_some() || error.is_some() => {
+                return complain("a message cannot be both a request and a response");
+            }
+            (Some(span), id) => {
+                let Some(text) = json::text(span.of(&json)) else {
+                    return complain("`method` must be a string");
+                };
+                let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+                (kind, Method::parse(&text))
+            }
+            (None, _) if result.is_some() == error.is_some() => {
+                return complain("a message needs a `method`, a `result` or an `error`");
+            }
+            (None, None) if error.is_none() => return complain("a response needs an `id`"),
+            (None, _) => (Kind::Response, Method::Other("".into())),
+        };
+        Ok(Self { json, kind, id, method, params, result, error })
+    }
+
+    /// What the message is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The message as it came.
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// The id of a request or response.
+    pub fn id(&self) -> Option<Id> {
+        self.id.map(|span| Id(self.json.slice(span.range())))
+    }
+
+    /// The method of a request or notification; empty for a response.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The parameters as JSON text, sharing the message's bytes; an empty object where none came.
+    pub fn params(&self) -> Bytes {
+        self.params.map_or(Bytes::from_static(b"{}"), |span| self.json.slice(span.range()))
+    }
+
+    /// The result of a response, as JSON text.
+    pub fn result(&self) -> Option<Bytes> {
+        self.result.map(|span| self.json.slice(span.range()))
+    }
+
+    /// The error of a response, as JSON text.
+    pub fn error_json(&self) -> Option<Bytes> {
+        self.error.map(|span| self.json.slice(span.range()))
+    }
+
+    /// The error of a response, read. An error object of the wrong shape becomes an internal error:
+    /// the peer said it failed, and that much is passed on.
+    pub fn error(&self) -> Option<RpcError> {
+        let json = self.error_json()?;
+        let read = serde_json::from_slice(&json).unwrap_or_else(|_| {
+            RpcError::new(code::INTERNAL_ERROR, "the server answered with an error that cannot be read")
+        });
+        Some(read)
+    }
+
+    /// The message under another id and with edited parameters, everything else as it came.
+    pub fn with(&self, id: Option<&Id>, params: &[Edit<'_>]) -> Bytes {
+        let mut edits = Vec::with_capacity(2);
+        if let Some(id) = id {
+            edits.push(Edit::Set("id", id.as_json()));
+        }
+        if !params.is_empty() {
+            edits.push(Edit::Within("params", params));
+        }
+        Bytes::from(json::rewrite(&self.json, &edits))
+    }
+}
+
+impl fmt::Debug for Envelope {
+    // Arguments and results may hold what nobody should read in a log, so only the frame is shown.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Envelope")
+            .field("kind", &self.kind)
+            .field("id", &self.id())
+            .field("method", &self.method.as_str())
+            .field("bytes", &self.json.len())
+            .finish()
+    }
+}
+
+/// A request of our own.
+pub fn request(id: &Id, method: &Method, params: &[u8]) -> Bytes {
+    frame(Some(id), &[(b"method", json::quote(method.as_str()).as_bytes()), (b"params", params)])
+}
+
+/// A notification of our own.
+pub fn notification(method: &Method, params: &[u8]) -> Bytes {
+    frame(None, &[(b"method", json::quote(method.as_str()).as_bytes()), (b"params", params)])
+}
+
+/// A successful response.
+pub fn result(id: &Id, result: &[u8]) -> Bytes {
+    frame(Some(id), &[(b"result", result)])
+}
+
+/// A failed response; without an id where the request's could not be read.
+pub fn error(id: Option<&Id>, error: &RpcError) -> Bytes {
+    error_json(id, &error.to_json())
+}
+
+/// A failed response with an error object that is JSON text already.
+pub fn error_json(id: Option<&Id>, error: &[u8]) -> Bytes {
+    match id {
+        Some(id) => frame(Some(id), &[(b"error", error)]),
+        None => frame(None, &[(b"id", b"null"), (b"error", error)]),
+    }
+}
+
+fn frame(id: Option<&Id>, members: &[(&[u8], &[u8])]) -> Bytes {
+    let size: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+    let mut out = Vec::with_capacity(size + 32 + id.map_or(0, |id| id.as_json().len()));
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(id.as_json());
+    }
+    for (key, value) in members {
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(key);
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+#[cfg(test)]
+mod tests;

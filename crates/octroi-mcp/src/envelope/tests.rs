@@ -1,0 +1,85 @@
+use super::*;
+
+fn parse(json: &str) -> Result<Envelope, Malformed> {
+    Envelope::parse(Bytes::copy_from_slice(json.as_bytes()))
+}
+
+#[test]
+fn ids_of_any_type_come_back_as_they_were() {
+    for id in
+        ["1", "\"abc\"", "-7", "1.50", "12345678901234567890123", "null", r#""\u00e9""#, "[1]", r#"{"a":1}"#]
+    {
+        let envelope = parse(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).unwrap();
+        assert_eq!(envelope.kind(), Kind::Request);
+        let answer = result(&envelope.id().unwrap(), b"{}");
+        assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    }
+}
+
+#[test]
+fn what_is_not_a_message_says_why() {
+    for (json, reason) in [
+        ("", "the message is not valid JSON"),
+        ("{", "the message is not valid JSON"),
+        ("nonsense", "the message is not valid JSON"),
+        ("12", "a message must be a JSON object"),
+        ("{}", "`jsonrpc` must be \"2.0\""),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, "`jsonrpc` must be \"2.0\""),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "a message needs a `method`, a `result` or an `error`"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "`method` must be a string"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"x","params":5}"#, "`params` must be an object"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#, "a member of the message is given twice"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","meth\u006fd":"y"}"#,
+            "a member of the message is given twice",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#,
+            "a message needs a `method`, a `result` or an `error`",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","result":1}"#,
+            "a message cannot be both a request and a response",
+        ),
+        (r#"{"jsonrpc":"2.0","result":1}"#, "a response needs an `id`"),
+        ("[]", "a batch must hold at least one message"),
+    ] {
+        assert_eq!(parse(json).unwrap_err().reason, reason, "{json}");
+    }
+}
+
+#[test]
+fn a_complaint_names_the_id_it_could_read() {
+    let malformed = parse(r#"{"jsonrpc":"2.0","id":"k","method":5}"#).unwrap_err();
+    assert_eq!(malformed.id, Some(Id::from_json(Bytes::from_static(b"\"k\""))));
+}
+
+#[test]
+fn a_batch_keeps_its_order_and_its_bad_elements() {
+    let batch = br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 7, {"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
+    let Incoming::Batch(elements) = Incoming::parse(Bytes::from_static(batch)).unwrap() else {
+        panic!("a batch was expected");
+    };
+    let kinds: Vec<_> = elements.iter().map(|element| element.as_ref().ok().map(Envelope::kind)).collect();
+    assert_eq!(kinds, [Some(Kind::Request), None, Some(Kind::Notification)]);
+}
+
+#[test]
+fn unknown_members_and_exact_numbers_survive_a_rewrite() {
+    let envelope = parse(
+        r#"{"trace":"t","jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","arguments":{"n":1e400,"big":12345678901234567890123},"future":[]}}"#,
+    )
+    .unwrap();
+    let sent = envelope.with(Some(&Id::number(7)), &[Edit::Set("name", b"\"y\"")]);
+    assert_eq!(
+        sent,
+        r#"{"trace":"t","jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"y","arguments":{"n":1e400,"big":12345678901234567890123},"future":[]}}"#
+    );
+}
+
+#[test]
+fn a_message_shows_no_content_in_a_log() {
+    let envelope =
+        parse(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"secret":"hunter2"}}"#).unwrap();
+    assert!(!format!("{envelope:?}").contains("hunter2"));
+}

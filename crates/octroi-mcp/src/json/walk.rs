@@ -1,0 +1,226 @@
+//! Finding the members of an object in JSON text that has been validated before.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memchr2;
+
+/// A range of bytes in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The range as the standard library writes it.
+    pub fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The bytes of `json` that this span names; empty when it lies outside.
+    pub fn of(self, json: &[u8]) -> &[u8] {
+        json.get(self.range()).unwrap_or_default()
+    }
+}
+
+/// One `"key": value` of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The key without its quotes, as written (escapes not decoded).
+    pub key: Span,
+    /// The value.
+    pub value: Span,
+}
+
+impl Member {
+    /// Whether the key, decoded, is `name`.
+    pub fn is(&self, json: &[u8], name: &str) -> bool {
+        let key = self.key.of(json);
+        key == name.as_bytes() || (key.contains(&b'\\') && *self.name(json) == *name)
+    }
+
+    /// The decoded key.
+    pub fn name<'a>(&self, json: &'a [u8]) -> Cow<'a, str> {
+        let quoted = Span { start: self.key.start.saturating_sub(1), end: self.key.end + 1 };
+        text(quoted.of(json)).unwrap_or_default()
+    }
+
+    /// The whole member, from the opening quote of its key to the end of its value.
+    pub fn span(&self) -> Span {
+        Span { start: self.key.start.saturating_sub(1), end: self.value.end }
+    }
+}
+
+/// Whether the text is an object.
+pub fn is_object(json: &[u8]) -> bool {
+    json.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// Decodes a JSON string; `None` if the text is not one. Borrows where nothing is escaped.
+pub fn text(json: &[u8]) -> Option<Cow<'_, str>> {
+    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if inside.contains(&b'\\') {
+        serde_json::from_slice(json).ok().map(Cow::Owned)
+    } else {
+        std::str::from_utf8(inside).ok().map(Cow::Borrowed)
+    }
+}
+
+/// Encodes a string as JSON text.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The members of the object at `span`. The text must have been validated; on anything else the
+/// iterator ends early and never panics.
+pub fn members(json: &[u8], span: Span) -> Members<'_> {
+    let json = json.get(..span.end).unwrap_or(json);
+    let mut cursor = Cursor { json, position: span.start };
+    cursor.skip_whitespace();
+    cursor.eat(b'{');
+    Members { cursor }
+}
+
+/// Iterator over an object's members.
+pub struct Members<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl Iterator for Members<'_> {
+    type Item = Member;
+
+    fn next(&mut self) -> Option<Member> {
+        let cursor = &mut self.cursor;
+        cursor.skip_whitespace();
+        if cursor.eat(b',') {
+            cursor.skip_whitespace();
+        }
+        let key = cursor.string()?;
+        cursor.skip_whitespace();
+        if !cursor.eat(b':') {
+            return None;
+        }
+        cursor.skip_whitespace();
+        let value = cursor.value()?;
+        Some(Member { key, value })
+    }
+}
+
+struct Cursor<'a> {
+    json: &'a [u8],
+    position: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.json.get(self.position).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.position += usize::from(found);
+        found
+    }
+
+    fn skip_whitespace(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.position += 1;
+        }
+    }
+
+    /// Passes a string and returns the span between its quotes.
+    fn string(&mut self) -> Option<Span> {
+        if !self.eat(b'"') {
+            return None;
+        }
+        let start = self.position;
+        loop {
+            let rest = self.json.get(self.position..)?;
+            let offset = memchr2(b'"', b'\\', rest)?;
+            self.position += offset;
+            if self.json.get(self.position) == Some(&b'"') {
+                let end = self.position;
+                self.position += 1;
+                return Some(Span { start, end });
+            }
+            self.position += 2;
+        }
+    }
+
+    fn value(&mut self) -> Option<Span> {
+        let start = self.position;
+        match self.peek()? {
+            b'"' => {
+                self.string()?;
+            }
+            b'{' | b'[' => self.container()?,
+            _ => {
+                while !matches!(self.peek(), None | Some(b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')) {
+                    self.position += 1;
+                }
+            }
+        }
+        Some(Span { start, end: self.position })
+    }
+
+    /// Passes an object or array. Brackets are only counted: the text is known to be valid.
+    fn container(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.position += 1;
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, expected: &[(&str, &str)]) {
+        let bytes = json.as_bytes();
+        let found: Vec<_> = members(bytes, Span { start: 0, end: bytes.len() })
+            .map(|member| {
+                (
+                    member.name(bytes).into_owned(),
+                    String::from_utf8_lossy(member.value.of(bytes)).into_owned(),
+                )
+            })
+            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(found, expected, "{json}");
+    }
+
+    #[test]
+    fn members_are_found_whatever_they_hold() {
+        check("{}", &[]);
+        check(r#" { "a" : 1 , "b":[1,{"c":"}"}] }"#, &[("a", "1"), ("b", r#"[1,{"c":"}"}]"#)]);
+        check(
+            r#"{"q\"":"a\\\"b","n":-1.5e3,"t":true}"#,
+            &[("q\"", r#""a\\\"b""#), ("n", "-1.5e3"), ("t", "true")],
+        );
+        check(r#"{"":{"":{}},"x":null}"#, &[("", r#"{"":{}}"#), ("x", "null")]);
+    }
+
+    #[test]
+    fn text_that_is_not_an_object_has_no_members() {
+        for json in ["", "[1,2]", "\"{\"", "12", "{", "{\"a\"", "{\"a\":", "{\"a\":\"", "}"] {
+            check(json, &[]);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Method names: the ones a gateway treats specially, and every other one as it came.
+
+use std::fmt;
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $variant:ident = $text:literal,)*) => {
+        /// A JSON-RPC method.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$doc])* $variant,)*
+            /// A method Octroi has no special knowledge of.
+            Other(Box<str>),
+        }
+
+        impl Method {
+            /// Recognises a method name.
+            pub fn parse(text: &str) -> Self {
+                match text {
+                    $($text => Self::$variant,)*
+                    other => Self::Other(other.into()),
+                }
+            }
+
+            /// The method's name on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::Other(text) => text,
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    /// Opens a legacy session.
+    Initialize = "initialize",
+    /// The client's last word of the handshake.
+    Initialized = "notifications/initialized",
+    /// Legacy liveness check, either way.
+    Ping = "ping",
+    /// Modern: versions, capabilities, identity.
+    Discover = "server/discover",
+    /// Modern: a stream of change notifications.
+    Listen = "subscriptions/listen",
+    /// Modern: first message on a listen stream.
+    Acknowledged = "notifications/subscriptions/acknowledged",
+    /// Tools of a server.
+    ToolsList = "tools/list",
+    /// One call of a tool.
+    ToolsCall = "tools/call",
+    /// Prompts of a server.
+    PromptsList = "prompts/list",
+    /// One prompt, filled in.
+    PromptsGet = "prompts/get",
+    /// Resources of a server.
+    ResourcesList = "resources/list",
+    /// Resource templates of a server.
+    TemplatesList = "resources/templates/list",
+    /// The content of a resource.
+    ResourcesRead = "resources/read",
+    /// Legacy: be told when a resource changes.
+    ResourcesSubscribe = "resources/subscribe",
+    /// Legacy: no longer.
+    ResourcesUnsubscribe = "resources/unsubscribe",
+    /// Suggestions for an argument.
+    Complete = "completion/complete",
+    /// Legacy: least severe message wanted.
+    SetLevel = "logging/setLevel",
+    /// State of a task.
+    TasksGet = "tasks/get",
+    /// Input for a task (modern extension).
+    TasksUpdate = "tasks/update",
+    /// Ends a task.
+    TasksCancel = "tasks/cancel",
+    /// Result of a task (legacy).
+    TasksResult = "tasks/result",
+    /// Tasks of a session (legacy).
+    TasksList = "tasks/list",
+    /// Change of a task's state (modern extension).
+    TaskChanged = "notifications/tasks",
+    /// Change of a task's state (legacy).
+    TaskStatus = "notifications/tasks/status",
+    /// A server asks a person.
+    ElicitationCreate = "elicitation/create",
+    /// An out-of-band elicitation is over (2025-11-25).
+    ElicitationComplete = "notifications/elicitation/complete",
+    /// A server asks the client's model.
+    SamplingCreate = "sampling/createMessage",
+    /// A server asks for the client's directories.
+    RootsList = "roots/list",
+    /// The client's directories changed (legacy).
+    RootsChanged = "notifications/roots/list_changed",
+    /// Progress of a request.
+    Progress = "notifications/progress",
+    /// A log message.
+    LogMessage = "notifications/message",
+    /// The sender no longer wants an answer.
+    Cancelled = "notifications/cancelled",
+    /// The list of tools changed.
+    ToolsChanged = "notifications/tools/list_changed",
+    /// The list of prompts changed.
+    PromptsChanged = "notifications/prompts/list_changed",
+    /// The list of resources changed.
+    ResourcesChanged = "notifications/resources/list_changed",
+    /// A resource changed.
+    ResourceUpdated = "notifications/resources/updated",
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Method {
+    /// Whether a server may answer this method with `input_required`.
+    pub fn may_ask(&self) -> bool {
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
+    }
+
+    /// Whether the method was removed from the modern era, so that a modern client asking for it is
+    /// told it does not exist.
+    pub fn is_legacy_only(&self) -> bool {
+        matches!(
+            self,
+            Self::Initialize
+                | Self::Initialized
+                | Self::Ping
+                | Self::SetLevel
+                | Self::ResourcesSubscribe
+                | Self::ResourcesUnsubscribe
+                | Self::TasksResult
+                | Self::TasksList
+                | Self::RootsChanged
+        )
+    }
+}

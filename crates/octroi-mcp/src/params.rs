@@ -1,0 +1,270 @@
+//! The members of a request's parameters that a gateway reads.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::code::RpcError;
+use crate::json::{self, Span};
+use crate::meta;
+
+/// Where the interesting members of `params` are. Everything else stays unread.
+#[derive(Clone, Debug)]
+pub struct Params {
+    json: Bytes,
+    name: Option<Span>,
+    uri: Option<Span>,
+    task_id: Option<Span>,
+    arguments: Option<Span>,
+    reference: Option<Span>,
+    level: Option<Span>,
+    request_state: Option<Span>,
+    input_responses: Option<Span>,
+    notifications: Option<Span>,
+    request_id: Option<Span>,
+    progress_token: Option<Span>,
+    cursor: Option<Span>,
+    has_meta: bool,
+    meta: Meta,
+}
+
+/// Where the interesting members of `params._meta` are.
+#[derive(Clone, Debug, Default)]
+struct Meta {
+    protocol_version: Option<Span>,
+    client_info: Option<Span>,
+    client_capabilities: Option<Span>,
+    log_level: Option<Span>,
+    progress_token: Option<Span>,
+    subscription_id: Option<Span>,
+}
+
+impl Params {
+    /// Finds the members. Fails when one of them is given twice: two readers could then see two
+    /// different calls in one text, and the gateway decides on what it reads.
+    pub fn read(json: Bytes) -> Result<Self, RpcError> {
+        let mut params = Self {
+            json: json.clone(),
+            name: None,
+            uri: None,
+            task_id: None,
+            arguments: None,
+            reference: None,
+            level: None,
+            request_state: None,
+            input_responses: None,
+            notifications: None,
+            request_id: None,
+            progress_token: None,
+            cursor: None,
+            has_meta: false,
+            meta: Meta::default(),
+        };
+        let mut meta_span = None;
+        for member in json::members(&json, Span { start: 0, end: json.len() }) {
+            let slot = match &*member.name(&json) {
+                "name" => &mut params.name,
+                "uri" => &mut params.uri,
+                "taskId" => &mut params.task_id,
+                "arguments" => &mut params.arguments,
+                "ref" => &mut params.reference,
+                "level" => &mut params.level,
+                "requestState" => &mut params.request_state,
+                "inputResponses" => &mut params.input_responses,
+                "notifications" => &mut params.notifications,
+                "requestId" => &mut params.request_id,
+                "progressToken" => &mut params.progress_token,
+                "cursor" => &mut params.cursor,
+                "_meta" => &mut meta_span,
+                _ => continue,
+            };
+            once(slot, &member, &json)?;
+        }
+        if let Some(span) = meta_span {
+            params.has_meta = json::is_object(span.of(&json));
+            params.meta = Meta::read(&json, span)?;
+        }
+        Ok(params)
+    }
+
+    /// The parameters as they came.
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// `name` of a tool or prompt.
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        self.text(self.name)
+    }
+
+    /// `uri` of a resource.
+    pub fn uri(&self) -> Option<Cow<'_, str>> {
+        self.text(self.uri)
+    }
+
+    /// `taskId` of a task request.
+    pub fn task_id(&self) -> Option<Cow<'_, str>> {
+        self.text(self.task_id)
+    }
+
+    /// `level` of `logging/setLevel` or of a log message.
+    pub fn level(&self) -> Option<Cow<'_, str>> {
+        self.text(self.level)
+    }
+
+    /// `cursor` of a list request.
+    pub fn cursor(&self) -> Option<Cow<'_, str>> {
+        self.text(self.cursor)
+    }
+
+    /// `arguments` as JSON text.
+    pub fn arguments(&self) -> Option<Bytes> {
+        self.slice(self.arguments)
+    }
+
+    /// `ref` of a completion request, as JSON text.
+    pub fn reference(&self) -> Option<Bytes> {
+        self.slice(self.reference)
+    }
+
+    /// `requestState` of a retried request.
+    pub fn request_state(&self) -> Option<Cow<'_, str>> {
+        self.text(self.request_state)
+    }
+
+    /// `inputResponses` of a retried request, as JSON text.
+    pub fn input_responses(&self) -> Option<Bytes> {
+        self.slice(self.input_responses)
+    }
+
+    /// `notifications` filter of a listen request, as JSON text.
+    pub fn notifications(&self) -> Option<Bytes> {
+        self.slice(self.notifications)
+    }
+
+    /// `requestId` of a cancellation, as JSON text.
+    pub fn request_id(&self) -> Option<Bytes> {
+        self.slice(self.request_id)
+    }
+
+    /// `progressToken` of a progress notification, as JSON text.
+    pub fn notified_token(&self) -> Option<Bytes> {
+        self.slice(self.progress_token)
+    }
+
+    /// Whether there is a `_meta` object.
+    pub fn has_meta(&self) -> bool {
+        self.has_meta
+    }
+
+    /// The version a modern request declares.
+    pub fn protocol_version(&self) -> Option<Cow<'_, str>> {
+        self.text(self.meta.protocol_version)
+    }
+
+    /// Whether the version member is there at all, even if it is no string.
+    pub fn declares_version(&self) -> bool {
+        self.meta.protocol_version.is_some()
+    }
+
+    /// Who a modern request says it comes from, as JSON text.
+    pub fn client_info(&self) -> Option<Bytes> {
+        self.slice(self.meta.client_info)
+    }
+
+    /// What a modern request says its sender can do, as JSON text; only an object counts.
+    pub fn client_capabilities(&self) -> Option<Bytes> {
+        self.slice(self.meta.client_capabilities).filter(|json| json::is_object(json))
+    }
+
+    /// Least severe log message a modern request wants.
+    pub fn log_level(&self) -> Option<Cow<'_, str>> {
+        self.text(self.meta.log_level)
+    }
+
+    /// The token under which progress of this request is to be reported, as JSON text.
+    pub fn progress_token(&self) -> Option<Bytes> {
+        self.slice(self.meta.progress_token)
+    }
+
+    /// Which listen request a notification belongs to, as JSON text.
+    pub fn subscription_id(&self) -> Option<Bytes> {
+        self.slice(self.meta.subscription_id)
+    }
+
+    fn text(&self, span: Option<Span>) -> Option<Cow<'_, str>> {
+        json::text(span?.of(&self.json))
+    }
+
+    fn slice(&self, span: Option<Span>) -> Option<Bytes> {
+        span.map(|span| self.json.slice(span.range()))
+    }
+}
+
+impl Meta {
+    fn read(json: &[u8], span: Span) -> Result<Self, RpcError> {
+        let mut found = Self::default();
+        for member in json::members(json, span) {
+            let slot = match &*member.name(json) {
+                meta::PROTOCOL_VERSION => &mut found.protocol_version,
+                meta::CLIENT_INFO => &mut found.client_info,
+                meta::CLIENT_CAPABILITIES => &mut found.client_capabilities,
+                meta::LOG_LEVEL => &mut found.log_level,
+                meta::PROGRESS_TOKEN => &mut found.progress_token,
+                meta::SUBSCRIPTION_ID => &mut found.subscription_id,
+                _ => continue,
+            };
+            once(slot, &member, json)?;
+        }
+        Ok(found)
+    }
+}
+
+fn once(slot: &mut Option<Span>, member: &json::Member, json: &[u8]) -> Result<(), RpcError> {
+    if slot.replace(member.value).is_some() {
+        return Err(RpcError::invalid_params(format!("`{}` is given twice", member.name(json))));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Params, RpcError> {
+        Params::read(Bytes::copy_from_slice(json.as_bytes()))
+    }
+
+    #[test]
+    fn the_members_of_a_call_are_found() {
+        let params = read(
+            r#"{"name":"a\u0062c","arguments":{"name":"inner"},"_meta":{"progressToken":5,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#,
+        )
+        .unwrap();
+        assert_eq!(params.name().as_deref(), Some("abc"));
+        assert_eq!(params.arguments().unwrap(), r#"{"name":"inner"}"#);
+        assert_eq!(params.progress_token().unwrap(), "5");
+        assert_eq!(params.protocol_version().as_deref(), Some("2026-07-28"));
+        assert_eq!(params.client_capabilities().unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_member_given_twice_is_refused() {
+        for json in [
+            r#"{"name":"safe","name":"dangerous"}"#,
+            r#"{"name":"safe","n\u0061me":"dangerous"}"#,
+            r#"{"arguments":{},"arguments":{"x":1}}"#,
+            r#"{"_meta":{"progressToken":1,"progressToken":2}}"#,
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn members_of_the_wrong_type_are_absent() {
+        let params =
+            read(r#"{"name":5,"uri":null,"_meta":{"io.modelcontextprotocol/clientCapabilities":[]}}"#)
+                .unwrap();
+        assert_eq!((params.name(), params.uri(), params.client_capabilities()), (None, None, None));
+    }
+}

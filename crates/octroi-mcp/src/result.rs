@@ -1,0 +1,89 @@
+//! The members of a result that a gateway reads.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::json::{self, Span};
+
+/// Where the interesting members of a result are.
+#[derive(Clone, Debug)]
+pub struct ResultView<'a> {
+    json: &'a Bytes,
+    result_type: Option<Span>,
+    input_requests: Option<Span>,
+    request_state: Option<Span>,
+    next_cursor: Option<Span>,
+    ttl_ms: Option<Span>,
+    cache_scope: Option<Span>,
+    task_id: Option<Span>,
+}
+
+impl<'a> ResultView<'a> {
+    /// Finds the members.
+    pub fn read(json: &'a Bytes) -> Self {
+        let mut view = Self {
+            json,
+            result_type: None,
+            input_requests: None,
+            request_state: None,
+            next_cursor: None,
+            ttl_ms: None,
+            cache_scope: None,
+            task_id: None,
+        };
+        for member in json::members(json, Span { start: 0, end: json.len() }) {
+            let slot = match &*member.name(json) {
+                "resultType" => &mut view.result_type,
+                "inputRequests" => &mut view.input_requests,
+                "requestState" => &mut view.request_state,
+                "nextCursor" => &mut view.next_cursor,
+                "ttlMs" => &mut view.ttl_ms,
+                "cacheScope" => &mut view.cache_scope,
+                "taskId" => &mut view.task_id,
+                _ => continue,
+            };
+            *slot = Some(member.value);
+        }
+        view
+    }
+
+    /// `resultType`; absent on legacy results.
+    pub fn result_type(&self) -> Option<Cow<'_, str>> {
+        self.text(self.result_type)
+    }
+
+    /// Whether the server wants input before it goes on.
+    pub fn is_input_required(&self) -> bool {
+        self.result_type().as_deref() == Some("input_required")
+    }
+
+    /// `inputRequests` as JSON text.
+    pub fn input_requests(&self) -> Option<Bytes> {
+        self.input_requests.map(|span| self.json.slice(span.range()))
+    }
+
+    /// `requestState`.
+    pub fn request_state(&self) -> Option<Cow<'_, str>> {
+        self.text(self.request_state)
+    }
+
+    /// `nextCursor` of a list.
+    pub fn next_cursor(&self) -> Option<Cow<'_, str>> {
+        self.text(self.next_cursor)
+    }
+
+    /// `taskId` of a task that was created in place of an answer.
+    pub fn task_id(&self) -> Option<Cow<'_, str>> {
+        self.text(self.task_id)
+    }
+
+    /// Whether the result says how long it may be kept.
+    pub fn has_caching(&self) -> bool {
+        self.ttl_ms.is_some() && self.cache_scope.is_some()
+    }
+
+    fn text(&self, span: Option<Span>) -> Option<Cow<'_, str>> {
+        json::text(span?.of(self.json))
+    }
+}

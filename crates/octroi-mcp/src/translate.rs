@@ -1,0 +1,179 @@
+//! What has to change in a message on its way from one era to the other, and nothing else.
+
+use bytes::Bytes;
+
+use crate::code::{self, RpcError};
+use crate::envelope::{Envelope, Id};
+use crate::json::{self, Edit};
+use crate::meta;
+use crate::method::Method;
+use crate::result::ResultView;
+use crate::version::{Era, Version};
+
+/// On whose behalf a request goes to a server.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    /// The client's capabilities, as JSON text.
+    pub capabilities: Option<Bytes>,
+    /// The client's name and version, as JSON text.
+    pub info: Option<Bytes>,
+    /// Least severe log message the client wants.
+    pub log_level: Option<String>,
+}
+
+/// The members by which a request names what it is about, in the server's own names.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// Replaces `name`.
+    pub name: Option<String>,
+    /// Replaces `uri`.
+    pub uri: Option<String>,
+    /// Replaces `taskId`.
+    pub task_id: Option<String>,
+    /// Replaces `ref`, as JSON text.
+    pub reference: Option<Bytes>,
+}
+
+/// The second and later rounds of a call that a modern server interrupted to ask.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    /// Replaces `inputResponses`, as JSON text.
+    pub answers: Option<Bytes>,
+    /// Replaces `requestState`.
+    pub state: Option<String>,
+}
+
+/// A client's request as a server of era `to` should get it.
+///
+/// A legacy server gets no modern members in `_meta`: a dual-era server would take the request for a
+/// modern one. The progress token becomes the request's own id, because tokens of different clients
+/// meet on one connection.
+pub fn request(
+    envelope: &Envelope,
+    to: Era,
+    id: &Id,
+    subject: &Subject,
+    sender: &Sender,
+    wants_progress: bool,
+    round: &Round,
+) -> Bytes {
+    let version = json::quote(Version::LATEST_MODERN.as_str());
+    let log_level = sender.log_level.as_deref().map(json::quote);
+    let mut in_meta = Vec::with_capacity(5);
+    if wants_progress {
+        in_meta.push(Edit::Set(meta::PROGRESS_TOKEN, id.as_json()));
+    }
+    match to {
+        Era::Legacy => in_meta.extend([
+            Edit::Drop(meta::PROTOCOL_VERSION),
+            Edit::Drop(meta::CLIENT_INFO),
+            Edit::Drop(meta::CLIENT_CAPABILITIES),
+            Edit::Drop(meta::LOG_LEVEL),
+        ]),
+        Era::Modern => {
+            in_meta.push(Edit::Set(meta::PROTOCOL_VERSION, version.as_bytes()));
+            let capabilities = sender.capabilities.as_deref().unwrap_or(b"{}");
+            in_meta.push(Edit::Set(meta::CLIENT_CAPABILITIES, capabilities));
+            if let Some(info) = &sender.info {
+                in_meta.push(Edit::Set(meta::CLIENT_INFO, info));
+            }
+            if let Some(level) = &log_level {
+                in_meta.push(Edit::Set(meta::LOG_LEVEL, level.as_bytes()));
+            }
+        }
+    }
+    let name = subject.name.as_deref().map(json::quote);
+    let uri = subject.uri.as_deref().map(json::quote);
+    let task_id = subject.task_id.as_deref().map(json::quote);
+    let state = round.state.as_deref().map(json::quote);
+    let mut edits = Vec::with_capacity(6);
+    let replaced = [("name", &name), ("uri", &uri), ("taskId", &task_id)];
+    edits.extend(replaced.iter().filter_map(|(key, value)| Some(Edit::Set(key, value.as_ref()?.as_bytes()))));
+    if let Some(reference) = &subject.reference {
+        edits.push(Edit::Set("ref", reference));
+    }
+    if envelope.method().may_ask() {
+        edits.push(match &round.answers {
+            Some(answers) if to == Era::Modern => Edit::Set("inputResponses", answers),
+            Some(_) | None => Edit::Drop("inputResponses"),
+        });
+        edits.push(match &state {
+            Some(state) if to == Era::Modern => Edit::Set("requestState", state.as_bytes()),
+            Some(_) | None => Edit::Drop("requestState"),
+        });
+    }
+    edits.push(Edit::Within("_meta", &in_meta));
+    envelope.with(Some(id), &edits)
+}
+
+/// Whether results of this method say how long they may be kept.
+fn is_cacheable(method: &Method) -> bool {
+    matches!(
+        method,
+        Method::Discover
+            | Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::TemplatesList
+            | Method::ResourcesRead
+    )
+}
+
+/// A server's result as a client of era `to` should get it.
+pub fn result(result: Bytes, from: Era, to: Era, method: &Method, server_info: Option<&Bytes>) -> Bytes {
+    match (from, to) {
+        (Era::Legacy, Era::Legacy) => result,
+        (Era::Modern, Era::Legacy) => {
+            let edits = [Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")];
+            Bytes::from(json::rewrite(&result, &edits))
+        }
+        (Era::Legacy | Era::Modern, Era::Modern) => {
+            let view = ResultView::read(&result);
+            let mut edits = Vec::with_capacity(4);
+            if view.result_type().is_none() {
+                edits.push(Edit::Set("resultType", b"\"complete\""));
+            }
+            if is_cacheable(method) && !view.has_caching() && !view.is_input_required() {
+                edits.push(Edit::Set("ttlMs", b"0"));
+                edits.push(Edit::Set("cacheScope", b"\"private\""));
+            }
+            let identity = server_info.map(|info| [Edit::Set(meta::SERVER_INFO, info)]);
+            if let (Era::Legacy, Some(identity)) = (from, &identity) {
+                edits.push(Edit::Within("_meta", identity));
+            }
+            Bytes::from(json::rewrite(&result, &edits))
+        }
+    }
+}
+
+/// A server's error as a client of era `to` should get it: an unknown resource has another number in
+/// each era. `None` where the error can pass as it came.
+pub fn error(error: &RpcError, to: Era, method: &Method) -> Option<RpcError> {
+    let code = match (to, error.code) {
+        (Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
+        (Era::Modern, code::URL_ELICITATION_REQUIRED) => code::INTERNAL_ERROR,
+        (Era::Legacy, code::INVALID_PARAMS) if *method == Method::ResourcesRead => code::RESOURCE_NOT_FOUND,
+        (Era::Legacy | Era::Modern, _) => return None,
+    };
+    Some(RpcError { code, ..error.clone() })
+}
+
+/// A notification about a request, under the token its client knows.
+pub fn progress(notification: &Envelope, token: &[u8]) -> Bytes {
+    notification.with(None, &[Edit::Set("progressToken", token)])
+}
+
+/// Severity of a log level; higher is worse. Unknown words count as the least severe.
+pub fn severity(level: &str) -> u8 {
+    const LEVELS: [&str; 8] =
+        ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    LEVELS.iter().position(|known| *known == level).map_or(0, |position| u8::try_from(position).unwrap_or(0))
+}
+
+/// Whether `level` is one of the protocol's words.
+pub fn is_level(level: &str) -> bool {
+    level == "debug" || severity(level) > 0
+}
+
+#[cfg(test)]
+mod tests;

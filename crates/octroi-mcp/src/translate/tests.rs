@@ -1,0 +1,132 @@
+use super::*;
+
+const MODERN: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"s_echo","arguments":{"n":1e400},"_meta":{"progressToken":"p","x":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
+const LEGACY: &str =
+    r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"s_echo","arguments":{"n":1e400}}}"#;
+
+fn sent(json: &str, to: Era, sender: &Sender, wants_progress: bool, round: &Round) -> String {
+    let envelope = Envelope::parse(Bytes::copy_from_slice(json.as_bytes())).unwrap();
+    let subject = Subject { name: Some("echo".into()), ..Subject::default() };
+    let bytes = request(&envelope, to, &Id::number(7), &subject, sender, wants_progress, round);
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn sender() -> Sender {
+    Sender {
+        capabilities: Some(Bytes::from_static(br#"{"elicitation":{}}"#)),
+        info: Some(Bytes::from_static(br#"{"name":"c","version":"1"}"#)),
+        log_level: Some("info".into()),
+    }
+}
+
+#[test]
+fn a_modern_request_to_a_legacy_server_loses_what_only_modern_servers_read() {
+    assert_eq!(
+        sent(MODERN, Era::Legacy, &Sender::default(), true, &Round::default()),
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"progressToken":7,"x":1}}}"#
+    );
+}
+
+#[test]
+fn a_legacy_request_to_a_modern_server_says_who_asks() {
+    assert_eq!(
+        sent(LEGACY, Era::Modern, &sender(), false, &Round::default()),
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/logLevel":"info"}}}"#
+    );
+}
+
+#[test]
+fn a_legacy_request_to_a_legacy_server_only_changes_id_and_name() {
+    assert_eq!(
+        sent(LEGACY, Era::Legacy, &sender(), false, &Round::default()),
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400}}}"#
+    );
+}
+
+#[test]
+fn a_retry_carries_answers_and_state_to_a_modern_server_only() {
+    let round = Round { answers: Some(Bytes::from_static(b"{\"k\":1}")), state: Some("s\"".into()) };
+    let modern = sent(LEGACY, Era::Modern, &Sender::default(), false, &round);
+    assert!(modern.contains(r#""inputResponses":{"k":1},"requestState":"s\"""#), "{modern}");
+    let legacy = sent(LEGACY, Era::Legacy, &Sender::default(), false, &round);
+    assert!(!legacy.contains("inputResponses") && !legacy.contains("requestState"), "{legacy}");
+}
+
+#[test]
+fn results_in_every_pair_of_eras() {
+    let info = Bytes::from_static(br#"{"name":"s"}"#);
+    let check = |from, to, method: Method, before: &str, after: &str| {
+        let found = result(Bytes::copy_from_slice(before.as_bytes()), from, to, &method, Some(&info));
+        assert_eq!(found, after, "{from} to {to}: {before}");
+    };
+    use Era::{Legacy, Modern};
+    check(Legacy, Legacy, Method::ToolsCall, r#"{ "content":[] }"#, r#"{ "content":[] }"#);
+    check(
+        Modern,
+        Modern,
+        Method::ToolsCall,
+        r#"{"content":[],"resultType":"complete"}"#,
+        r#"{"content":[],"resultType":"complete"}"#,
+    );
+    check(
+        Modern,
+        Modern,
+        Method::ToolsCall,
+        r#"{"content":[]}"#,
+        r#"{"content":[],"resultType":"complete"}"#,
+    );
+    check(
+        Legacy,
+        Modern,
+        Method::ResourcesRead,
+        r#"{"contents":[],"x":1}"#,
+        r#"{"contents":[],"x":1,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}"#,
+    );
+    check(
+        Modern,
+        Legacy,
+        Method::ResourcesRead,
+        r#"{"resultType":"complete","contents":[],"ttlMs":5,"cacheScope":"public","x":1}"#,
+        r#"{"contents":[],"x":1}"#,
+    );
+    check(
+        Modern,
+        Modern,
+        Method::ResourcesRead,
+        r#"{"resultType":"input_required","requestState":"s"}"#,
+        r#"{"resultType":"input_required","requestState":"s"}"#,
+    );
+}
+
+#[test]
+fn an_unknown_resource_has_another_number_in_each_era() {
+    for (code, to, method, expected) in [
+        (-32002, Era::Modern, Method::ResourcesRead, Some(-32602)),
+        (-32042, Era::Modern, Method::ToolsCall, Some(-32603)),
+        (-32602, Era::Legacy, Method::ResourcesRead, Some(-32002)),
+        (-32602, Era::Legacy, Method::ToolsCall, None),
+        (-32002, Era::Legacy, Method::ResourcesRead, None),
+        (-1, Era::Modern, Method::ToolsCall, None),
+    ] {
+        let translated = error(&RpcError::new(code, "m"), to, &method);
+        assert_eq!(translated.map(|error| error.code), expected, "{code} to {to}");
+    }
+}
+
+#[test]
+fn progress_is_reported_under_the_clients_own_token() {
+    let notification = Envelope::parse(Bytes::from_static(
+        br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1,"x":2}}"#,
+    ))
+    .unwrap();
+    assert_eq!(
+        progress(&notification, b"\"mine\""),
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1,"x":2}}"#
+    );
+}
+
+#[test]
+fn log_levels_have_an_order() {
+    assert!(severity("error") > severity("info"));
+    assert!(is_level("debug") && is_level("emergency") && !is_level("loud"));
+}
