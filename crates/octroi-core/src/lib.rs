@@ -1,1 +1,18 @@
-//! stub
+//! The domain of Octroi, pure.
+//!
+//! Names, principals, server definitions and decisions as plain values. There is no async here, no
+//! clock, no file and no network: what depends on them comes in as an argument.
+
+pub mod decision;
+pub mod name;
+pub mod principal;
+pub mod secret;
+pub mod server;
+pub mod substitute;
+pub mod uri;
+pub mod wire_name;
+
+pub use decision::{Decision, Permit, Subject, decide};
+pub use name::{CanonicalId, ServerName};
+pub use principal::{Principal, Role, Tokens};
+pub use secret::Secret;

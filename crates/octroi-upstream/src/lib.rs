@@ -1,1 +1,30 @@
-//! stub
+//! MCP servers: starting them, reaching them, and talking to them in the era they speak.
+//!
+//! An [`Upstream`] is one configured server. It connects on demand, finds out the server's era, and
+//! hands out a [`Connection`]. A request of a client becomes a [`LiveCall`] on it: a sequence of
+//! notifications and questions that ends with the answer. Dropping a live call cancels it.
+//!
+//! Nothing else in Octroi starts a process, and nothing can be called without a
+//! [`Permit`](octroi_core::Permit).
+
+mod child;
+mod connection;
+mod error;
+mod event;
+mod handshake;
+mod http;
+mod lines;
+mod live;
+mod mux;
+mod old_sse;
+mod stdio;
+mod streamable;
+mod upstream;
+mod watch;
+
+pub use connection::{Connection, Control, Outgoing, ServerIdentity};
+pub use error::UpstreamError;
+pub use event::{CallEvent, EventSink, Owner, Question, ServerEvent};
+pub use http::HttpClient;
+pub use live::LiveCall;
+pub use upstream::{Context, Upstream};

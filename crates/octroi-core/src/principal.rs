@@ -1,0 +1,91 @@
+//! Who is asking.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+/// What kind of principal a token stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A person.
+    Human,
+    /// A program that acts on its own.
+    Agent,
+}
+
+impl Role {
+    /// The word in configuration and logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// The authenticated sender of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Principal {
+    /// Unique and stable: what grants, sessions and parked calls are bound to.
+    pub id: Arc<str>,
+    /// Person or program.
+    pub role: Role,
+    /// Which agent, for a program.
+    pub agent_id: Option<Arc<str>>,
+}
+
+impl Principal {
+    /// The person who started Octroi on this machine, for doors that need no token.
+    pub fn local() -> Self {
+        Self { id: "local".into(), role: Role::Human, agent_id: None }
+    }
+}
+
+/// The hash under which a token is kept.
+pub type TokenHash = [u8; 32];
+
+/// Hashes a token. Tokens are long and random, so one fast round is enough.
+pub fn hash_token(token: &str) -> TokenHash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// All tokens that open the door. Only hashes are kept.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    by_hash: HashMap<TokenHash, Principal>,
+}
+
+impl Tokens {
+    /// Adds a token; `false` if the same token is there already.
+    pub fn insert(&mut self, hash: TokenHash, principal: Principal) -> bool {
+        self.by_hash.insert(hash, principal).is_none()
+    }
+
+    /// Whose token this is. What is compared are hashes, so the time it takes tells nothing about
+    /// how close a guess came.
+    pub fn find(&self, token: &str) -> Option<&Principal> {
+        self.by_hash.get(&hash_token(token))
+    }
+
+    /// Whether nobody can enter.
+    pub fn is_empty(&self) -> bool {
+        self.by_hash.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exact_token_opens() {
+        let mut tokens = Tokens::default();
+        assert!(tokens.insert(hash_token("right"), Principal::local()));
+        assert!(!tokens.insert(hash_token("right"), Principal::local()));
+        assert!(tokens.find("right").is_some());
+        for wrong in ["", "Right", "right ", "righ", "rightx"] {
+            assert!(tokens.find(wrong).is_none(), "{wrong}");
+        }
+    }
+}

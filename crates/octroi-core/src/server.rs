@@ -1,0 +1,169 @@
+//! How a server is defined.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::name::ServerName;
+use crate::secret::Secret;
+
+/// One configured server, valid as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSpec {
+    /// Under which it appears.
+    pub name: ServerName,
+    /// Where it is.
+    pub transport: Transport,
+    /// Which era to speak to it.
+    pub era: EraChoice,
+    /// When to connect.
+    pub start: Start,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+    /// How much it may send.
+    pub limits: Limits,
+}
+
+/// Where a server is and how to reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that talks over its standard streams.
+    Stdio(Program),
+    /// Streamable HTTP; falls back to HTTP+SSE where the server only has that.
+    Http(Remote),
+    /// The old HTTP+SSE.
+    Sse(Remote),
+}
+
+/// A program to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What to run; never through a shell.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables it gets besides the few that every child gets.
+    pub env: BTreeMap<String, Secret>,
+    /// Names of Octroi's own variables that it gets too.
+    pub inherit_env: Vec<String>,
+    /// Where it runs.
+    pub cwd: Option<PathBuf>,
+}
+
+/// An address to call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// `http://` or `https://`.
+    pub url: String,
+    /// Sent with every request.
+    pub headers: BTreeMap<String, Secret>,
+}
+
+/// Which era to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EraChoice {
+    /// Find out.
+    #[default]
+    Auto,
+    /// `initialize` and sessions.
+    Legacy,
+    /// Stateless.
+    Modern,
+}
+
+/// When to connect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// In the background, when Octroi starts.
+    #[default]
+    Eager,
+    /// When somebody lists or calls.
+    Lazy,
+}
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From starting a process or opening a connection to the end of the handshake. Generous, because
+    /// `npx` may have to download the server first.
+    pub connect: Duration,
+    /// For an answer to a call; progress starts it anew.
+    pub call: Duration,
+    /// For a call in all, whatever progress it reports.
+    pub call_cap: Duration,
+    /// For one page of a list.
+    pub list: Duration,
+    /// For a process to end by itself before it is killed.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(60),
+            call: Duration::from_secs(30),
+            call_cap: Duration::from_secs(300),
+            list: Duration::from_secs(15),
+            shutdown: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How much a server may send, and how much it is asked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest message, in bytes.
+    pub message_bytes: usize,
+    /// Calls in flight; more wait.
+    pub concurrency: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { message_bytes: 16 << 20, concurrency: 10 }
+    }
+}
+
+/// Reads a duration as configuration writes it: a bare number is milliseconds, a text has a unit.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    match text[digits..].trim() {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_a_unit() {
+        for (text, expected) in [
+            ("500ms", Some(Duration::from_millis(500))),
+            ("30s", Some(Duration::from_secs(30))),
+            ("2m", Some(Duration::from_secs(120))),
+            ("1 h", Some(Duration::from_secs(3600))),
+            ("30", None),
+            ("s", None),
+            ("-1s", None),
+            ("1.5s", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_duration(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_definition_shows_no_secret() {
+        let remote = Remote {
+            url: "https://example.com".into(),
+            headers: BTreeMap::from([("authorization".into(), Secret::new("hunter2"))]),
+        };
+        assert!(!format!("{remote:?}").contains("hunter2"));
+    }
+}

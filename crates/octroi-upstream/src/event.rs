@@ -1,0 +1,148 @@
+//! What a server says, besides answers.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_core::ServerName;
+use octroi_mcp::{Envelope, Id, Method, RpcError, envelope};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::mux::Mux;
+use crate::streamable::Streamable;
+
+/// On whose behalf calls are made. Calls of one owner may see each other's questions and log
+/// messages; calls of different owners never do.
+pub type Owner = Arc<str>;
+
+/// What happens during a call.
+#[derive(Debug)]
+pub enum CallEvent {
+    /// Progress, a log message, or a change on a listen stream.
+    Notification(Envelope),
+    /// A legacy server asks the client something.
+    Question(Question),
+    /// The end: a result or an error.
+    Answer(Envelope),
+}
+
+/// What happens on a server outside any call.
+#[derive(Debug)]
+pub enum ServerEvent {
+    /// A list changed.
+    ListChanged(Method),
+    /// A resource changed; the URI is the server's own.
+    ResourceUpdated(String),
+    /// An out-of-band elicitation is over; the notification as it came.
+    ElicitationComplete(Envelope),
+    /// A task changed its state; the notification as it came.
+    TaskChanged(Envelope),
+    /// A new connection is there; every list may have changed.
+    Connected,
+    /// The connection is gone.
+    Lost(String),
+}
+
+/// Where a server's events go.
+#[derive(Clone, Debug)]
+pub struct EventSink {
+    server: ServerName,
+    sender: mpsc::Sender<(ServerName, ServerEvent)>,
+}
+
+impl EventSink {
+    /// A sink for one server's events.
+    pub fn new(server: ServerName, sender: mpsc::Sender<(ServerName, ServerEvent)>) -> Self {
+        Self { server, sender }
+    }
+
+    /// The server this sink belongs to.
+    pub fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    /// Reports an event. Waits when the gateway is behind, which slows down this server only.
+    pub(crate) async fn send(&self, event: ServerEvent) {
+        // The gateway only stops listening when it ends, and then nobody misses the event.
+        let _ = self.sender.send((self.server.clone(), event)).await;
+    }
+
+    /// The event a notification stands for, if it is about the server and not about a call.
+    pub(crate) fn event_of(notification: &Envelope) -> Option<ServerEvent> {
+        match notification.method() {
+            Method::ToolsChanged | Method::PromptsChanged | Method::ResourcesChanged => {
+                Some(ServerEvent::ListChanged(notification.method().clone()))
+            }
+            Method::ResourceUpdated => {
+                let params = octroi_mcp::params::Params::read(notification.params()).ok()?;
+                Some(ServerEvent::ResourceUpdated(params.uri()?.into_owned()))
+            }
+            Method::ElicitationComplete => Some(ServerEvent::ElicitationComplete(notification.clone())),
+            Method::TaskChanged | Method::TaskStatus => Some(ServerEvent::TaskChanged(notification.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A question of a legacy server, to be answered once. Dropped without an answer, it is refused.
+#[derive(Debug)]
+pub struct Question {
+    /// What is asked.
+    pub method: Method,
+    /// The question's parameters, as JSON text.
+    pub params: Bytes,
+    /// Set when the server no longer wants to know.
+    pub withdrawn: CancellationToken,
+    id: Id,
+    reply_to: Option<ReplyTo>,
+}
+
+/// The way back to the server.
+#[derive(Debug)]
+pub(crate) enum ReplyTo {
+    Mux(Arc<Mux>),
+    Http(Arc<Streamable>),
+}
+
+impl Question {
+    pub(crate) fn new(request: &Envelope, withdrawn: CancellationToken, reply_to: ReplyTo) -> Option<Self> {
+        Some(Self {
+            method: request.method().clone(),
+            params: request.params(),
+            withdrawn,
+            id: request.id()?,
+            reply_to: Some(reply_to),
+        })
+    }
+
+    /// Answers with a result, as JSON text.
+    pub fn answer(mut self, result: &[u8]) {
+        let message = envelope::result(&self.id, result);
+        self.reply(message);
+    }
+
+    /// Answers with an error.
+    pub fn refuse(mut self, error: &RpcError) {
+        let message = envelope::error(Some(&self.id), error);
+        self.reply(message);
+    }
+
+    fn reply(&mut self, message: Bytes) {
+        match self.reply_to.take() {
+            Some(ReplyTo::Mux(mux)) => mux.reply(&self.id, message),
+            Some(ReplyTo::Http(link)) => link.reply(&self.id, message),
+            None => {}
+        }
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        if self.reply_to.is_some() && !self.withdrawn.is_cancelled() {
+            let error =
+                RpcError::new(octroi_mcp::code::INTERNAL_ERROR, "the client is no longer there to answer");
+            let message = envelope::error(Some(&self.id), &error);
+            self.reply(message);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Finding out which era a server speaks, and opening the conversation in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::server::EraChoice;
+use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, meta};
+use serde_json::Value;
+
+use crate::connection::{ServerIdentity, modern_meta};
+use crate::error::UpstreamError;
+use crate::event::Owner;
+use crate::mux::{Answered, Mux};
+
+/// How long a server may think about the probe. After that it is taken for a legacy one that ignores
+/// what it does not know; should it answer the probe late after all, that still counts.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who Octroi is and what it offers, for the handshake.
+#[derive(Clone, Debug)]
+pub(crate) struct Introduction {
+    pub(crate) client_info: Bytes,
+    pub(crate) capabilities: Bytes,
+}
+
+impl Introduction {
+    pub(crate) fn initialize_params(&self) -> Bytes {
+        Bytes::from(format!(
+            r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{}}}"#,
+            Version::LATEST_LEGACY,
+            String::from_utf8_lossy(&self.capabilities),
+            String::from_utf8_lossy(&self.client_info),
+        ))
+    }
+
+    pub(crate) fn discover_params(&self) -> String {
+        format!("{{{}}}", modern_meta(&self.client_info))
+    }
+}
+
+/// What a probe says about a server.
+#[derive(Debug)]
+pub(crate) enum Probe {
+    /// It is modern.
+    Modern(Box<ServerIdentity>),
+    /// It is not, or nothing can be said; try the legacy handshake.
+    Legacy,
+}
+
+/// Reads the answer to `server/discover`.
+pub(crate) fn read_probe(answer: &Envelope) -> Result<Probe, UpstreamError> {
+    if let Some(result) = answer.result() {
+        return Ok(match read_discovery(&result) {
+            Some(identity) => Probe::Modern(Box::new(identity)),
+            None => Probe::Legacy,
+        });
+    }
+    match answer.error() {
+        Some(error) if code::is_modern_only(error.code) => refused_version(&error),
+        Some(_) | None => Ok(Probe::Legacy),
+    }
+}
+
+/// A modern server that does not speak our version: usable only if it also has a legacy one.
+fn refused_version(error: &RpcError) -> Result<Probe, UpstreamError> {
+    let supported: Vec<&str> = error
+        .data
+        .as_ref()
+        .and_then(|data| data.get("supported")?.as_array())
+        .map(|versions| versions.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let speaks_legacy = supported
+        .iter()
+        .filter_map(|version| Version::parse(version))
+        .any(|version| version.era() == Era::Legacy);
+    if speaks_legacy {
+        return Ok(Probe::Legacy);
+    }
+    Err(UpstreamError::Protocol(format!(
+        "the server speaks {}, Octroi speaks {} and older; the server said: {}",
+        if supported.is_empty() { "no version it names".to_owned() } else { supported.join(", ") },
+        Version::LATEST_MODERN,
+        error.message
+    )))
+}
+
+fn read_discovery(result: &[u8]) -> Option<ServerIdentity> {
+    let value: Value = serde_json::from_slice(result).ok()?;
+    let versions = value.get("supportedVersions")?.as_array()?;
+    if !versions.iter().any(|version| version.as_str() == Some(Version::LATEST_MODERN.as_str())) {
+        return None;
+    }
+    Some(ServerIdentity {
+        era: Era::Modern,
+        version: Version::LATEST_MODERN,
+        info: value
+            .get("_meta")
+            .and_then(|meta| meta.get(meta::SERVER_INFO))
+            .map(|info| Bytes::from(info.to_string())),
+        capabilities: value.get("capabilities").cloned().unwrap_or_default(),
+        instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
+    })
+}
+
+/// Reads the answer to `initialize`.
+pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, UpstreamError> {
+    let version = negotiated_version(result)?;
+    let value: Value = serde_json::from_slice(result)
+        .map_err(|_| UpstreamError::Protocol("the server's handshake cannot be read".to_owned()))?;
+    Ok(ServerIdentity {
+        era: Era::Legacy,
+        version,
+        info: value.get("serverInfo").map(|info| Bytes::from(info.to_string())),
+        capabilities: value.get("capabilities").cloned().unwrap_or_default(),
+        instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
+    })
+}
+
+/// The version a server chose in the legacy handshake.
+pub(crate) fn negotiated_version(result: &[u8]) -> Result<Version, UpstreamError> {
+    let value: Value = serde_json::from_slice(result).unwrap_or_default();
+    let chosen = value.get("protocolVersion").and_then(Value::as_str).unwrap_or("none");
+    Version::parse(chosen).filter(|version| version.era() == Era::Legacy).ok_or_else(|| {
+        UpstreamError::Protocol(format!(
+            "the server chose protocol version {chosen}, which Octroi does not speak"
+        ))
+    })
+}
+
+/// Opens a conversation over a shared channel.
+pub(crate) async fn over_channel(
+    mux: &Arc<Mux>,
+    choice: EraChoice,
+    introduction: &Introduction,
+) -> Result<ServerIdentity, UpstreamError> {
+    let discover = || ask(mux, Method::Discover, introduction.discover_params().into_bytes());
+    let initialize = || ask(mux, Method::Initialize, introduction.initialize_params().to_vec());
+    match choice {
+        EraChoice::Modern => match read_probe(&discover().await?)? {
+            Probe::Modern(identity) => Ok(*identity),
+            Probe::Legacy => Err(UpstreamError::Protocol(
+                "the server does not speak the modern era that its entry pins it to".to_owned(),
+            )),
+        },
+        EraChoice::Legacy => finish(mux, &initialize().await?).await,
+        EraChoice::Auto => {
+            let probe = discover();
+            tokio::pin!(probe);
+            if let Ok(answer) = tokio::time::timeout(PROBE_PATIENCE, &mut probe).await {
+                return match read_probe(&answer?)? {
+                    Probe::Modern(identity) => Ok(*identity),
+                    Probe::Legacy => finish(mux, &initialize().await?).await,
+                };
+            }
+            // Slow to start, or a legacy server that ignores the probe. Whichever of the two answers
+            // makes sense first decides.
+            let handshake = initialize();
+            tokio::pin!(handshake);
+            tokio::select! {
+                answer = &mut handshake => finish(mux, &answer?).await,
+                answer = &mut probe => match read_probe(&answer?)? {
+                    Probe::Modern(identity) => Ok(*identity),
+                    Probe::Legacy => finish(mux, &handshake.await?).await,
+                },
+            }
+        }
+    }
+}
+
+async fn finish(mux: &Arc<Mux>, answer: &Envelope) -> Result<ServerIdentity, UpstreamError> {
+    let Some(result) = answer.result() else {
+        return Err(UpstreamError::refused(answer.error()));
+    };
+    let identity = read_initialized(&result)?;
+    let message = envelope::notification(&Method::Initialized, b"{}");
+    mux.send(message).await.map_err(UpstreamError::Closed)?;
+    Ok(identity)
+}
+
+async fn ask(mux: &Arc<Mux>, method: Method, params: Vec<u8>) -> Result<Envelope, UpstreamError> {
+    let receiver = mux.register(Owner::from("octroi"), false);
+    let message = envelope::request(&Id::number(receiver.id), &method, &params);
+    mux.send(message).await.map_err(UpstreamError::Closed)?;
+    match receiver.answer.await {
+        Ok(Answered::Message(answer)) => Ok(answer),
+        Ok(Answered::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+        Err(_) => Err(UpstreamError::Closed(mux.reason())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(json: &str) -> Result<Probe, UpstreamError> {
+        read_probe(&Envelope::parse(Bytes::copy_from_slice(json.as_bytes())).unwrap())
+    }
+
+    #[test]
+    fn only_a_modern_answer_makes_a_server_modern() {
+        for (answer, expected) in [
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#,
+                "modern",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"],"capabilities":{}}}"#,
+                "legacy",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "legacy"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"?"}}"#, "legacy"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"?"}}"#, "legacy"),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"?"}}"#, "legacy"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"?","data":{"supported":["2025-11-25"]}}}"#,
+                "legacy",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"?","data":{"supported":["2027-01-01"]}}}"#,
+                "error",
+            ),
+        ] {
+            let found = match probe(answer) {
+                Ok(Probe::Modern(_)) => "modern",
+                Ok(Probe::Legacy) => "legacy",
+                Err(_) => "error",
+            };
+            assert_eq!(found, expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_handshake_with_an_unknown_version_fails_clearly() {
+        let error = negotiated_version(br#"{"protocolVersion":"2030-01-01"}"#).unwrap_err();
+        assert!(error.to_string().contains("2030-01-01"));
+        assert_eq!(negotiated_version(br#"{"protocolVersion":"2024-11-05"}"#).unwrap(), Version::V2024_11_05);
+    }
+}

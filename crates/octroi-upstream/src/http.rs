@@ -1,0 +1,191 @@
+//! The HTTP client that all remote servers share.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use octroi_core::server::Remote;
+
+use crate::error::UpstreamError;
+
+/// Connections to remote servers, pooled. Clones share the pool.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    inner: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+impl HttpClient {
+    /// A client that trusts what the operating system trusts.
+    pub fn new() -> Result<Self, UpstreamError> {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.enforce_http(false);
+        connector.set_connect_timeout(Some(Duration::from_secs(10)));
+        let provider = rustls::crypto::ring::default_provider();
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_platform_verifier(provider)
+            .map_err(|error| UpstreamError::Protocol(format!("cannot set up TLS: {error}")))?
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector);
+        let inner =
+            Client::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_secs(60)).build(connector);
+        Ok(Self { inner })
+    }
+
+    pub(crate) async fn send(
+        &self,
+        address: &Address,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        self.inner.request(request).await.map_err(|error| {
+            let reason = root_cause(&error);
+            if error.is_connect() {
+                UpstreamError::Connect { address: address.shown.clone(), reason }
+            } else {
+                UpstreamError::Closed(reason)
+            }
+        })
+    }
+}
+
+/// Where a remote server is, and what every request to it carries.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    /// Scheme, host, port and path: what may stand in an error.
+    pub(crate) shown: String,
+}
+
+impl Address {
+    pub(crate) fn new(remote: &Remote) -> Result<Self, UpstreamError> {
+        let uri: Uri = remote
+            .url
+            .parse()
+            .map_err(|error| UpstreamError::Protocol(format!("the configured url is not valid: {error}")))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
+            return Err(UpstreamError::Protocol(
+                "the configured url must begin with http:// or https://".to_owned(),
+            ));
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in &remote.headers {
+            let invalid = || UpstreamError::Protocol(format!("the configured header `{name}` is not valid"));
+            let key: HeaderName = name.parse().map_err(|_| invalid())?;
+            let mut value: HeaderValue = value.expose().parse().map_err(|_| invalid())?;
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        let host = uri.host().unwrap_or_default();
+        let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let shown = format!("{}://{host}{port}{}", uri.scheme_str().unwrap_or_default(), uri.path());
+        Ok(Self { uri, headers, shown })
+    }
+
+    /// The same server at another path, as the old transport's `endpoint` event names it. Another
+    /// origin is refused: the configured headers hold credentials for this one.
+    pub(crate) fn join(&self, target: &str) -> Result<Self, UpstreamError> {
+        let refused =
+            || UpstreamError::Protocol("the server names an endpoint at another address".to_owned());
+        let uri: Uri = if target.contains("://") {
+            target.parse().map_err(|_| refused())?
+        } else {
+            let path = if target.starts_with('/') {
+                target.to_owned()
+            } else {
+                let base = self.uri.path().rsplit_once('/').map_or("", |(base, _)| base);
+                format!("{base}/{target}")
+            };
+            let mut parts = self.uri.clone().into_parts();
+            parts.path_and_query = Some(path.parse().map_err(|_| refused())?);
+            Uri::from_parts(parts).map_err(|_| refused())?
+        };
+        if uri.scheme() != self.uri.scheme() || uri.authority() != self.uri.authority() {
+            return Err(refused());
+        }
+        Ok(Self { uri, headers: self.headers.clone(), shown: self.shown.clone() })
+    }
+}
+
+/// Reads a body up to a limit.
+pub(crate) async fn collect(body: Incoming, limit: usize) -> Result<Bytes, UpstreamError> {
+    let limited = http_body_util::Limited::new(body, limit);
+    match limited.collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(UpstreamError::TooLarge { limit })
+        }
+        Err(error) => Err(UpstreamError::Closed(root_cause(&*error))),
+    }
+}
+
+/// What a failing status means.
+pub(crate) fn status_error(status: StatusCode) -> UpstreamError {
+    if status == StatusCode::UNAUTHORIZED {
+        UpstreamError::NeedsAuth
+    } else {
+        UpstreamError::Status(status.as_u16())
+    }
+}
+
+/// Whether a response is of the given media type.
+pub(crate) fn is_type<B>(response: &Response<B>, media_type: &str) -> bool {
+    response.headers().get(http::header::CONTENT_TYPE).is_some_and(|value| {
+        let bytes = value.as_bytes();
+        bytes.len() >= media_type.len()
+            && bytes[..media_type.len()].eq_ignore_ascii_case(media_type.as_bytes())
+    })
+}
+
+/// The innermost cause: hyper's own words ("client error") say nothing to a person.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn address(url: &str) -> Result<Address, UpstreamError> {
+        Address::new(&Remote { url: url.into(), headers: BTreeMap::new() })
+    }
+
+    #[test]
+    fn an_endpoint_stays_at_the_configured_origin() {
+        let base = address("https://user:pass@example.com:8443/a/sse").unwrap();
+        assert_eq!(base.shown, "https://example.com:8443/a/sse");
+        let base = address("https://example.com/a/sse").unwrap();
+        for (target, expected) in [
+            ("/messages?s=1", Some("https://example.com/messages?s=1")),
+            ("messages", Some("https://example.com/a/messages")),
+            ("https://example.com/x", Some("https://example.com/x")),
+            ("https://evil.example/x", None),
+            ("http://example.com/x", None),
+        ] {
+            assert_eq!(
+                base.join(target).ok().map(|joined| joined.uri.to_string()).as_deref(),
+                expected,
+                "{target}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_must_be_http() {
+        for url in ["ws://x", "file:///x", "example.com", ""] {
+            assert!(address(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! One JSON message per line, with a limit on how long a line may be.
+
+use bytes::{Bytes, BytesMut};
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// What a line turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line within the limit, without its end.
+    Whole(Bytes),
+    /// A line beyond the limit. Its beginning and its end are kept, to guess whose answer it was.
+    TooLong { head: Bytes, tail: Bytes },
+}
+
+const KEPT: usize = 512;
+
+/// Splits a stream into lines without ever holding more than the limit.
+pub(crate) struct Lines<R> {
+    reader: R,
+    buffer: BytesMut,
+    scanned: usize,
+    limit: usize,
+    overflow: Option<Overflow>,
+}
+
+struct Overflow {
+    head: Bytes,
+    tail: BytesMut,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
+        Self { reader, buffer: BytesMut::with_capacity(8 << 10), scanned: 0, limit, overflow: None }
+    }
+
+    /// The next line, or `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            if let Some(offset) = memchr(b'\n', &self.buffer[self.scanned..]) {
+                let mut line = self.buffer.split_to(self.scanned + offset + 1);
+                self.scanned = 0;
+                line.truncate(line.len() - 1);
+                return Ok(Some(match self.overflow.take() {
+                    None if line.len() > self.limit => too_long(&line.freeze()),
+                    None => Line::Whole(line.freeze()),
+                    Some(mut overflow) => {
+                        overflow.keep(&line);
+                        Line::TooLong { head: overflow.head, tail: overflow.tail.freeze() }
+                    }
+                }));
+            }
+            self.scanned = self.buffer.len();
+            if self.buffer.len() > self.limit || self.overflow.is_some() {
+                let part = self.buffer.split();
+                self.scanned = 0;
+                match &mut self.overflow {
+                    Some(overflow) => overflow.keep(&part),
+                    None => {
+                        let head = Bytes::copy_from_slice(&part[..part.len().min(KEPT)]);
+                        let mut overflow = Overflow { head, tail: BytesMut::new() };
+                        overflow.keep(&part);
+                        self.overflow = Some(overflow);
+                        // The buffer grew to the limit; give the memory back.
+                        self.buffer = BytesMut::with_capacity(8 << 10);
+                    }
+                }
+            }
+            if self.reader.read_buf(&mut self.buffer).await? == 0 {
+                // What stands after the last line end was never finished, so it is no message.
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Overflow {
+    fn keep(&mut self, part: &[u8]) {
+        self.tail.extend_from_slice(&part[part.len().saturating_sub(KEPT)..]);
+        let surplus = self.tail.len().saturating_sub(KEPT);
+        let _ = self.tail.split_to(surplus);
+    }
+}
+
+fn too_long(line: &Bytes) -> Line {
+    let head = line.slice(..line.len().min(KEPT));
+    let tail = line.slice(line.len().saturating_sub(KEPT)..);
+    Line::TooLong { head: Bytes::copy_from_slice(&head), tail: Bytes::copy_from_slice(&tail) }
+}
+
+/// The request id in an answer that was too long to read, if it stands in the part that was kept.
+pub(crate) fn guess_id(head: &[u8], tail: &[u8]) -> Option<u64> {
+    [head, tail].into_iter().find_map(|part| {
+        let position = memchr::memmem::find(part, b"\"id\":")? + 5;
+        let digits: String = part[position..]
+            .iter()
+            .skip_while(|byte| **byte == b' ')
+            .take_while(|byte| byte.is_ascii_digit())
+            .map(|byte| char::from(*byte))
+            .collect();
+        digits.parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(stream: &'static [u8], limit: usize) -> Vec<Line> {
+        let mut lines = Lines::new(stream, limit);
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            found.push(line);
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn lines_within_the_limit_come_whole() {
+        let found = read(b"{}\n\nabc\r\nunfinished", 100).await;
+        let expected: Vec<_> =
+            [&b"{}"[..], b"", b"abc\r"].map(|line| Line::Whole(Bytes::from_static(line))).into();
+        assert_eq!(found, expected);
+    }
+
+    #[tokio::test]
+    async fn a_line_beyond_the_limit_is_told_apart_and_the_next_one_is_read() {
+        let found =
+            read(b"{\"id\":7,\"result\":\"0123456789012345678901234567890123456789\"}\nok\n", 20).await;
+        let [Line::TooLong { head, tail }, Line::Whole(ok)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(guess_id(head, tail), Some(7));
+        assert_eq!(ok, "ok");
+    }
+
+    #[test]
+    fn the_id_is_guessed_from_either_end() {
+        assert_eq!(guess_id(br#"{"jsonrpc":"2.0","id": 12,"result":"#, b""), Some(12));
+        assert_eq!(guess_id(br#"{"result":"#, br#"..."},"id":3}"#), Some(3));
+        assert_eq!(guess_id(b"noise", b"noise"), None);
+    }
+}

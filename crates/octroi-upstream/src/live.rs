@@ -1,0 +1,113 @@
+//! A request on its way: what happens until the answer, and what happens if nobody waits for it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use crate::error::UpstreamError;
+use crate::event::CallEvent;
+use crate::mux::{Answered, Mux, Receiver};
+use crate::streamable::HttpCall;
+
+/// A call in flight. Dropping it cancels it at the server.
+pub struct LiveCall {
+    source: Source,
+}
+
+enum Source {
+    Shared(SharedCall),
+    Http(Box<HttpCall>),
+}
+
+/// A call over a channel that others use too.
+struct SharedCall {
+    mux: Arc<Mux>,
+    receiver: Receiver,
+    unsent: Option<Bytes>,
+    takes_turns: bool,
+    /// Held where questions could not be told apart otherwise.
+    turn: Option<OwnedSemaphorePermit>,
+    answer: Option<Result<CallEvent, UpstreamError>>,
+    is_over: bool,
+}
+
+impl LiveCall {
+    pub(crate) fn shared(mux: Arc<Mux>, receiver: Receiver, message: Bytes, takes_turns: bool) -> Self {
+        let call = SharedCall {
+            mux,
+            receiver,
+            unsent: Some(message),
+            takes_turns,
+            turn: None,
+            answer: None,
+            is_over: false,
+        };
+        Self { source: Source::Shared(call) }
+    }
+
+    pub(crate) fn http(call: HttpCall) -> Self {
+        Self { source: Source::Http(Box::new(call)) }
+    }
+
+    /// What happens next; the request is sent by the first call of this.
+    pub async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
+        match &mut self.source {
+            Source::Shared(call) => call.next().await,
+            Source::Http(call) => call.next().await,
+        }
+    }
+}
+
+impl SharedCall {
+    async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
+        if let Some(message) = self.unsent.clone() {
+            if self.takes_turns && self.mux.asks() && self.turn.is_none() {
+                self.turn = Arc::clone(&self.mux.turn).acquire_owned().await.ok();
+            }
+            self.mux.send(message).await.map_err(UpstreamError::Closed)?;
+            self.unsent = None;
+        }
+        if let Some(answer) = self.answer.take() {
+            return self.end(answer);
+        }
+        tokio::select! {
+            biased;
+            Some(event) = self.receiver.notes.recv() => return Ok(event),
+            answered = &mut self.receiver.answer, if !self.is_over => {
+                self.is_over = true;
+                let answer = match answered {
+                    Ok(Answered::Message(message)) => Ok(CallEvent::Answer(message)),
+                    Ok(Answered::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+                    Err(_) => Err(UpstreamError::Closed(self.mux.reason())),
+                };
+                // What the server said before its answer comes before it here too.
+                match self.receiver.notes.try_recv() {
+                    Ok(event) => {
+                        self.answer = Some(answer);
+                        Ok(event)
+                    }
+                    Err(mpsc::error::TryRecvError::Empty | mpsc::error::TryRecvError::Disconnected) => self.end(answer),
+                }
+            }
+            else => Err(UpstreamError::Closed("the call is over".to_owned())),
+        }
+    }
+
+    fn end(&mut self, answer: Result<CallEvent, UpstreamError>) -> Result<CallEvent, UpstreamError> {
+        if let Ok(event) = self.receiver.notes.try_recv() {
+            self.answer = Some(answer);
+            return Ok(event);
+        }
+        self.turn = None;
+        answer
+    }
+}
+
+impl Drop for SharedCall {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.mux.cancel(self.receiver.id);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Many calls over one channel, told apart by id: standard streams, and the old HTTP+SSE.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
+use crate::lines::guess_id;
+
+/// How many notifications of one call may wait for its client. More are dropped: a slow client must
+/// not hold up the channel it shares with others.
+pub(crate) const NOTES_PER_CALL: usize = 64;
+
+/// The channel's bookkeeping.
+#[derive(Debug)]
+pub(crate) struct Mux {
+    writer: mpsc::Sender<Bytes>,
+    next_id: AtomicU64,
+    table: Mutex<Table>,
+    events: EventSink,
+    closed: CancellationToken,
+    reason: OnceLock<String>,
+    /// Set once a question came that could have been for several clients. From then on calls that may
+    /// lead to questions are made one at a time, so that the next question has one possible reader.
+    asks: AtomicBool,
+    pub(crate) turn: Arc<Semaphore>,
+    noise: AtomicU64,
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    calls: HashMap<u64, Pending>,
+    questions: HashMap<Id, CancellationToken>,
+}
+
+/// A call that waits for its answer.
+#[derive(Debug)]
+struct Pending {
+    notes: mpsc::Sender<CallEvent>,
+    answer: oneshot::Sender<Answered>,
+    owner: Owner,
+    may_be_asked: bool,
+}
+
+/// How a call over a shared channel ends.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    Message(Envelope),
+    TooLarge { limit: usize },
+}
+
+/// A call's end of the channel.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) id: u64,
+    pub(crate) notes: mpsc::Receiver<CallEvent>,
+    pub(crate) answer: oneshot::Receiver<Answered>,
+}
+
+impl Mux {
+    pub(crate) fn new(writer: mpsc::Sender<Bytes>, events: EventSink, limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            writer,
+            next_id: AtomicU64::new(1),
+            table: Mutex::default(),
+            events,
+            closed: CancellationToken::new(),
+            reason: OnceLock::new(),
+            asks: AtomicBool::new(false),
+            turn: Arc::new(Semaphore::new(1)),
+            noise: AtomicU64::new(0),
+            limit,
+        })
+    }
+
+    /// Registers a call and gives it an id.
+    pub(crate) fn register(&self, owner: Owner, may_be_asked: bool) -> Receiver {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (notes_sender, notes) = mpsc::channel(NOTES_PER_CALL);
+        let (answer_sender, answer) = oneshot::channel();
+        let pending = Pending { notes: notes_sender, answer: answer_sender, owner, may_be_asked };
+        self.table.lock().calls.insert(id, pending);
+        Receiver { id, notes, answer }
+    }
+
+    /// Hands a message to the channel.
+    pub(crate) async fn send(&self, message: Bytes) -> Result<(), String> {
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(self.reason()),
+            sent = self.writer.send(message) => sent.map_err(|_| self.reason()),
+        }
+    }
+
+    /// Forgets a call and tells the server that nobody waits any more.
+    pub(crate) fn cancel(&self, id: u64) {
+        if self.table.lock().calls.remove(&id).is_none() || self.is_closed() {
+            return;
+        }
+        let params = format!(r#"{{"requestId":{id},"reason":"the client cancelled the request"}}"#);
+        self.post(envelope::notification(&Method::Cancelled, params.as_bytes()));
+    }
+
+    /// Sends the answer to a server's question.
+    pub(crate) fn reply(&self, id: &Id, message: Bytes) {
+        self.table.lock().questions.remove(id);
+        self.post(message);
+    }
+
+    /// Sends without waiting. If the channel is stuck the message is lost; the server is stuck too.
+    fn post(&self, message: Bytes) {
+        if self.writer.try_send(message).is_err() && !self.is_closed() {
+            warn!(server.name = %self.events.server(), "server does not read its input, message dropped");
+        }
+    }
+
+    /// Ends every call with the reason.
+    pub(crate) fn close(&self, reason: impl Into<String>) {
+        let _ = self.reason.set(reason.into());
+        self.closed.cancel();
+        let mut table = self.table.lock();
+        table.calls.clear();
+        for (_, withdrawn) in table.questions.drain() {
+            withdrawn.cancel();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    pub(crate) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+
+    pub(crate) fn reason(&self) -> String {
+        self.reason.get().cloned().unwrap_or_else(|| "the connection was closed".to_owned())
+    }
+
+    /// Whether calls that may lead to questions must take turns.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks.load(Ordering::Relaxed)
+    }
+
+    /// Takes one message (or an old batch) from the server.
+    pub(crate) async fn receive(self: &Arc<Self>, json: Bytes) {
+        match Incoming::parse(json) {
+            Ok(Incoming::One(message)) => self.dispatch(message).await,
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages.into_iter().flatten() {
+                    self.dispatch(message).await;
+                }
+            }
+            Err(malformed) => {
+                let lines = self.noise.fetch_add(1, Ordering::Relaxed) + 1;
+                if lines == 1 {
+                    warn!(server.name = %self.events.server(), reason = malformed.reason, "server sends output that is no message, ignored");
+                } else {
+                    debug!(server.name = %self.events.server(), lines, "output ignored");
+                }
+                if let Some(id) = malformed.id.as_ref().and_then(Id::as_number) {
+                    self.fail(id, &malformed.to_error());
+                }
+            }
+        }
+    }
+
+    /// Takes note of a message that was too long to read.
+    pub(crate) fn receive_too_long(&self, head: &[u8], tail: &[u8]) {
+        warn!(server.name = %self.events.server(), limit = self.limit, "server sent a message beyond the limit, dropped");
+        let mut table = self.table.lock();
+        let guessed = guess_id(head, tail).filter(|id| table.calls.contains_key(id));
+        let only = (table.calls.len() == 1).then(|| table.calls.keys().next().copied()).flatten();
+        if let Some(pending) = guessed.or(only).and_then(|id| table.calls.remove(&id)) {
+            let _ = pending.answer.send(Answered::TooLarge { limit: self.limit });
+        }
+    }
+
+    async fn dispatch(self: &Arc<Self>, message: Envelope) {
+        match message.kind() {
+            Kind::Response => self.answer(message),
+            Kind::Request => self.question(&message),
+            Kind::Notification => self.notification(message).await,
+        }
+    }
+
+    fn answer(&self, message: Envelope) {
+        let id = message.id().as_ref().and_then(Id::as_number);
+        let pending = id.and_then(|id| self.table.lock().calls.remove(&id));
+        match pending {
+            // The receiver may have gone in the meantime; then nobody wants the answer.
+            Some(pending) => drop(pending.answer.send(Answered::Message(message))),
+            None => {
+                debug!(server.name = %self.events.server(), id = ?message.id(), "answer to an unknown id, ignored")
+            }
+        }
+    }
+
+    fn fail(&self, id: u64, error: &RpcError) {
+        let message = envelope::error(Some(&Id::number(id)), error);
+        if let Ok(message) = Envelope::parse(message) {
+            self.answer(message);
+        }
+    }
+
+    async fn notification(&self, message: Envelope) {
+        let params = Params::read(message.params()).ok();
+        let number =
+            |json: Option<Bytes>| json.and_then(|json| std::str::from_utf8(&json).ok()?.parse::<u64>().ok());
+        let call = match message.method() {
+            Method::Progress => number(params.and_then(|params| params.notified_token())),
+            Method::LogMessage => self.only_owner(false),
+            Method::Cancelled => {
+                self.withdraw(params.and_then(|params| params.request_id()));
+                return;
+            }
+            _ => number(params.and_then(|params| params.subscription_id())),
+        };
+        if let Some(id) = call {
+            let table = self.table.lock();
+            if let Some(pending) = table.calls.get(&id) {
+                let _ = pending.notes.try_send(CallEvent::Notification(message));
+                return;
+            }
+        }
+        if let Some(event) = EventSink::event_of(&message) {
+            self.events.send(event).await;
+        }
+    }
+
+    fn withdraw(&self, id: Option<Bytes>) {
+        let Some(id) = id.map(Id::from_json) else {
+            return;
+        };
+        if let Some(withdrawn) = self.table.lock().questions.remove(&id) {
+            withdrawn.cancel();
+        }
+    }
+
+    /// The newest call, if all calls in flight belong to one owner.
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<u64> {
+        let table = self.table.lock();
+        let mut calls = table.calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
+        let (first, call) = calls.next()?;
+        calls.try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))
+    }
+
+    fn question(self: &Arc<Self>, request: &Envelope) {
+        let Some(id) = request.id() else {
+            return;
+        };
+        if *request.method() == Method::Ping {
+            self.post(envelope::result(&id, b"{}"));
+            return;
+        }
+        let Some(call) = self.only_owner(true) else {
+            self.refuse(request, &id);
+            return;
+        };
+        let withdrawn = CancellationToken::new();
+        let notes = {
+            let mut table = self.table.lock();
+            table.questions.insert(id.clone(), withdrawn.clone());
+            table.calls.get(&call).map(|pending| pending.notes.clone())
+        };
+        let question = Question::new(request, withdrawn, ReplyTo::Mux(Arc::clone(self)));
+        if let (Some(notes), Some(question)) = (notes, question) {
+            // A full queue drops the question, and a dropped question refuses itself.
+            let _ = notes.try_send(CallEvent::Question(question));
+        }
+    }
+
+    /// Answers a question that cannot be put to anybody: no call is in flight, or calls of several
+    /// clients are and the channel does not say which one it is about.
+    fn refuse(&self, request: &Envelope, id: &Id) {
+        let waiting = self.table.lock().calls.values().filter(|call| call.may_be_asked).count();
+        if waiting == 0 && *request.method() == Method::RootsList {
+            self.post(envelope::result(id, br#"{"roots":[]}"#));
+            return;
+        }
+        let reason = if waiting == 0 {
+            "no client call is in progress that this question could belong to"
+        } else {
+            self.asks.store(true, Ordering::Relaxed);
+            "calls of several clients are in progress and the question does not say which it belongs to; call again"
+        };
+        debug!(server.name = %self.events.server(), method = %request.method(), reason, "question refused");
+        self.post(envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, reason)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use octroi_core::ServerName;
+
+use super::*;
+
+struct Channel {
+    mux: Arc<Mux>,
+    sent: mpsc::Receiver<Bytes>,
+    events: mpsc::Receiver<(ServerName, crate::event::ServerEvent)>,
+}
+
+fn channel() -> Channel {
+    let (writer, sent) = mpsc::channel(16);
+    let (sender, events) = mpsc::channel(16);
+    let sink = EventSink::new(ServerName::parse("s").unwrap(), sender);
+    Channel { mux: Mux::new(writer, sink, 1024), sent, events }
+}
+
+impl Channel {
+    async fn say(&self, json: &str) {
+        self.mux.receive(Bytes::copy_from_slice(json.as_bytes())).await;
+    }
+
+    fn heard(&mut self) -> Option<String> {
+        self.sent.try_recv().ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+fn text(answered: Answered) -> String {
+    match answered {
+        Answered::Message(message) => String::from_utf8_lossy(message.json()).into_owned(),
+        Answered::TooLarge { limit } => format!("too large: {limit}"),
+    }
+}
+
+#[tokio::test]
+async fn answers_find_their_calls_in_any_order() {
+    let channel = channel();
+    let first = channel.mux.register("a".into(), true);
+    let second = channel.mux.register("b".into(), true);
+    channel.say(r#"{"jsonrpc":"2.0","id":2,"result":"second"}"#).await;
+    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"first"}"#).await;
+    assert!(text(first.answer.await.unwrap()).contains("first"));
+    assert!(text(second.answer.await.unwrap()).contains("second"));
+}
+
+#[tokio::test]
+async fn noise_double_and_unknown_answers_disturb_nobody() {
+    let channel = channel();
+    let call = channel.mux.register("a".into(), true);
+    for noise in [
+        "hello",
+        "",
+        "{}",
+        "[]",
+        r#"{"jsonrpc":"2.0","id":99,"result":1}"#,
+        r#"{"jsonrpc":"2.0","id":"x","result":1}"#,
+    ] {
+        channel.say(noise).await;
+    }
+    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"true one"}"#).await;
+    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"again"}"#).await;
+    assert!(text(call.answer.await.unwrap()).contains("true one"));
+}
+
+#[tokio::test]
+async fn a_message_too_long_costs_its_own_call_only() {
+    let channel = channel();
+    let mut other = channel.mux.register("a".into(), true);
+    let call = channel.mux.register("b".into(), true);
+    channel.mux.receive_too_long(br#"{"jsonrpc":"2.0","id":2,"result":"#, b"");
+    assert_eq!(text(call.answer.await.unwrap()), "too large: 1024");
+    assert!(other.answer.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_closed_channel_ends_every_call() {
+    let channel = channel();
+    let call = channel.mux.register("a".into(), true);
+    channel.mux.close("it died");
+    assert!(call.answer.await.is_err());
+    assert_eq!(channel.mux.reason(), "it died");
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_told_to_the_server_once() {
+    let mut channel = channel();
+    let call = channel.mux.register("a".into(), true);
+    channel.mux.cancel(call.id);
+    channel.mux.cancel(call.id);
+    assert!(channel.heard().unwrap().contains(r#""requestId":1"#));
+    assert_eq!(channel.heard(), None);
+}
+
+#[tokio::test]
+async fn a_question_goes_to_the_one_it_can_be_meant_for() {
+    let mut channel = channel();
+    let mut call = channel.mux.register("a".into(), true);
+    channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#).await;
+    let Ok(CallEvent::Question(question)) = call.notes.try_recv() else {
+        panic!("a question was expected");
+    };
+    question.answer(br#"{"action":"accept"}"#);
+    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}"#);
+}
+
+#[tokio::test]
+async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
+    let mut channel = channel();
+    let mut first = channel.mux.register("a".into(), true);
+    let mut second = channel.mux.register("b".into(), true);
+    channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
+    assert!(first.notes.try_recv().is_err() && second.notes.try_recv().is_err());
+    assert!(channel.heard().unwrap().contains("several clients"));
+    assert!(channel.mux.asks());
+}
+
+#[tokio::test]
+async fn a_question_nobody_answers_is_refused() {
+    let mut channel = channel();
+    let mut call = channel.mux.register("a".into(), true);
+    channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#).await;
+    drop(call.notes.try_recv());
+    assert!(channel.heard().unwrap().contains("no longer there"));
+}
+
+#[tokio::test]
+async fn pings_and_idle_questions_are_answered_here() {
+    let mut channel = channel();
+    channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    channel.say(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#).await;
+    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":{"roots":[]}}"#);
+    channel.say(r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create"}"#).await;
+    assert!(channel.heard().unwrap().contains("no client call is in progress"));
+}
+
+#[tokio::test]
+async fn changes_are_reported_as_events() {
+    let mut channel = channel();
+    channel
+        .say(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://b"}}"#)
+        .await;
+    let (_, event) = channel.events.try_recv().unwrap();
+    assert!(matches!(event, crate::event::ServerEvent::ResourceUpdated(uri) if uri == "a://b"));
+}

@@ -1,0 +1,159 @@
+//! The HTTP+SSE transport of 2024-11-05: one stream down, single POSTs up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method as HttpMethod, Request, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use octroi_mcp::sse;
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use crate::error::UpstreamError;
+use crate::event::EventSink;
+use crate::http::{Address, HttpClient, is_type, status_error};
+use crate::mux::Mux;
+
+const QUEUED: usize = 64;
+/// How long the server may take to name the address for messages.
+const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens the stream and a channel over it.
+pub(crate) async fn connect(
+    client: &HttpClient,
+    address: &Address,
+    events: EventSink,
+    tasks: &TaskTracker,
+    shutdown: &tokio_util::sync::CancellationToken,
+    limit: usize,
+) -> Result<Arc<Mux>, UpstreamError> {
+    let request = build(address, HttpMethod::GET, Bytes::new(), "text/event-stream")?;
+    let response = client.send(address, request).await?;
+    if !response.status().is_success() {
+        return Err(status_error(response.status()));
+    }
+    if !is_type(&response, "text/event-stream") {
+        return Err(UpstreamError::Protocol("the server offers no event stream".to_owned()));
+    }
+    let mut stream = EventStream { body: response.into_body(), reader: sse::Reader::new(limit) };
+    let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, stream.endpoint())
+        .await
+        .map_err(|_| UpstreamError::Timeout(ENDPOINT_PATIENCE))??;
+    let endpoint = address.join(&endpoint)?;
+    let (writer, queue) = mpsc::channel(QUEUED);
+    let mux = Mux::new(writer, events, limit);
+    tasks.spawn(write(client.clone(), endpoint, queue, Arc::clone(&mux)));
+    let reading = Arc::clone(&mux);
+    let shutdown = shutdown.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => reading.close("Octroi is shutting down"),
+            () = reading.closed().cancelled() => {}
+            reason = stream.feed(&reading) => reading.close(reason),
+        }
+    });
+    Ok(mux)
+}
+
+struct EventStream {
+    body: Incoming,
+    reader: sse::Reader,
+}
+
+impl EventStream {
+    async fn next(&mut self) -> Result<Option<sse::Event>, UpstreamError> {
+        loop {
+            if let Some(event) = self.reader.next_event() {
+                return Ok(Some(event));
+            }
+            match self.body.frame().await {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(UpstreamError::Closed(error.to_string())),
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.reader
+                            .push(data)
+                            .map_err(|error| UpstreamError::TooLarge { limit: error.limit })?;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn endpoint(&mut self) -> Result<String, UpstreamError> {
+        while let Some(event) = self.next().await? {
+            if event.name == "endpoint" {
+                return Ok(String::from_utf8_lossy(&event.data).into_owned());
+            }
+        }
+        Err(UpstreamError::Protocol("the server's stream names no endpoint".to_owned()))
+    }
+
+    /// Hands every message to the channel; returns why the stream ended.
+    async fn feed(&mut self, mux: &Arc<Mux>) -> String {
+        loop {
+            match self.next().await {
+                Ok(Some(event)) if event.name.is_empty() || event.name == "message" => {
+                    mux.receive(event.data).await
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return "the server closed the stream".to_owned(),
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+}
+
+async fn write(client: HttpClient, endpoint: Address, mut queue: mpsc::Receiver<Bytes>, mux: Arc<Mux>) {
+    // Some servers answer the POST only when the call is done, so messages must not wait for one
+    // another.
+    let posts = TaskTracker::new();
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = mux.closed().cancelled() => return,
+            message = queue.recv() => message,
+        };
+        let Some(message) = message else {
+            return;
+        };
+        let (client, endpoint, mux) = (client.clone(), endpoint.clone(), Arc::clone(&mux));
+        posts.spawn(async move {
+            let sent =
+                match build(&endpoint, HttpMethod::POST, message, "application/json, text/event-stream") {
+                    Ok(request) => client.send(&endpoint, request).await,
+                    Err(error) => Err(error),
+                };
+            match sent {
+                Ok(response) if response.status().is_success() => {}
+                Ok(response) => {
+                    mux.close(format!("a message was refused with HTTP {}", response.status().as_u16()))
+                }
+                Err(error) => mux.close(error.to_string()),
+            }
+        });
+    }
+}
+
+fn build(
+    address: &Address,
+    method: HttpMethod,
+    body: Bytes,
+    accept: &'static str,
+) -> Result<Request<Full<Bytes>>, UpstreamError> {
+    let is_post = method == HttpMethod::POST;
+    let mut request = Request::builder().method(method).uri(address.uri.clone());
+    if let Some(headers) = request.headers_mut() {
+        headers.extend(address.headers.clone());
+        headers.insert(header::ACCEPT, http::HeaderValue::from_static(accept));
+        if is_post {
+            headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+        }
+    }
+    request
+        .body(Full::new(body))
+        .map_err(|error| UpstreamError::Protocol(format!("the request cannot be written as HTTP: {error}")))
+}

@@ -1,0 +1,117 @@
+//! A server as a child process, over its standard streams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::server::{Program, ServerSpec};
+use octroi_mcp::sse::one_line;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::ChildStdin;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::child::{Process, Streams};
+use crate::error::UpstreamError;
+use crate::event::EventSink;
+use crate::lines::{Line, Lines};
+use crate::mux::Mux;
+
+/// Messages that may wait for a child that does not read.
+const QUEUED: usize = 64;
+
+/// Starts the program and a channel to it. The channel closes when the process ends, and the process
+/// ends when the channel closes.
+pub(crate) fn start(
+    spec: &ServerSpec,
+    program: &Program,
+    events: EventSink,
+    tasks: &TaskTracker,
+    shutdown: &CancellationToken,
+) -> Result<Arc<Mux>, UpstreamError> {
+    let (process, Streams { stdin, stdout }) = Process::spawn(&spec.name, program, tasks)?;
+    let (writer, queue) = mpsc::channel(QUEUED);
+    let limit = spec.limits.message_bytes;
+    let mux = Mux::new(writer, events, limit);
+    tasks.spawn(write(stdin, queue, mux.closed().clone()));
+    let reader = tasks.spawn(read(stdout, Arc::clone(&mux), limit));
+    tasks.spawn(supervise(process, Arc::clone(&mux), reader, spec.timeouts.shutdown, shutdown.clone()));
+    Ok(mux)
+}
+
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, closed: CancellationToken) {
+    let mut out = Vec::new();
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = closed.cancelled() => return,
+            message = queue.recv() => message,
+        };
+        let Some(message) = message else {
+            return;
+        };
+        out.clear();
+        one_line(&mut out, &message);
+        out.push(b'\n');
+        // What came in the meantime goes out in the same write.
+        while let Ok(message) = queue.try_recv() {
+            one_line(&mut out, &message);
+            out.push(b'\n');
+        }
+        let written = tokio::select! {
+            biased;
+            () = closed.cancelled() => return,
+            written = stdin.write_all(&out) => written,
+        };
+        // A broken pipe means that the process is ending; its supervisor says why.
+        if written.is_err() {
+            return;
+        }
+        if out.capacity() > 1 << 20 {
+            out = Vec::new();
+        }
+    }
+}
+
+async fn read(stdout: tokio::process::ChildStdout, mux: Arc<Mux>, limit: usize) {
+    let mut lines = Lines::new(stdout, limit);
+    loop {
+        match lines.next().await {
+            Ok(Some(Line::Whole(line))) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(Some(Line::Whole(line))) => mux.receive(line).await,
+            Ok(Some(Line::TooLong { head, tail })) => mux.receive_too_long(&head, &tail),
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+async fn supervise(
+    mut process: Process,
+    mux: Arc<Mux>,
+    reader: tokio::task::JoinHandle<()>,
+    patience: Duration,
+    shutdown: CancellationToken,
+) {
+    let mut reader = reader;
+    tokio::select! {
+        biased;
+        how = process.ended() => {
+            // Answers that are still in the pipe count; a grandchild may hold it open for ever.
+            let _ = tokio::time::timeout(Duration::from_millis(200), &mut reader).await;
+            mux.close(how);
+        }
+        _ = &mut reader => {
+            // A server that closes its output is done; give it the time to say so by ending.
+            let how = tokio::time::timeout(Duration::from_secs(1), process.ended()).await;
+            mux.close(how.unwrap_or_else(|_| "it closed its output".to_owned()));
+            process.stop(patience).await;
+        }
+        () = mux.closed().cancelled() => process.stop(patience).await,
+        () = shutdown.cancelled() => {
+            mux.close("Octroi is shutting down");
+            process.stop(patience).await;
+        }
+    }
+    reader.abort();
+}

@@ -1,0 +1,322 @@
+//! Streamable HTTP: every message is a POST of its own, answered by JSON or by a stream.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use octroi_mcp::header as mcp_header;
+use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::UpstreamError;
+use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
+use crate::http::{Address, HttpClient, collect, is_type, status_error};
+
+mod call;
+mod listener;
+
+pub(crate) use call::HttpCall;
+
+/// One remote server, in one era, and for the legacy era one session.
+#[derive(Debug)]
+pub(crate) struct Streamable {
+    client: HttpClient,
+    address: Address,
+    era: Era,
+    session: ArcSwap<Session>,
+    /// What a lost session is opened again with.
+    initialize_params: Bytes,
+    reopening: tokio::sync::Mutex<()>,
+    next_id: AtomicU64,
+    calls: Mutex<HashMap<u64, Active>>,
+    questions: Mutex<HashMap<Id, CancellationToken>>,
+    events: Option<EventSink>,
+    tasks: TaskTracker,
+    closed: CancellationToken,
+    limit: usize,
+}
+
+/// The legacy session in use.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    id: Option<HeaderValue>,
+    version: Option<Version>,
+}
+
+/// A call in flight, to which a question on the session's own stream may belong.
+#[derive(Debug)]
+struct Active {
+    notes: mpsc::Sender<CallEvent>,
+    owner: Owner,
+    may_be_asked: bool,
+}
+
+/// The headers that mirror a request's body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mirror {
+    pub(crate) name: Option<String>,
+    pub(crate) params: Vec<(String, String)>,
+}
+
+/// What is needed to make a [`Streamable`].
+pub(crate) struct Setup {
+    pub(crate) client: HttpClient,
+    pub(crate) address: Address,
+    pub(crate) initialize_params: Bytes,
+    /// `None` for connections whose news another connection to the same server reports already.
+    pub(crate) events: Option<EventSink>,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) closed: CancellationToken,
+    pub(crate) limit: usize,
+}
+
+impl Streamable {
+    pub(crate) fn new(setup: Setup, era: Era) -> Arc<Self> {
+        Arc::new(Self {
+            client: setup.client,
+            address: setup.address,
+            era,
+            session: ArcSwap::default(),
+            initialize_params: setup.initialize_params,
+            reopening: tokio::sync::Mutex::default(),
+            next_id: AtomicU64::new(1),
+            calls: Mutex::default(),
+            questions: Mutex::default(),
+            events: setup.events,
+            tasks: setup.tasks,
+            closed: setup.closed,
+            limit: setup.limit,
+        })
+    }
+
+    pub(crate) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Opens a legacy session; returns the server's answer to `initialize`.
+    pub(crate) async fn initialize(&self) -> Result<Bytes, UpstreamError> {
+        let id = Id::number(self.next_id());
+        self.session.store(Arc::default());
+        let message = envelope::request(&id, &Method::Initialize, &self.initialize_params);
+        let response = self.post(&Method::Initialize, &Mirror::default(), message).await?;
+        let session = response.headers().get(mcp_header::SESSION_ID).cloned();
+        let answer = self.read_answer(response, &id).await?;
+        let result = match (answer.result(), answer.error()) {
+            (Some(result), _) => result,
+            (None, error) => return Err(UpstreamError::refused(error)),
+        };
+        let version = crate::handshake::negotiated_version(&result)?;
+        self.session.store(Arc::new(Session { id: session, version: Some(version) }));
+        self.notify(&Method::Initialized, b"{}").await?;
+        Ok(result)
+    }
+
+    /// Opens the session again after the server forgot it. Of several calls that notice at once, one
+    /// does it.
+    async fn reopen(&self, lost: &Arc<Session>) -> Result<(), UpstreamError> {
+        let _turn = self.reopening.lock().await;
+        if !Arc::ptr_eq(lost, &self.session.load_full()) {
+            return Ok(());
+        }
+        tracing::info!(address = %self.address.shown, "server forgot the session, opening a new one");
+        self.initialize().await.map(drop)
+    }
+
+    /// Ends the session at the server, as a good client does.
+    pub(crate) async fn end_session(&self) {
+        self.closed.cancel();
+        let session = self.session.load_full();
+        if session.id.is_some() {
+            let request = self.request(HttpMethod::DELETE, &session).body(Full::default());
+            if let Ok(request) = request {
+                let _ = self.client.send(&self.address, request).await;
+            }
+        }
+    }
+
+    pub(crate) async fn notify(&self, method: &Method, params: &[u8]) -> Result<(), UpstreamError> {
+        let message = envelope::notification(method, params);
+        let response = self.post(method, &Mirror::default(), message).await?;
+        if response.status().is_success() { Ok(()) } else { Err(status_error(response.status())) }
+    }
+
+    /// Sends the answer to a server's question, in the background.
+    pub(crate) fn reply(self: &Arc<Self>, id: &Id, message: Bytes) {
+        self.questions.lock().remove(id);
+        let link = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let posted = link.post(&Method::Other("".into()), &Mirror::default(), message).await;
+            if let Err(error) = posted {
+                tracing::debug!(address = %link.address.shown, %error, "answer to a question could not be delivered");
+            }
+        });
+    }
+
+    /// Sends one message.
+    pub(crate) async fn post(
+        &self,
+        method: &Method,
+        mirror: &Mirror,
+        message: Bytes,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let session = self.session.load();
+        let mut request = self
+            .request(HttpMethod::POST, &session)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, text/event-stream");
+        if self.era == Era::Modern {
+            request = request.header(mcp_header::METHOD, mcp_header::encode(method.as_str()));
+            if let Some(name) = &mirror.name {
+                request = request.header(mcp_header::NAME, mcp_header::encode(name));
+            }
+            for (name, value) in &mirror.params {
+                request = request.header(name, value);
+            }
+        }
+        let request = request.body(Full::new(message)).map_err(|error| {
+            UpstreamError::Protocol(format!("the request cannot be written as HTTP: {error}"))
+        })?;
+        self.client.send(&self.address, request).await
+    }
+
+    fn request(&self, method: HttpMethod, session: &Session) -> http::request::Builder {
+        let mut request = Request::builder().method(method).uri(self.address.uri.clone());
+        if let Some(headers) = request.headers_mut() {
+            extend(headers, &self.address.headers);
+            let version = match self.era {
+                Era::Modern => Some(Version::LATEST_MODERN),
+                Era::Legacy => session.version,
+            };
+            if let Some(version) = version {
+                headers.insert(
+                    HeaderName::from_static(mcp_header::PROTOCOL_VERSION),
+                    HeaderValue::from_static(version.as_str()),
+                );
+            }
+            if let Some(id) = &session.id {
+                headers.insert(HeaderName::from_static(mcp_header::SESSION_ID), id.clone());
+            }
+        }
+        request
+    }
+
+    /// Reads the answer to a request of our own: JSON, or a stream that ends with it.
+    pub(crate) async fn read_answer(
+        &self,
+        response: Response<Incoming>,
+        id: &Id,
+    ) -> Result<Envelope, UpstreamError> {
+        let status = response.status();
+        if status.is_success() && is_type(&response, "text/event-stream") {
+            let mut stream = call::Stream::new(response.into_body(), self.limit);
+            while let Some(message) = stream.next().await? {
+                if message.kind() == Kind::Response && message.id().as_ref() == Some(id) {
+                    return Ok(message);
+                }
+            }
+            return Err(UpstreamError::Closed("the stream ended without an answer".to_owned()));
+        }
+        let is_json = is_type(&response, "application/json");
+        if !is_json && !status.is_success() {
+            return Err(status_error(status));
+        }
+        let body = collect(response.into_body(), self.limit).await?;
+        match Envelope::parse(body) {
+            Ok(message) if message.kind() == Kind::Response => Ok(message),
+            Ok(_) | Err(_) if !status.is_success() => Err(status_error(status)),
+            Ok(_) | Err(_) => {
+                Err(UpstreamError::Protocol("the server's answer is not an MCP message".to_owned()))
+            }
+        }
+    }
+
+    /// Takes a request of the server: answers it, or puts it to the call it belongs to.
+    fn question(
+        self: &Arc<Self>,
+        request: &Envelope,
+        notes: Option<&mpsc::Sender<CallEvent>>,
+    ) -> Option<Question> {
+        let id = request.id()?;
+        if *request.method() == Method::Ping {
+            self.reply(&id, envelope::result(&id, b"{}"));
+            return None;
+        }
+        let withdrawn = CancellationToken::new();
+        self.questions.lock().insert(id.clone(), withdrawn.clone());
+        let question = Question::new(request, withdrawn, ReplyTo::Http(Arc::clone(self)))?;
+        let Some(notes) = notes else {
+            return Some(question);
+        };
+        // A full queue drops the question, and a dropped question refuses itself.
+        let _ = notes.try_send(CallEvent::Question(question));
+        None
+    }
+
+    /// A request of the server on the session's own stream, which does not say which call it is for.
+    fn question_outside(self: &Arc<Self>, request: &Envelope) {
+        let notes = {
+            let calls = self.calls.lock();
+            let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked);
+            candidates.next().and_then(|(first, call)| {
+                let newest = candidates.try_fold(*first, |newest, (id, other)| {
+                    (other.owner == call.owner).then_some(newest.max(*id))
+                })?;
+                calls.get(&newest).map(|call| call.notes.clone())
+            })
+        };
+        let Some(id) = request.id() else {
+            return;
+        };
+        match notes {
+            Some(notes) => drop(self.question(request, Some(&notes))),
+            None if *request.method() == Method::Ping => self.reply(&id, envelope::result(&id, b"{}")),
+            None if *request.method() == Method::RootsList => {
+                self.reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
+            }
+            None => {
+                let error = RpcError::new(
+                    code::INTERNAL_ERROR,
+                    "no client call is in progress that this question certainly belongs to",
+                );
+                self.reply(&id, envelope::error(Some(&id), &error));
+            }
+        }
+    }
+
+    fn withdraw(&self, notification: &Envelope) {
+        let params = octroi_mcp::params::Params::read(notification.params()).ok();
+        let id = params.and_then(|params| params.request_id()).map(Id::from_json);
+        if let Some(withdrawn) = id.and_then(|id| self.questions.lock().remove(&id)) {
+            withdrawn.cancel();
+        }
+    }
+
+    async fn report(&self, notification: &Envelope) {
+        if let (Some(events), Some(event)) = (&self.events, EventSink::event_of(notification)) {
+            events.send(event).await;
+        }
+    }
+
+    /// Whether a response says that the server no longer knows the session.
+    fn is_session_lost(session: &Session, status: StatusCode) -> bool {
+        session.id.is_some() && status == StatusCode::NOT_FOUND
+    }
+}
+
+fn extend(headers: &mut HeaderMap, more: &HeaderMap) {
+    for (name, value) in more {
+        headers.insert(name.clone(), value.clone());
+    }
+}

@@ -1,0 +1,273 @@
+//! One call over Streamable HTTP.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use octroi_mcp::header as mcp_header;
+use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope, sse};
+use tokio::sync::mpsc;
+
+use super::{Active, Mirror, Session, Streamable};
+use crate::error::UpstreamError;
+use crate::event::{CallEvent, Owner};
+use crate::http::{is_type, status_error};
+use crate::mux::NOTES_PER_CALL;
+
+/// How often a stream that breaks off before the answer is taken up again.
+const RESUME_ATTEMPTS: u32 = 5;
+const RESUME_DELAY: Duration = Duration::from_secs(1);
+const RESUME_DELAY_MAX: Duration = Duration::from_secs(30);
+
+/// A request that was sent, or is about to be.
+pub(crate) struct HttpCall {
+    link: Arc<Streamable>,
+    id: u64,
+    method: Method,
+    /// Questions that come on the session's own stream.
+    notes: mpsc::Receiver<CallEvent>,
+    state: State,
+}
+
+enum State {
+    /// Waiting for the head of the response.
+    Sending(Pin<Box<dyn Future<Output = Result<Response<Incoming>, UpstreamError>> + Send>>),
+    Streaming {
+        stream: Box<Stream>,
+        resumed: u32,
+    },
+    Done,
+}
+
+impl HttpCall {
+    pub(crate) fn new(
+        link: Arc<Streamable>,
+        id: u64,
+        method: Method,
+        mirror: Mirror,
+        message: Bytes,
+        owner: Owner,
+    ) -> Self {
+        let (sender, notes) = mpsc::channel(NOTES_PER_CALL);
+        if link.era == Era::Legacy {
+            let may_be_asked = method.may_ask();
+            link.calls.lock().insert(id, Active { notes: sender, owner, may_be_asked });
+        }
+        let sending = Box::pin(deliver(Arc::clone(&link), method.clone(), mirror, message));
+        Self { link, id, method, notes, state: State::Sending(sending) }
+    }
+
+    /// What happens next.
+    pub(crate) async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
+        loop {
+            match &mut self.state {
+                State::Sending(sending) => {
+                    let response = tokio::select! {
+                        biased;
+                        Some(event) = self.notes.recv() => return Ok(event),
+                        response = sending => response?,
+                    };
+                    if response.status().is_success() && is_type(&response, "text/event-stream") {
+                        let stream = Box::new(Stream::new(response.into_body(), self.link.limit));
+                        self.state = State::Streaming { stream, resumed: 0 };
+                    } else {
+                        let answer = self.link.read_answer(response, &Id::number(self.id)).await?;
+                        self.finish();
+                        return Ok(CallEvent::Answer(answer));
+                    }
+                }
+                State::Streaming { stream, .. } => {
+                    let received = tokio::select! {
+                        biased;
+                        Some(event) = self.notes.recv() => return Ok(event),
+                        received = stream.next() => received,
+                    };
+                    match received {
+                        Ok(Some(message)) => {
+                            if let Some(event) = self.take(message).await {
+                                return Ok(event);
+                            }
+                        }
+                        Ok(None) | Err(UpstreamError::Closed(_)) => self.resume().await?,
+                        Err(error) => return Err(error),
+                    }
+                }
+                State::Done => return Err(UpstreamError::Closed("the call is over".to_owned())),
+            }
+        }
+    }
+
+    async fn take(&mut self, message: Envelope) -> Option<CallEvent> {
+        match message.kind() {
+            Kind::Response if message.id().as_ref().and_then(Id::as_number) == Some(self.id) => {
+                self.finish();
+                Some(CallEvent::Answer(message))
+            }
+            Kind::Response => None,
+            Kind::Request => self.link.question(&message, None).map(CallEvent::Question),
+            Kind::Notification => match message.method() {
+                Method::Cancelled if self.method != Method::Listen => {
+                    self.link.withdraw(&message);
+                    None
+                }
+                Method::Progress | Method::LogMessage => Some(CallEvent::Notification(message)),
+                _ if self.method == Method::Listen => Some(CallEvent::Notification(message)),
+                _ => {
+                    self.link.report(&message).await;
+                    None
+                }
+            },
+        }
+    }
+
+    /// Takes a broken stream up again where the server allows it (legacy, events with ids).
+    async fn resume(&mut self) -> Result<(), UpstreamError> {
+        let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
+        let State::Streaming { stream, resumed } = &mut self.state else {
+            return Err(ended);
+        };
+        let Some(last_event) = stream.last_event.clone().filter(|_| self.link.era == Era::Legacy) else {
+            return Err(ended);
+        };
+        *resumed += 1;
+        if *resumed > RESUME_ATTEMPTS {
+            return Err(ended);
+        }
+        let asked = stream.reader.retry_ms().map(Duration::from_millis);
+        tokio::time::sleep(asked.unwrap_or(RESUME_DELAY).min(RESUME_DELAY_MAX)).await;
+        let session = self.link.session.load_full();
+        let response = self.link.open_stream(&session, Some(&last_event)).await?;
+        if !response.status().is_success() {
+            return Err(status_error(response.status()));
+        }
+        if let State::Streaming { stream, .. } = &mut self.state {
+            stream.reopen(response.into_body());
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        self.state = State::Done;
+        self.link.calls.lock().remove(&self.id);
+    }
+}
+
+/// Sends a request and waits for the head of the response. Where the server forgot the session it
+/// refused before looking at the request, so sending it again under a new session is no second call.
+async fn deliver(
+    link: Arc<Streamable>,
+    method: Method,
+    mirror: Mirror,
+    message: Bytes,
+) -> Result<Response<Incoming>, UpstreamError> {
+    let session = link.session.load_full();
+    let response = link.post(&method, &mirror, message.clone()).await?;
+    if !Streamable::is_session_lost(&session, response.status()) {
+        return Ok(response);
+    }
+    link.reopen(&session).await?;
+    let session = link.session.load_full();
+    let response = link.post(&method, &mirror, message).await?;
+    if Streamable::is_session_lost(&session, response.status()) {
+        return Err(UpstreamError::Closed("the server forgets every session at once".to_owned()));
+    }
+    Ok(response)
+}
+
+impl Drop for HttpCall {
+    fn drop(&mut self) {
+        self.link.calls.lock().remove(&self.id);
+        let was_sent = matches!(self.state, State::Streaming { .. } | State::Sending(_));
+        // A modern server takes the closed stream for the cancellation; a legacy one must be told.
+        if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {
+            let link = Arc::clone(&self.link);
+            let params =
+                format!(r#"{{"requestId":{},"reason":"the client cancelled the request"}}"#, self.id);
+            let message = envelope::notification(&Method::Cancelled, params.as_bytes());
+            self.link.tasks.spawn(async move {
+                let _ = link.post(&Method::Cancelled, &Mirror::default(), message).await;
+            });
+        }
+    }
+}
+
+impl Streamable {
+    /// Opens a stream by GET: the session's own, or one that broke off after `last_event`.
+    pub(super) async fn open_stream(
+        &self,
+        session: &Session,
+        last_event: Option<&str>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let mut request = self.request(HttpMethod::GET, session).header(header::ACCEPT, "text/event-stream");
+        if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
+            request = request.header(HeaderName::from_static(mcp_header::LAST_EVENT_ID), value);
+        }
+        let request = request.body(Full::default()).map_err(|error| {
+            UpstreamError::Protocol(format!("the request cannot be written as HTTP: {error}"))
+        })?;
+        self.client.send(&self.address, request).await
+    }
+}
+
+/// Messages out of an event stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    body: Incoming,
+    reader: sse::Reader,
+    last_event: Option<String>,
+    limit: usize,
+}
+
+impl Stream {
+    pub(crate) fn new(body: Incoming, limit: usize) -> Self {
+        Self { body, reader: sse::Reader::new(limit), last_event: None, limit }
+    }
+
+    fn reopen(&mut self, body: Incoming) {
+        self.body = body;
+        self.reader = sse::Reader::new(self.limit);
+    }
+
+    pub(crate) fn last_event(&self) -> Option<&str> {
+        self.last_event.as_deref()
+    }
+
+    pub(crate) fn retry_ms(&self) -> Option<u64> {
+        self.reader.retry_ms()
+    }
+
+    /// The next message, or `None` at the end of the stream. What is no message is skipped.
+    pub(crate) async fn next(&mut self) -> Result<Option<Envelope>, UpstreamError> {
+        loop {
+            while let Some(event) = self.reader.next_event() {
+                if event.id.is_some() {
+                    self.last_event = event.id;
+                }
+                let is_message = event.name.is_empty() || event.name == "message";
+                if is_message && !event.data.is_empty() {
+                    match Envelope::parse(event.data) {
+                        Ok(message) => return Ok(Some(message)),
+                        Err(malformed) => {
+                            tracing::debug!(reason = malformed.reason, "event that is no message, ignored");
+                        }
+                    }
+                }
+            }
+            match self.body.frame().await {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(UpstreamError::Closed(error.to_string())),
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.reader
+                            .push(data)
+                            .map_err(|error| UpstreamError::TooLarge { limit: error.limit })?;
+                    }
+                }
+            }
+        }
+    }
+}

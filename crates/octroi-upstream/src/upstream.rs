@@ -1,0 +1,428 @@
+//! One configured server and its connections.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use octroi_core::ServerName;
+use octroi_core::server::{EraChoice, Remote, ServerSpec, Start, Transport};
+use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::{Era, Id, Method, envelope};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use crate::connection::{Connection, Link};
+use crate::error::UpstreamError;
+use crate::event::{EventSink, ServerEvent};
+use crate::handshake::{self, Introduction, Probe};
+use crate::http::{Address, HttpClient};
+use crate::streamable::{Mirror, Setup, Streamable};
+use crate::watch::Watched;
+use crate::{old_sse, stdio};
+
+/// After a failed attempt, callers within this time get the same error without another attempt.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+const BACKOFF_FIRST: Duration = Duration::from_secs(1);
+const BACKOFF_LAST: Duration = Duration::from_secs(60);
+/// A connection that lived this long was good, and the next failure starts the backoff anew.
+const STABLE: Duration = Duration::from_secs(10);
+/// Legacy sessions are kept per set of client capabilities; clients beyond this share one.
+const PROFILES_MAX: usize = 32;
+
+/// What all servers share.
+#[derive(Debug)]
+pub struct Context {
+    /// For remote servers.
+    pub http: HttpClient,
+    /// Name and version that Octroi gives, as JSON text.
+    pub client_info: Bytes,
+    /// Owner of every task.
+    pub tasks: TaskTracker,
+    /// Ends everything.
+    pub shutdown: CancellationToken,
+    /// Where events go.
+    pub events: mpsc::Sender<(ServerName, ServerEvent)>,
+}
+
+/// One configured server.
+#[derive(Debug)]
+pub struct Upstream {
+    spec: ServerSpec,
+    context: Arc<Context>,
+    events: EventSink,
+    era: Mutex<Option<Era>>,
+    shared: Slot,
+    profiles: Mutex<HashMap<Bytes, Arc<Slot>>>,
+    permits: Arc<Semaphore>,
+    watched: Watched,
+}
+
+/// Room for one connection, made by one caller at a time.
+#[derive(Debug, Default)]
+struct Slot {
+    current: ArcSwapOption<Connection>,
+    connecting: tokio::sync::Mutex<Option<(Instant, UpstreamError)>>,
+    last_error: Mutex<Option<UpstreamError>>,
+}
+
+impl Slot {
+    fn ready(&self) -> Option<Arc<Connection>> {
+        self.current.load_full().filter(|connection| !connection.is_closed())
+    }
+}
+
+impl Upstream {
+    /// A server that is not connected yet.
+    pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
+        let events = EventSink::new(spec.name.clone(), context.events.clone());
+        let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
+        Arc::new(Self {
+            spec,
+            context,
+            events,
+            era: Mutex::default(),
+            shared: Slot::default(),
+            profiles: Mutex::default(),
+            permits,
+            watched: Watched::default(),
+        })
+    }
+
+    /// How the server is defined.
+    pub fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// The connection in use, if there is one.
+    pub fn current(&self) -> Option<Arc<Connection>> {
+        self.shared.ready()
+    }
+
+    /// Why the last attempt to connect failed, if it did.
+    pub fn last_error(&self) -> Option<UpstreamError> {
+        self.shared.last_error.lock().clone()
+    }
+
+    /// Room for one more call; waits while too many are in flight.
+    pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok()
+    }
+
+    /// The connection that lists and news go over.
+    pub async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        self.connect(&self.shared, None).await
+    }
+
+    /// The connection for a client with these capabilities. A remote legacy server learns them at the
+    /// handshake, so it gets a session per set; every other server serves all over one connection.
+    pub async fn connection_for(
+        self: &Arc<Self>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let shared = self.connection().await?;
+        let is_remote = match self.spec.transport {
+            Transport::Http(_) | Transport::Sse(_) => true,
+            Transport::Stdio(_) => false,
+        };
+        if shared.era() == Era::Modern || !is_remote {
+            return Ok(shared);
+        }
+        let slot = {
+            let mut profiles = self.profiles.lock();
+            let has_room = profiles.len() < PROFILES_MAX;
+            match profiles.get(capabilities.json()) {
+                Some(slot) => Arc::clone(slot),
+                None if has_room => Arc::clone(profiles.entry(capabilities.json().clone()).or_default()),
+                None => return Ok(shared),
+            }
+        };
+        self.connect(&slot, Some(capabilities)).await
+    }
+
+    /// Watches a resource; returns once the server knows.
+    pub async fn watch(self: &Arc<Self>, uri: &str) -> Result<(), UpstreamError> {
+        self.connection().await?;
+        self.watched.add(uri).await
+    }
+
+    /// Watches a resource no longer.
+    pub fn unwatch(&self, uri: &str) {
+        self.watched.remove(uri);
+    }
+
+    /// Forgets a connection that turned out not to work, so that the next caller opens a new one and
+    /// looks again which era the server speaks.
+    pub async fn discard(&self, connection: &Arc<Connection>) {
+        *self.era.lock() = None;
+        connection.close().await;
+    }
+
+    /// Connects when Octroi starts, and again whenever the connection is lost.
+    pub async fn keep_connected(self: Arc<Self>) {
+        if self.spec.start == Start::Lazy {
+            return;
+        }
+        let mut delay = BACKOFF_FIRST;
+        loop {
+            let since = Instant::now();
+            let pause = tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                connected = self.connection() => match connected {
+                    Ok(connection) => {
+                        tokio::select! {
+                            biased;
+                            () = self.context.shutdown.cancelled() => return,
+                            _ = connection.closed() => {}
+                        }
+                        if since.elapsed() > STABLE {
+                            delay = BACKOFF_FIRST;
+                        }
+                        delay
+                    }
+                    Err(error) => {
+                        warn!(server.name = %self.spec.name, %error, retry_ms = delay.as_millis(), "cannot connect");
+                        delay
+                    }
+                },
+            };
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            delay = (delay * 2).min(BACKOFF_LAST);
+        }
+    }
+
+    /// Ends all connections. Processes are ended by their own supervisors.
+    pub async fn close(&self) {
+        let slots: Vec<_> = self.profiles.lock().drain().map(|(_, slot)| slot).collect();
+        for connection in slots.iter().map(|slot| &**slot).chain([&self.shared]).filter_map(Slot::ready) {
+            connection.close().await;
+        }
+    }
+
+    async fn connect(
+        self: &Arc<Self>,
+        slot: &Slot,
+        capabilities: Option<&ClientCapabilities>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        if let Some(connection) = slot.ready() {
+            return Ok(connection);
+        }
+        // One attempt at a time; whoever waited takes what came out of it.
+        let mut last_failure = slot.connecting.lock().await;
+        if let Some(connection) = slot.ready() {
+            return Ok(connection);
+        }
+        if let Some((at, error)) = &*last_failure
+            && at.elapsed() < RETRY_PAUSE
+        {
+            return Err(error.clone());
+        }
+        let limit = self.spec.timeouts.connect;
+        let attempt = tokio::time::timeout(limit, self.open(capabilities)).await;
+        match attempt.unwrap_or(Err(UpstreamError::Timeout(limit))) {
+            Ok(connection) => {
+                *last_failure = None;
+                *slot.last_error.lock() = None;
+                slot.current.store(Some(Arc::clone(&connection)));
+                if capabilities.is_none() {
+                    self.announce(&connection).await;
+                }
+                Ok(connection)
+            }
+            Err(error) => {
+                *last_failure = Some((Instant::now(), error.clone()));
+                *slot.last_error.lock() = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    async fn announce(self: &Arc<Self>, connection: &Arc<Connection>) {
+        let identity = connection.identity();
+        info!(server.name = %self.spec.name, era = %identity.era, version = %identity.version, "connected");
+        self.events.send(ServerEvent::Connected).await;
+        let (upstream, followed) = (Arc::clone(self), Arc::clone(connection));
+        self.context.tasks.spawn(async move {
+            upstream.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
+            if !upstream.context.shutdown.is_cancelled() {
+                let reason = followed.closed().await;
+                info!(server.name = %upstream.spec.name, reason, "connection lost");
+                upstream.events.send(ServerEvent::Lost(reason)).await;
+            }
+        });
+    }
+
+    async fn open(
+        &self,
+        capabilities: Option<&ClientCapabilities>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let everything = ClientCapabilities::everything();
+        let introduction = Introduction {
+            client_info: self.context.client_info.clone(),
+            capabilities: capabilities.unwrap_or(&everything).json().clone(),
+        };
+        let remembered = *self.era.lock();
+        let choice = match (self.spec.era, remembered) {
+            (EraChoice::Auto, Some(Era::Legacy)) => EraChoice::Legacy,
+            (EraChoice::Auto, Some(Era::Modern)) => EraChoice::Modern,
+            (choice, _) => choice,
+        };
+        let is_main = capabilities.is_none();
+        let opened = match self.open_as(choice, &introduction, is_main).await {
+            // What was remembered no longer holds: look again.
+            Err(error) if choice != self.spec.era && !matches!(error, UpstreamError::Connect { .. }) => {
+                self.open_as(self.spec.era, &introduction, is_main).await
+            }
+            opened => opened,
+        }?;
+        *self.era.lock() = Some(opened.era());
+        Ok(opened)
+    }
+
+    async fn open_as(
+        &self,
+        choice: EraChoice,
+        introduction: &Introduction,
+        is_main: bool,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        match &self.spec.transport {
+            Transport::Stdio(program) => {
+                let start = || {
+                    stdio::start(
+                        &self.spec,
+                        program,
+                        self.events.clone(),
+                        &self.context.tasks,
+                        &self.context.shutdown,
+                    )
+                };
+                match self.talk(start()?, choice, introduction).await {
+                    // Some legacy servers end when they are asked something before the handshake.
+                    Err(UpstreamError::Closed(_)) if choice == EraChoice::Auto => {
+                        self.talk(start()?, EraChoice::Legacy, introduction).await
+                    }
+                    opened => opened,
+                }
+            }
+            Transport::Http(remote) => self.open_http(remote, choice, introduction, is_main).await,
+            Transport::Sse(remote) => self.open_sse(remote, introduction).await,
+        }
+    }
+
+    /// Has the handshake over a shared channel; a failed one closes the channel.
+    async fn talk(
+        &self,
+        mux: Arc<crate::mux::Mux>,
+        choice: EraChoice,
+        introduction: &Introduction,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        // Closes the channel also when this future is dropped, as a timeout does.
+        let guard = mux.closed().clone().drop_guard();
+        match handshake::over_channel(&mux, choice, introduction).await {
+            Ok(identity) => {
+                guard.disarm();
+                Ok(Connection::new(identity, Link::Shared(mux), introduction.client_info.clone()))
+            }
+            Err(error) => {
+                mux.close(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    async fn open_sse(
+        &self,
+        remote: &Remote,
+        introduction: &Introduction,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let address = Address::new(remote)?;
+        let context = &self.context;
+        let limit = self.spec.limits.message_bytes;
+        let mux = old_sse::connect(
+            &context.http,
+            &address,
+            self.events.clone(),
+            &context.tasks,
+            &context.shutdown,
+            limit,
+        )
+        .await?;
+        self.talk(mux, EraChoice::Legacy, introduction).await
+    }
+
+    async fn open_http(
+        &self,
+        remote: &Remote,
+        choice: EraChoice,
+        introduction: &Introduction,
+        is_main: bool,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let setup = || -> Result<Setup, UpstreamError> {
+            Ok(Setup {
+                client: self.context.http.clone(),
+                address: Address::new(remote)?,
+                initialize_params: introduction.initialize_params(),
+                events: is_main.then(|| self.events.clone()),
+                tasks: self.context.tasks.clone(),
+                closed: self.context.shutdown.child_token(),
+                limit: self.spec.limits.message_bytes,
+            })
+        };
+        if choice != EraChoice::Legacy {
+            let link = Streamable::new(setup()?, Era::Modern);
+            match (link.probe(introduction).await, choice) {
+                (Ok(Probe::Modern(identity)), _) => {
+                    return Ok(Connection::new(
+                        *identity,
+                        Link::Http(link),
+                        introduction.client_info.clone(),
+                    ));
+                }
+                (Ok(Probe::Legacy), EraChoice::Modern) => {
+                    return Err(UpstreamError::Protocol(
+                        "the server does not speak the modern era that its entry pins it to".to_owned(),
+                    ));
+                }
+                (Err(error), EraChoice::Modern) => return Err(error),
+                (Err(error @ (UpstreamError::Connect { .. } | UpstreamError::NeedsAuth)), _) => {
+                    return Err(error);
+                }
+                (Ok(Probe::Legacy) | Err(_), _) => {}
+            }
+        }
+        let link = Streamable::new(setup()?, Era::Legacy);
+        match link.initialize().await {
+            Ok(result) => {
+                let identity = handshake::read_initialized(&result)?;
+                self.context.tasks.spawn(Arc::clone(&link).listen());
+                Ok(Connection::new(identity, Link::Http(link), introduction.client_info.clone()))
+            }
+            // No Streamable HTTP here; the same address may be an old event stream.
+            Err(error @ (UpstreamError::Status(400..=499) | UpstreamError::Protocol(_))) => {
+                self.open_sse(remote, introduction).await.map_err(|_| error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Streamable {
+    async fn probe(&self, introduction: &Introduction) -> Result<Probe, UpstreamError> {
+        let id = Id::number(self.next_id());
+        let params = introduction.discover_params();
+        let message = envelope::request(&id, &Method::Discover, params.as_bytes());
+        let response = self.post(&Method::Discover, &Mirror::default(), message).await?;
+        let answer = self.read_answer(response, &id).await?;
+        handshake::read_probe(&answer)
+    }
+}
