@@ -1,1 +1,24 @@
-//! stub
+//! The data plane: one catalogue of everything all servers offer, and the way of a call through it.
+//!
+//! [`Gateway`] holds the servers and an immutable snapshot of their lists. A door (HTTP, stdio) hands
+//! it a [`Caller`] and a request and gets an [`Answer`]; what happens in between reads top to bottom
+//! in `pipeline.rs`.
+
+mod answer;
+mod caller;
+mod catalogue;
+mod gateway;
+mod hub;
+mod lists;
+mod park;
+mod pipeline;
+mod rounds;
+mod seal;
+mod view;
+
+pub use answer::Answer;
+pub use caller::{Asked, Caller, Client, NoClient};
+pub use catalogue::{Catalogue, Rendered};
+pub use gateway::{Gateway, ServerStatus};
+pub use hub::{Filter, Listener, Notice};
+pub use view::View;

@@ -1,1 +1,19 @@
-//! stub
+//! The doors of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and
+//! the health page.
+
+mod access;
+mod admit;
+mod batch;
+mod event_log;
+mod health;
+mod http;
+mod legacy;
+mod modern;
+mod reply;
+mod session;
+mod sessions;
+mod stdio;
+
+pub use access::{Access, AccessSettings};
+pub use http::{Door, DoorSettings, serve};
+pub use stdio::serve_stdio;

@@ -1,1 +1,30 @@
 //! Peers for tests.
+
+pub mod client;
+pub mod conformance;
+pub mod faults;
+pub mod peer;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The built `octroi-peer`, for tests that start it as a process.
+///
+/// # Panics
+///
+/// If it has not been built: Cargo builds it by itself only for the tests of this crate.
+pub fn peer_binary() -> PathBuf {
+    let file_name = format!("octroi-peer{}", env::consts::EXE_SUFFIX);
+    // A test runs from `<target>/<profile>/deps`, a program from `<target>/<profile>`.
+    let beside = env::current_exe().ok();
+    let beside = beside.iter().flat_map(|executable| executable.ancestors().skip(1).take(2));
+    let target = env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let in_target = ["debug", "release"].map(|profile| target.join(profile));
+    let candidates =
+        beside.map(Path::to_path_buf).chain(in_target).map(|directory| directory.join(&file_name));
+    match candidates.into_iter().find(|candidate| candidate.is_file()) {
+        Some(found) => found,
+        None => panic!("{file_name} is not built; run `cargo build -p octroi-testkit --bins` first"),
+    }
+}

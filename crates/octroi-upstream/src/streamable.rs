@@ -38,7 +38,7 @@ pub(crate) struct Streamable {
     next_id: AtomicU64,
     calls: Mutex<HashMap<u64, Active>>,
     questions: Mutex<HashMap<Id, CancellationToken>>,
-    events: Option<EventSink>,
+    events: EventSink,
     tasks: TaskTracker,
     closed: CancellationToken,
     limit: usize,
@@ -71,8 +71,7 @@ pub(crate) struct Setup {
     pub(crate) client: HttpClient,
     pub(crate) address: Address,
     pub(crate) initialize_params: Bytes,
-    /// `None` for connections whose news another connection to the same server reports already.
-    pub(crate) events: Option<EventSink>,
+    pub(crate) events: EventSink,
     pub(crate) tasks: TaskTracker,
     pub(crate) closed: CancellationToken,
     pub(crate) limit: usize,
@@ -304,8 +303,8 @@ impl Streamable {
     }
 
     async fn report(&self, notification: &Envelope) {
-        if let (Some(events), Some(event)) = (&self.events, EventSink::event_of(notification)) {
-            events.send(event).await;
+        if let Some(event) = EventSink::event_of(notification) {
+            self.events.send(event).await;
         }
     }
 

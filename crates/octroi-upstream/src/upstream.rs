@@ -57,10 +57,9 @@ pub struct Upstream {
     context: Arc<Context>,
     events: EventSink,
     era: Mutex<Option<Era>>,
-    shared: Slot,
+    shared: Arc<Slot>,
     profiles: Mutex<HashMap<Bytes, Arc<Slot>>>,
     permits: Arc<Semaphore>,
-    watched: Watched,
 }
 
 /// Room for one connection, made by one caller at a time.
@@ -69,6 +68,7 @@ struct Slot {
     current: ArcSwapOption<Connection>,
     connecting: tokio::sync::Mutex<Option<(Instant, UpstreamError)>>,
     last_error: Mutex<Option<UpstreamError>>,
+    watched: Watched,
 }
 
 impl Slot {
@@ -87,10 +87,9 @@ impl Upstream {
             context,
             events,
             era: Mutex::default(),
-            shared: Slot::default(),
+            shared: Arc::default(),
             profiles: Mutex::default(),
             permits,
-            watched: Watched::default(),
         })
     }
 
@@ -114,46 +113,68 @@ impl Upstream {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// The connection that lists and news go over.
+    /// The connection that lists go over.
     pub async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         self.connect(&self.shared, None).await
     }
 
-    /// The connection for a client with these capabilities. A remote legacy server learns them at the
-    /// handshake, so it gets a session per set; every other server serves all over one connection.
+    /// The connection for a client with these capabilities.
     pub async fn connection_for(
         self: &Arc<Self>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
+        let slot = self.slot_for(capabilities).await?;
+        self.connect_profile(&slot, capabilities).await
+    }
+
+    /// Watches a resource for a client with these capabilities; returns once the server knows.
+    pub async fn watch(
+        self: &Arc<Self>,
+        capabilities: &ClientCapabilities,
+        uri: &str,
+    ) -> Result<(), UpstreamError> {
+        let slot = self.slot_for(capabilities).await?;
+        self.connect_profile(&slot, capabilities).await?;
+        slot.watched.add(uri).await
+    }
+
+    /// Watches a resource no longer.
+    pub fn unwatch(&self, capabilities: &ClientCapabilities, uri: &str) {
+        let profile = self.profiles.lock().get(capabilities.json()).cloned();
+        profile.as_ref().unwrap_or(&self.shared).watched.remove(uri);
+    }
+
+    /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
+    /// session, so it gets a session per set of capabilities; every other server serves all clients
+    /// over one connection.
+    async fn slot_for(
+        self: &Arc<Self>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Slot>, UpstreamError> {
         let shared = self.connection().await?;
         let is_remote = match self.spec.transport {
             Transport::Http(_) | Transport::Sse(_) => true,
             Transport::Stdio(_) => false,
         };
         if shared.era() == Era::Modern || !is_remote {
-            return Ok(shared);
+            return Ok(Arc::clone(&self.shared));
         }
-        let slot = {
-            let mut profiles = self.profiles.lock();
-            let has_room = profiles.len() < PROFILES_MAX;
-            match profiles.get(capabilities.json()) {
-                Some(slot) => Arc::clone(slot),
-                None if has_room => Arc::clone(profiles.entry(capabilities.json().clone()).or_default()),
-                None => return Ok(shared),
-            }
-        };
-        self.connect(&slot, Some(capabilities)).await
+        let mut profiles = self.profiles.lock();
+        let has_room = profiles.len() < PROFILES_MAX;
+        Ok(match profiles.get(capabilities.json()) {
+            Some(slot) => Arc::clone(slot),
+            None if has_room => Arc::clone(profiles.entry(capabilities.json().clone()).or_default()),
+            None => Arc::clone(&self.shared),
+        })
     }
 
-    /// Watches a resource; returns once the server knows.
-    pub async fn watch(self: &Arc<Self>, uri: &str) -> Result<(), UpstreamError> {
-        self.connection().await?;
-        self.watched.add(uri).await
-    }
-
-    /// Watches a resource no longer.
-    pub fn unwatch(&self, uri: &str) {
-        self.watched.remove(uri);
+    async fn connect_profile(
+        self: &Arc<Self>,
+        slot: &Arc<Slot>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let is_shared = Arc::ptr_eq(slot, &self.shared);
+        self.connect(slot, (!is_shared).then_some(capabilities)).await
     }
 
     /// Forgets a connection that turned out not to work, so that the next caller opens a new one and
@@ -204,14 +225,14 @@ impl Upstream {
     /// Ends all connections. Processes are ended by their own supervisors.
     pub async fn close(&self) {
         let slots: Vec<_> = self.profiles.lock().drain().map(|(_, slot)| slot).collect();
-        for connection in slots.iter().map(|slot| &**slot).chain([&self.shared]).filter_map(Slot::ready) {
+        for connection in slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()) {
             connection.close().await;
         }
     }
 
     async fn connect(
         self: &Arc<Self>,
-        slot: &Slot,
+        slot: &Arc<Slot>,
         capabilities: Option<&ClientCapabilities>,
     ) -> Result<Arc<Connection>, UpstreamError> {
         if let Some(connection) = slot.ready() {
@@ -234,9 +255,7 @@ impl Upstream {
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));
-                if capabilities.is_none() {
-                    self.announce(&connection).await;
-                }
+                self.announce(slot, &connection).await;
                 Ok(connection)
             }
             Err(error) => {
@@ -247,15 +266,19 @@ impl Upstream {
         }
     }
 
-    async fn announce(self: &Arc<Self>, connection: &Arc<Connection>) {
+    /// Reports a new connection and keeps its news coming. Lists are followed over one connection.
+    async fn announce(self: &Arc<Self>, slot: &Arc<Slot>, connection: &Arc<Connection>) {
+        let is_shared = Arc::ptr_eq(slot, &self.shared);
         let identity = connection.identity();
-        info!(server.name = %self.spec.name, era = %identity.era, version = %identity.version, "connected");
-        self.events.send(ServerEvent::Connected).await;
-        let (upstream, followed) = (Arc::clone(self), Arc::clone(connection));
+        if is_shared {
+            info!(server.name = %self.spec.name, era = %identity.era, version = %identity.version, "connected");
+            self.events.send(ServerEvent::Connected).await;
+        }
+        let (upstream, slot, followed) = (Arc::clone(self), Arc::clone(slot), Arc::clone(connection));
         self.context.tasks.spawn(async move {
-            upstream.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
-            if !upstream.context.shutdown.is_cancelled() {
-                let reason = followed.closed().await;
+            slot.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
+            let reason = followed.closed().await;
+            if is_shared && !upstream.context.shutdown.is_cancelled() {
                 info!(server.name = %upstream.spec.name, reason, "connection lost");
                 upstream.events.send(ServerEvent::Lost(reason)).await;
             }
@@ -277,11 +300,10 @@ impl Upstream {
             (EraChoice::Auto, Some(Era::Modern)) => EraChoice::Modern,
             (choice, _) => choice,
         };
-        let is_main = capabilities.is_none();
-        let opened = match self.open_as(choice, &introduction, is_main).await {
+        let opened = match self.open_as(choice, &introduction).await {
             // What was remembered no longer holds: look again.
             Err(error) if choice != self.spec.era && !matches!(error, UpstreamError::Connect { .. }) => {
-                self.open_as(self.spec.era, &introduction, is_main).await
+                self.open_as(self.spec.era, &introduction).await
             }
             opened => opened,
         }?;
@@ -293,7 +315,6 @@ impl Upstream {
         &self,
         choice: EraChoice,
         introduction: &Introduction,
-        is_main: bool,
     ) -> Result<Arc<Connection>, UpstreamError> {
         match &self.spec.transport {
             Transport::Stdio(program) => {
@@ -314,7 +335,7 @@ impl Upstream {
                     opened => opened,
                 }
             }
-            Transport::Http(remote) => self.open_http(remote, choice, introduction, is_main).await,
+            Transport::Http(remote) => self.open_http(remote, choice, introduction).await,
             Transport::Sse(remote) => self.open_sse(remote, introduction).await,
         }
     }
@@ -365,14 +386,13 @@ impl Upstream {
         remote: &Remote,
         choice: EraChoice,
         introduction: &Introduction,
-        is_main: bool,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let setup = || -> Result<Setup, UpstreamError> {
             Ok(Setup {
                 client: self.context.http.clone(),
                 address: Address::new(remote)?,
                 initialize_params: introduction.initialize_params(),
-                events: is_main.then(|| self.events.clone()),
+                events: self.events.clone(),
                 tasks: self.context.tasks.clone(),
                 closed: self.context.shutdown.child_token(),
                 limit: self.spec.limits.message_bytes,

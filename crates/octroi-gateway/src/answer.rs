@@ -1,0 +1,102 @@
+//! How a request ends, and how failures are told.
+
+use bytes::Bytes;
+use octroi_core::ServerName;
+use octroi_mcp::{Id, Method, RpcError, code, envelope};
+use octroi_upstream::UpstreamError;
+use serde_json::json;
+
+/// The end of a request.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A result, as JSON text.
+    Result(Bytes),
+    /// An error made here.
+    Error(RpcError),
+    /// A server's error, as JSON text, passed on as it came.
+    ErrorJson {
+        /// The error's number.
+        code: i64,
+        /// The error object.
+        json: Bytes,
+    },
+}
+
+impl Answer {
+    /// The answer as a response to request `id`.
+    pub fn to_message(&self, id: &Id) -> Bytes {
+        match self {
+            Self::Result(result) => envelope::result(id, result),
+            Self::Error(error) => envelope::error(Some(id), error),
+            Self::ErrorJson { json, .. } => envelope::error_json(Some(id), json),
+        }
+    }
+
+    /// The error's number, if it is one.
+    pub fn code(&self) -> Option<i64> {
+        match self {
+            Self::Result(_) => None,
+            Self::Error(error) => Some(error.code),
+            Self::ErrorJson { code, .. } => Some(*code),
+        }
+    }
+}
+
+impl From<RpcError> for Answer {
+    fn from(error: RpcError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Why a call that was allowed has no answer from its server.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The server cannot be reached.
+    Unavailable(UpstreamError),
+    /// The server was reached, and then something went wrong.
+    During(UpstreamError),
+}
+
+impl Failure {
+    /// The stable word for programs.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Unavailable(UpstreamError::NeedsAuth) | Self::During(UpstreamError::NeedsAuth) => {
+                "needs_auth"
+            }
+            Self::During(UpstreamError::Timeout(_)) => "call_timeout",
+            Self::During(error) if error.outcome_is_unknown() => "outcome_unknown",
+            Self::During(UpstreamError::TooLarge { .. }) => "result_too_large",
+            Self::Unavailable(_) | Self::During(_) => "server_unavailable",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self.kind() {
+            "call_timeout" => "raise `timeout` of the server's entry if it needs longer",
+            "outcome_unknown" => "the call may or may not have taken effect: check before calling again",
+            "result_too_large" => "ask for less, or raise `max_message_bytes` of the server's entry",
+            "needs_auth" => "check the `headers` of the server's entry",
+            _ => "check the server's entry and its log; other servers are not affected",
+        }
+    }
+
+    fn message(&self, server: &ServerName) -> String {
+        match self {
+            Self::Unavailable(error) => format!("server `{server}` is not available: {error}"),
+            Self::During(error) => format!("call to server `{server}` failed: {error}"),
+        }
+    }
+
+    /// A tool call's failure is a result that the model can read; other requests have no such place.
+    pub(crate) fn to_answer(&self, server: &ServerName, method: &Method) -> Answer {
+        let message = self.message(server);
+        let data = json!({"code": self.kind(), "server": server.as_str(), "hint": self.hint()});
+        if *method == Method::ToolsCall {
+            let text = format!("{message} ({})", self.hint());
+            let result = json!({"content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data}});
+            return Answer::Result(Bytes::from(result.to_string()));
+        }
+        Answer::Error(RpcError::new(code::INTERNAL_ERROR, message).with_data(data))
+    }
+}

@@ -1,0 +1,192 @@
+//! Asking one server for its lists.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::ServerName;
+use octroi_mcp::param_header::ParamHeaders;
+use octroi_mcp::result::ResultView;
+use octroi_mcp::{Method, code};
+use octroi_upstream::{Connection, Control, ServerIdentity, UpstreamError};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tracing::warn;
+
+/// Lists longer than this are cut: a server that never stops must not fill the memory.
+const ITEMS_MAX: usize = 20_000;
+const PAGES_MAX: usize = 1_000;
+
+/// What one server offers.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerLists {
+    pub(crate) identity: ServerIdentity,
+    pub(crate) tools: Vec<Item>,
+    pub(crate) prompts: Vec<Item>,
+    pub(crate) resources: Vec<Item>,
+    pub(crate) templates: Vec<Item>,
+}
+
+/// One entry of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// Name, URI or URI template.
+    pub(crate) name: String,
+    /// The definition as the server wrote it.
+    pub(crate) definition: Bytes,
+    pub(crate) headers: Arc<ParamHeaders>,
+}
+
+impl ServerLists {
+    /// Whether a resource with this URI is listed or fits a template.
+    pub(crate) fn has_resource(&self, uri: &str) -> bool {
+        self.resources.iter().any(|item| item.name == uri)
+            || self.templates.iter().any(|item| fits_template(&item.name, uri))
+    }
+
+    pub(crate) fn list(&self, method: &Method) -> &Vec<Item> {
+        match method {
+            Method::PromptsList => &self.prompts,
+            Method::ResourcesList => &self.resources,
+            Method::TemplatesList => &self.templates,
+            _ => &self.tools,
+        }
+    }
+
+    pub(crate) fn set(&mut self, method: &Method, items: Vec<Item>) {
+        let list = match method {
+            Method::PromptsList => &mut self.prompts,
+            Method::ResourcesList => &mut self.resources,
+            Method::TemplatesList => &mut self.templates,
+            _ => &mut self.tools,
+        };
+        *list = items;
+    }
+
+    pub(crate) fn empty(identity: ServerIdentity) -> Self {
+        Self { identity, tools: vec![], prompts: vec![], resources: vec![], templates: vec![] }
+    }
+}
+
+/// Follows all pages of one list.
+pub(crate) async fn fetch(
+    server: &ServerName,
+    connection: &Connection,
+    method: &Method,
+    is_http: bool,
+    timeout: Duration,
+) -> Result<Vec<Item>, UpstreamError> {
+    if !is_declared(connection, method) {
+        return Ok(Vec::new());
+    }
+    let mut items = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..PAGES_MAX {
+        let page = match connection.control(Control::List(method.clone(), cursor.as_deref()), timeout).await {
+            Err(UpstreamError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => {
+                return Ok(Vec::new());
+            }
+            page => page?,
+        };
+        items.extend(read_page(server, method, &page, is_http)?);
+        let next = ResultView::read(&page).next_cursor().map(std::borrow::Cow::into_owned);
+        if next.is_none() || next == cursor {
+            return Ok(items);
+        }
+        if items.len() > ITEMS_MAX {
+            warn!(server.name = %server, list = %method, limit = ITEMS_MAX, "list is too long, cut");
+            return Ok(items);
+        }
+        cursor = next;
+    }
+    warn!(server.name = %server, list = %method, limit = PAGES_MAX, "list has too many pages, cut");
+    Ok(items)
+}
+
+/// Tools are always asked for, since old servers offer them without saying so.
+fn is_declared(connection: &Connection, method: &Method) -> bool {
+    let capability = match method {
+        Method::PromptsList => "prompts",
+        Method::ResourcesList | Method::TemplatesList => "resources",
+        _ => return true,
+    };
+    connection.identity().capabilities.get(capability).is_some()
+}
+
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(borrow, alias = "tools", alias = "prompts", alias = "resources", alias = "resourceTemplates")]
+    items: Vec<&'a RawValue>,
+}
+
+fn read_page(
+    server: &ServerName,
+    method: &Method,
+    page: &Bytes,
+    is_http: bool,
+) -> Result<Vec<Item>, UpstreamError> {
+    let read: Page<'_> = serde_json::from_slice(page)
+        .map_err(|_| UpstreamError::Protocol(format!("the answer to {method} holds no list")))?;
+    let items = read.items.into_iter().filter_map(|raw| {
+        let definition = page.slice_ref(raw.get().as_bytes());
+        let value: Value = serde_json::from_slice(&definition).ok()?;
+        let key = match method {
+            Method::ResourcesList => "uri",
+            Method::TemplatesList => "uriTemplate",
+            _ => "name",
+        };
+        let Some(name) = value.get(key).and_then(Value::as_str) else {
+            warn!(server.name = %server, list = %method, "entry without `{key}`, left out");
+            return None;
+        };
+        let headers = match ParamHeaders::from_schema(value.get("inputSchema").unwrap_or(&Value::Null)) {
+            Ok(headers) => headers,
+            // A wrong annotation makes the whole definition invalid, but only where headers exist.
+            Err(reason) if is_http => {
+                warn!(server.name = %server, tool = name, reason, "invalid tool left out");
+                return None;
+            }
+            Err(_) => ParamHeaders::default(),
+        };
+        // A copy, so that one entry that stays does not keep its whole page in memory.
+        let definition = Bytes::copy_from_slice(&definition);
+        Some(Item { name: name.to_owned(), definition, headers: Arc::new(headers) })
+    });
+    let mut items: Vec<Item> = items.collect();
+    let mut seen = std::collections::HashSet::new();
+    items.retain(|item| {
+        let first = seen.insert(item.name.clone());
+        if !first {
+            warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first counts");
+        }
+        first
+    });
+    Ok(items)
+}
+
+/// Whether a URI could come from a template: the fixed parts occur in order. Good enough to find the
+/// one server that can be meant; the server itself has the last word.
+pub(crate) fn fits_template(template: &str, uri: &str) -> bool {
+    let mut rest = uri;
+    let mut parts = template.split('{');
+    let Some(head) = parts.next() else {
+        return false;
+    };
+    let Some(after_head) = rest.strip_prefix(head) else {
+        return false;
+    };
+    rest = after_head;
+    let mut has_variables = false;
+    let mut ends_open = false;
+    for part in parts {
+        has_variables = true;
+        let literal = part.split_once('}').map_or("", |(_, literal)| literal);
+        ends_open = literal.is_empty();
+        match rest.find(literal) {
+            Some(position) => rest = &rest[position + literal.len()..],
+            None => return false,
+        }
+    }
+    has_variables && (ends_open || rest.is_empty())
+}

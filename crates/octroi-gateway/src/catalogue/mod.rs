@@ -1,0 +1,233 @@
+//! Everything all servers offer, as one immutable value.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_core::{ServerName, uri, wire_name};
+use octroi_mcp::param_header::ParamHeaders;
+use octroi_mcp::{Method, RpcError};
+use octroi_upstream::ServerIdentity;
+use serde_json::json;
+
+mod fetch;
+mod render;
+
+pub(crate) use fetch::{Item, ServerLists, fetch};
+pub use render::Rendered;
+
+/// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    servers: BTreeMap<ServerName, Arc<ServerLists>>,
+    tools: HashMap<String, Found>,
+    prompts: HashMap<String, Found>,
+    /// Other spellings; two entries where a spelling could mean two tools.
+    aliases: HashMap<String, Vec<String>>,
+    merged: Rendered,
+    single: HashMap<ServerName, Rendered>,
+    /// Tools under their own names that have arguments in headers; few have.
+    headers: HashMap<ServerName, HashMap<String, Arc<ParamHeaders>>>,
+}
+
+/// Where a wire name leads.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The server that has it.
+    pub server: ServerName,
+    /// Its own name there.
+    pub name: String,
+    /// Arguments that travel as headers.
+    pub headers: Arc<ParamHeaders>,
+}
+
+impl Catalogue {
+    /// Merges the lists of all servers.
+    pub(crate) fn new(servers: BTreeMap<ServerName, Arc<ServerLists>>, wire_name_max: usize) -> Self {
+        let mut catalogue = Self::default();
+        let tools = named(&servers, |lists| &lists.tools, wire_name_max);
+        let prompts = named(&servers, |lists| &lists.prompts, wire_name_max);
+        for (wire, server, item) in &tools {
+            for alias in wire_name::aliases(server, &item.name) {
+                catalogue.aliases.entry(alias).or_default().push(wire.clone());
+            }
+        }
+        let table = |list: &[(String, &ServerName, &Item)]| {
+            list.iter()
+                .map(|(wire, server, item)| {
+                    let found = Found {
+                        server: (*server).clone(),
+                        name: item.name.clone(),
+                        headers: Arc::clone(&item.headers),
+                    };
+                    (wire.clone(), found)
+                })
+                .collect()
+        };
+        catalogue.tools = table(&tools);
+        catalogue.prompts = table(&prompts);
+        catalogue.merged = render::merged(&servers, &tools, &prompts);
+        catalogue.single =
+            servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
+        for (name, lists) in &servers {
+            let with_headers = lists.tools.iter().filter(|item| !item.headers.is_empty());
+            let table = with_headers.map(|item| (item.name.clone(), Arc::clone(&item.headers))).collect();
+            catalogue.headers.insert(name.clone(), table);
+        }
+        catalogue.servers = servers;
+        catalogue
+    }
+
+    /// The lists of one server, if they were ever fetched.
+    pub(crate) fn server(&self, name: &ServerName) -> Option<&Arc<ServerLists>> {
+        self.servers.get(name)
+    }
+
+    pub(crate) fn servers(&self) -> &BTreeMap<ServerName, Arc<ServerLists>> {
+        &self.servers
+    }
+
+    /// The rendered lists of everything.
+    pub fn merged(&self) -> &Rendered {
+        &self.merged
+    }
+
+    /// The rendered lists of one server.
+    pub fn single(&self, name: &ServerName) -> Option<&Rendered> {
+        self.single.get(name)
+    }
+
+    /// Finds a tool by its wire name or another spelling of it.
+    pub fn tool(&self, name: &str) -> Result<&Found, RpcError> {
+        if let Some(found) = self.tools.get(name) {
+            return Ok(found);
+        }
+        match self.aliases.get(name).map(Vec::as_slice) {
+            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown("tool", name, &[])),
+            Some(candidates) => {
+                let message =
+                    format!("`{name}` could mean {}; use one of these names", candidates.join(" or "));
+                Err(RpcError::invalid_params(message).with_data(json!({"code": "tool_ambiguous"})))
+            }
+            None => Err(unknown("tool", name, &self.similar(name))),
+        }
+    }
+
+    /// The arguments of a server's own tool that travel as headers.
+    pub(crate) fn own_headers(&self, server: &ServerName, tool: &str) -> Option<&Arc<ParamHeaders>> {
+        self.headers.get(server)?.get(tool)
+    }
+
+    /// Finds a prompt by its wire name.
+    pub fn prompt(&self, name: &str) -> Result<&Found, RpcError> {
+        self.prompts.get(name).ok_or_else(|| unknown("prompt", name, &[]))
+    }
+
+    /// Finds the server of a resource and the server's own URI: by the published form, or by the
+    /// server's own form where exactly one server has it. Links inside results carry the latter.
+    pub fn resource(&self, published: &str) -> Result<(ServerName, String), RpcError> {
+        if let Some((server, own)) = uri::resolve(published)
+            && let Ok(server) = ServerName::parse(server)
+            && self.servers.contains_key(&server)
+        {
+            return Ok((server, own));
+        }
+        let owners: Vec<&ServerName> = self
+            .servers
+            .iter()
+            .filter(|(_, lists)| lists.has_resource(published))
+            .map(|(name, _)| name)
+            .collect();
+        match owners[..] {
+            [server] => Ok((server.clone(), published.to_owned())),
+            [] => Err(RpcError::invalid_params(format!("unknown resource `{published}`"))
+                .with_data(json!({"code": "resource_not_found", "uri": published}))),
+            _ => {
+                let forms: Vec<String> =
+                    owners.iter().map(|server| uri::publish(server, published)).collect();
+                Err(RpcError::invalid_params(format!(
+                    "`{published}` is offered by several servers: {}",
+                    forms.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn similar(&self, name: &str) -> Vec<&str> {
+        let mut ranked: Vec<(usize, &str)> =
+            self.tools.keys().map(|known| (distance(name, known), known.as_str())).collect();
+        ranked.sort_unstable();
+        ranked
+            .into_iter()
+            .take_while(|(distance, _)| *distance <= 3)
+            .take(3)
+            .map(|(_, known)| known)
+            .collect()
+    }
+}
+
+fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
+    let mut message = format!("unknown {what} `{name}`");
+    if !similar.is_empty() {
+        message = format!("{message}; did you mean {}?", similar.join(" or "));
+    }
+    RpcError::invalid_params(message).with_data(json!({"code": format!("{what}_not_found")}))
+}
+
+/// Items of all servers with their wire names, in a stable order.
+fn named<'a>(
+    servers: &'a BTreeMap<ServerName, Arc<ServerLists>>,
+    list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
+    max: usize,
+) -> Vec<(String, &'a ServerName, &'a Item)> {
+    let items: Vec<(&ServerName, &Item)> =
+        servers.iter().flat_map(|(name, lists)| list(lists).iter().map(move |item| (name, item))).collect();
+    let keys: Vec<(&ServerName, &str)> =
+        items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
+    let names = wire_name::assign(&keys, max);
+    names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
+}
+
+/// Edit distance, for suggestions.
+fn distance(left: &str, right: &str) -> usize {
+    if left.len().abs_diff(right.len()) > 3 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.bytes().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (diagonal + usize::from(a != b)).min(above + 1).min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row.last().copied().unwrap_or(usize::MAX)
+}
+
+/// What the gateway says it can do, and says about itself, for one view.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub(crate) capabilities: serde_json::Value,
+    pub(crate) instructions: Option<String>,
+    pub(crate) info: Option<Bytes>,
+}
+
+impl Profile {
+    /// The profile of one server.
+    pub(crate) fn of(identity: &ServerIdentity) -> Self {
+        Self {
+            capabilities: identity.capabilities.clone(),
+            instructions: identity.instructions.clone(),
+            info: identity.info.clone(),
+        }
+    }
+}
+
+/// The list methods, in the order they are fetched.
+pub(crate) const LISTS: [Method; 4] =
+    [Method::ToolsList, Method::PromptsList, Method::ResourcesList, Method::TemplatesList];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Lists as they go out, written once per change and not once per request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_core::{ServerName, uri};
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::{Era, Method};
+use serde_json::Value;
+
+use super::fetch::{Item, ServerLists};
+
+/// How long a client may keep a list. News come by notification; this is for clients that do not
+/// listen.
+const TTL_MS: u64 = 60_000;
+
+/// The results of the four list requests, for both eras.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    lists: [ForEra; 4],
+}
+
+#[derive(Clone, Debug, Default)]
+struct ForEra {
+    legacy: Bytes,
+    modern: Bytes,
+}
+
+impl Rendered {
+    /// The result of a list request, as JSON text.
+    pub fn result(&self, method: &Method, era: Era) -> Bytes {
+        let list = &self.lists[position(method)];
+        let json = match era {
+            Era::Legacy => &list.legacy,
+            Era::Modern => &list.modern,
+        };
+        if json.is_empty() { empty(method, era) } else { json.clone() }
+    }
+
+    fn of(lists: [(Method, Vec<Bytes>); 4]) -> Self {
+        let lists = lists.map(|(method, items)| ForEra {
+            legacy: write(&method, Era::Legacy, &items),
+            modern: write(&method, Era::Modern, &items),
+        });
+        Self { lists }
+    }
+}
+
+fn position(method: &Method) -> usize {
+    match method {
+        Method::PromptsList => 1,
+        Method::ResourcesList => 2,
+        Method::TemplatesList => 3,
+        _ => 0,
+    }
+}
+
+fn member(method: &Method) -> &'static str {
+    match method {
+        Method::PromptsList => "prompts",
+        Method::ResourcesList => "resources",
+        Method::TemplatesList => "resourceTemplates",
+        _ => "tools",
+    }
+}
+
+/// A list with nothing in it, not to be kept: more may be on its way.
+pub(crate) fn empty(method: &Method, era: Era) -> Bytes {
+    let member = member(method);
+    Bytes::from(match era {
+        Era::Legacy => format!(r#"{{"{member}":[]}}"#),
+        Era::Modern => {
+            format!(r#"{{"resultType":"complete","{member}":[],"ttlMs":0,"cacheScope":"private"}}"#)
+        }
+    })
+}
+
+fn write(method: &Method, era: Era, items: &[Bytes]) -> Bytes {
+    if items.is_empty() {
+        return empty(method, era);
+    }
+    let size: usize = items.iter().map(|item| item.len() + 1).sum();
+    let mut out = Vec::with_capacity(size + 128);
+    out.push(b'{');
+    if era == Era::Modern {
+        out.extend_from_slice(br#""resultType":"complete","#);
+    }
+    out.extend_from_slice(format!(r#""{}":["#, member(method)).as_bytes());
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item);
+    }
+    out.push(b']');
+    if era == Era::Modern {
+        out.extend_from_slice(format!(r#","ttlMs":{TTL_MS},"cacheScope":"private""#).as_bytes());
+    }
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+/// One server under its own names: definitions go out as they came.
+pub(super) fn single(lists: &ServerLists) -> Rendered {
+    let plain = |items: &[Item]| items.iter().map(|item| item.definition.clone()).collect();
+    Rendered::of([
+        (Method::ToolsList, plain(&lists.tools)),
+        (Method::PromptsList, plain(&lists.prompts)),
+        (Method::ResourcesList, plain(&lists.resources)),
+        (Method::TemplatesList, plain(&lists.templates)),
+    ])
+}
+
+/// Everything under names that tell servers apart.
+pub(super) fn merged(
+    servers: &BTreeMap<ServerName, Arc<ServerLists>>,
+    tools: &[(String, &ServerName, &Item)],
+    prompts: &[(String, &ServerName, &Item)],
+) -> Rendered {
+    let published = |list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
+        servers
+            .iter()
+            .flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)))
+            .map(|(server, item)| {
+                let uri = json::quote(&uri::publish(server, &item.name));
+                Bytes::from(json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())]))
+            })
+            .collect()
+    };
+    let prompts = prompts
+        .iter()
+        .map(|(wire, _, item)| {
+            Bytes::from(json::rewrite(&item.definition, &[Edit::Set("name", json::quote(wire).as_bytes())]))
+        })
+        .collect();
+    Rendered::of([
+        (Method::ToolsList, tools.iter().map(|(wire, server, item)| tool(wire, server, item)).collect()),
+        (Method::PromptsList, prompts),
+        (Method::ResourcesList, published(|lists| &lists.resources, "uri")),
+        (Method::TemplatesList, published(|lists| &lists.templates, "uriTemplate")),
+    ])
+}
+
+/// A tool under its wire name. A missing description gets one that names the tool, and a page for the
+/// user that the tool brings along is named the way the resource list names it.
+fn tool(wire: &str, server: &ServerName, item: &Item) -> Bytes {
+    let name = json::quote(wire);
+    let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
+    let mut edits = vec![Edit::Set("name", name.as_bytes())];
+    let description = json::quote(&format!("Tool `{}` of server `{server}`", item.name));
+    if definition.get("description").is_none() {
+        edits.push(Edit::Set("description", description.as_bytes()));
+    }
+    let page = definition.pointer("/_meta/ui/resourceUri").and_then(Value::as_str);
+    let page = page.map(|own| json::quote(&uri::publish(server, own)));
+    let set_page = page.as_ref().map(|page| [Edit::Set("resourceUri", page.as_bytes())]);
+    let in_ui = set_page.as_ref().map(|set| [Edit::Within("ui", set)]);
+    if let Some(in_ui) = &in_ui {
+        edits.push(Edit::Within("_meta", in_ui));
+    }
+    Bytes::from(json::rewrite(&item.definition, &edits))
+}

@@ -1,0 +1,107 @@
+use octroi_mcp::{Era, Version};
+use serde_json::Value;
+
+use super::*;
+
+fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLists> {
+    let item = |key: &str, name: &str| Item {
+        name: name.to_owned(),
+        definition: Bytes::from(format!(r#"{{"{key}":"{name}","x":12345678901234567890123}}"#)),
+        headers: Arc::default(),
+    };
+    let identity = ServerIdentity {
+        era: Era::Legacy,
+        version: Version::V2025_11_25,
+        info: None,
+        capabilities: json!({}),
+        instructions: None,
+    };
+    let mut lists = ServerLists::empty(identity);
+    lists.tools = tools.iter().map(|name| item("name", name)).collect();
+    lists.resources = resources.iter().map(|name| item("uri", name)).collect();
+    lists.templates = templates.iter().map(|name| item("uriTemplate", name)).collect();
+    Arc::new(lists)
+}
+
+fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
+    let servers =
+        servers.iter().map(|(name, lists)| (ServerName::parse(name).unwrap(), Arc::clone(lists))).collect();
+    Catalogue::new(servers, 64)
+}
+
+#[test]
+fn tools_are_found_by_wire_name_and_alias_and_never_by_splitting() {
+    let catalogue =
+        catalogue(&[("git", lists(&["hub_x", "y"], &[], &[])), ("git_hub", lists(&["z"], &[], &[]))]);
+    for (name, expected) in [
+        ("git_y", Some(("git", "y"))),
+        ("mcp:git:y", Some(("git", "y"))),
+        ("git.y", Some(("git", "y"))),
+        ("git__y", Some(("git", "y"))),
+        ("mcp__git__y", Some(("git", "y"))),
+        ("git_hub_x", Some(("git", "hub_x"))),
+        ("git_hub_z", Some(("git_hub", "z"))),
+        ("git_hub_y", None),
+        ("y", None),
+    ] {
+        let found = catalogue.tool(name).ok().map(|found| (found.server.as_str(), found.name.as_str()));
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_tool_gets_a_suggestion() {
+    let catalogue = catalogue(&[("fs", lists(&["read_file"], &[], &[]))]);
+    let error = catalogue.tool("fs_read_fil").unwrap_err();
+    assert_eq!(error.message, "unknown tool `fs_read_fil`; did you mean fs_read_file?");
+}
+
+#[test]
+fn resources_are_found_by_both_forms() {
+    let catalogue = catalogue(&[
+        ("a", lists(&[], &["x://one", "x://both"], &["t://item/{id}/data"])),
+        ("b", lists(&[], &["x://both"], &[])),
+    ]);
+    for (uri, expected) in [
+        ("x://a/one", Some(("a", "x://one"))),
+        ("x://b/whatever", Some(("b", "x://whatever"))),
+        ("x://one", Some(("a", "x://one"))),
+        ("t://item/5/data", Some(("a", "t://item/5/data"))),
+        ("x://both", None),
+        ("x://none", None),
+    ] {
+        let found = catalogue.resource(uri).ok();
+        let found = found.as_ref().map(|(server, own)| (server.as_str(), own.as_str()));
+        assert_eq!(found, expected, "{uri}");
+    }
+}
+
+#[test]
+fn lists_keep_what_they_do_not_change() {
+    let catalogue = catalogue(&[("s", lists(&["t"], &["x://r"], &[]))]);
+    let server = ServerName::parse("s").unwrap();
+    let modern = catalogue.merged().result(&Method::ToolsList, Era::Modern);
+    assert_eq!(
+        modern,
+        r#"{"resultType":"complete","tools":[{"name":"s_t","x":12345678901234567890123,"description":"Tool `t` of server `s`"}],"ttlMs":60000,"cacheScope":"private"}"#
+    );
+    let own = catalogue.single(&server).unwrap().result(&Method::ToolsList, Era::Legacy);
+    assert_eq!(own, r#"{"tools":[{"name":"t","x":12345678901234567890123}]}"#);
+    let resources: Value =
+        serde_json::from_slice(&catalogue.merged().result(&Method::ResourcesList, Era::Legacy)).unwrap();
+    assert_eq!(resources["resources"][0]["uri"], "x://s/r");
+}
+
+#[test]
+fn templates_fit() {
+    for (template, uri, fits) in [
+        ("t://{id}", "t://5", true),
+        ("t://{id}/data", "t://5/data", true),
+        ("t://{id}/data", "t://5/other", false),
+        ("t://{a}/{b}", "t://1/2", true),
+        ("t://fixed", "t://fixed", false),
+        ("u://{id}", "t://5", false),
+    ] {
+        assert_eq!(super::fetch::fits_template(template, uri), fits, "{template} {uri}");
+    }
+}

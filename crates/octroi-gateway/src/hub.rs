@@ -1,0 +1,168 @@
+//! Who wants to hear of which changes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use octroi_core::{ServerName, uri};
+use octroi_mcp::Method;
+use octroi_mcp::capability::ClientCapabilities;
+use octroi_upstream::Upstream;
+use parking_lot::{Mutex, RwLock};
+
+use crate::view::View;
+
+/// A change that a client asked to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A list changed; the method is the notification's.
+    ListChanged(Method),
+    /// A resource changed; the URI is the one the client knows.
+    ResourceUpdated(String),
+}
+
+/// Which list changes are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// `notifications/tools/list_changed`.
+    pub tools: bool,
+    /// `notifications/prompts/list_changed`.
+    pub prompts: bool,
+    /// `notifications/resources/list_changed`.
+    pub resources: bool,
+}
+
+impl Filter {
+    /// All three lists, as legacy sessions get them.
+    pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
+
+    fn wants(self, method: &Method) -> bool {
+        match method {
+            Method::ToolsChanged => self.tools,
+            Method::PromptsChanged => self.prompts,
+            Method::ResourcesChanged => self.resources,
+            _ => false,
+        }
+    }
+}
+
+type Deliver = Box<dyn Fn(Notice) + Send + Sync>;
+
+/// One client's wishes. Dropping it ends them.
+pub struct Listener {
+    number: u64,
+    view: View,
+    filter: Filter,
+    capabilities: ClientCapabilities,
+    watched: Mutex<HashSet<(ServerName, String)>>,
+    deliver: Deliver,
+    hub: Arc<Hub>,
+}
+
+/// All wishes.
+#[derive(Default)]
+pub(crate) struct Hub {
+    next: AtomicU64,
+    listeners: RwLock<HashMap<u64, std::sync::Weak<Listener>>>,
+    upstreams: RwLock<HashMap<ServerName, Arc<Upstream>>>,
+}
+
+impl Hub {
+    pub(crate) fn add_upstream(&self, upstream: &Arc<Upstream>) {
+        self.upstreams.write().insert(upstream.spec().name.clone(), Arc::clone(upstream));
+    }
+
+    /// Registers a client. `deliver` must not wait.
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        view: View,
+        filter: Filter,
+        capabilities: ClientCapabilities,
+        deliver: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Arc<Listener> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let listener = Arc::new(Listener {
+            number,
+            view,
+            filter,
+            capabilities,
+            watched: Mutex::default(),
+            deliver: Box::new(deliver),
+            hub: Arc::clone(self),
+        });
+        self.listeners.write().insert(number, Arc::downgrade(&listener));
+        listener
+    }
+
+    pub(crate) fn list_changed(&self, server: &ServerName, method: &Method) {
+        for listener in self.interested(server) {
+            if listener.filter.wants(method) {
+                (listener.deliver)(Notice::ListChanged(method.clone()));
+            }
+        }
+    }
+
+    pub(crate) fn resource_updated(&self, server: &ServerName, own: &str) {
+        for listener in self.interested(server) {
+            let key = (server.clone(), own.to_owned());
+            if listener.watched.lock().contains(&key) {
+                let shown = match &listener.view {
+                    View::Merged => uri::publish(server, own),
+                    View::Server(_) => own.to_owned(),
+                };
+                (listener.deliver)(Notice::ResourceUpdated(shown));
+            }
+        }
+    }
+
+    fn interested(&self, server: &ServerName) -> Vec<Arc<Listener>> {
+        let listeners = self.listeners.read();
+        listeners
+            .values()
+            .filter_map(std::sync::Weak::upgrade)
+            .filter(|listener| listener.view.shows(server))
+            .collect()
+    }
+}
+
+impl Listener {
+    pub(crate) fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Adds a resource; `false` if it was watched already.
+    pub(crate) fn watch(&self, server: &ServerName, own: &str) -> bool {
+        self.watched.lock().insert((server.clone(), own.to_owned()))
+    }
+
+    /// Removes a resource that the server would not let be watched.
+    pub(crate) fn forget(&self, server: &ServerName, own: &str) {
+        self.watched.lock().remove(&(server.clone(), own.to_owned()));
+    }
+
+    /// Removes a resource.
+    pub(crate) fn unwatch(&self, server: &ServerName, own: &str) {
+        if self.watched.lock().remove(&(server.clone(), own.to_owned())) {
+            self.release(server, own);
+        }
+    }
+
+    fn release(&self, server: &ServerName, own: &str) {
+        if let Some(upstream) = self.hub.upstreams.read().get(server) {
+            upstream.unwatch(&self.capabilities, own);
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.hub.listeners.write().remove(&self.number);
+        for (server, own) in self.watched.get_mut().drain().collect::<Vec<_>>() {
+            self.release(&server, &own);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! One allowed call, from the first byte to the last, with the questions in between.
+//!
+//! The four pairs of eras meet here. A legacy client is asked on its stream; a modern client gets
+//! `input_required` and comes back. A legacy server's call stays open while it waits; a modern
+//! server's call is made again with the answers.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use octroi_core::Permit;
+use octroi_mcp::ask::{self, InputRequired};
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::params::Params;
+use octroi_mcp::result::ResultView;
+use octroi_mcp::translate::{self, Round, Sender};
+use octroi_mcp::{Envelope, Era, Method, RpcError, code};
+use octroi_upstream::{CallEvent, Connection, LiveCall, Outgoing, Question, UpstreamError};
+use tokio::time::Instant;
+
+use crate::answer::{Answer, Failure};
+use crate::caller::Caller;
+use crate::gateway::Gateway;
+use crate::park::{PATIENCE, Parked};
+use crate::pipeline::Target;
+use crate::seal::{Position, State, digest};
+use crate::view::View;
+
+/// A server that keeps asking is asking too much.
+const ROUNDS_MAX: usize = 20;
+
+/// Everything about one call.
+pub(crate) struct Run<'a> {
+    pub(crate) gateway: &'a Arc<Gateway>,
+    pub(crate) view: &'a View,
+    pub(crate) caller: &'a Caller,
+    pub(crate) envelope: &'a Envelope,
+    pub(crate) params: &'a Params,
+    pub(crate) target: &'a Target,
+    pub(crate) sender: &'a Sender,
+    pub(crate) permit: &'a Permit,
+}
+
+/// How far a call got.
+enum Driven {
+    Answered(Envelope),
+    /// A legacy server asks a modern client.
+    Asked(Question),
+}
+
+impl Run<'_> {
+    pub(crate) async fn answer(&self) -> Answer {
+        let spec = self.target.upstream.spec();
+        match self.attempt().await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                tracing::debug!(server.name = %spec.name, ?failure, "call failed");
+                let answer = failure.to_answer(&spec.name, self.envelope.method());
+                self.in_clients_era(answer)
+            }
+        }
+    }
+
+    /// A result made here has the shape of a legacy one; a modern client needs the modern frame.
+    fn in_clients_era(&self, answer: Answer) -> Answer {
+        match answer {
+            Answer::Result(result) => Answer::Result(translate::result(
+                result,
+                Era::Legacy,
+                self.caller.era,
+                self.envelope.method(),
+                None,
+            )),
+            error => error,
+        }
+    }
+
+    async fn attempt(&self) -> Result<Answer, Failure> {
+        let mut round = Round::default();
+        match self.position() {
+            Ok(None | Some(Position::Again)) => {}
+            Ok(Some(Position::Server(state))) => {
+                round = Round { answers: self.params.input_responses(), state };
+            }
+            Ok(Some(Position::Parked(number))) => return self.resume(number).await,
+            Err(error) => return Ok(error.into()),
+        }
+        let upstream = &self.target.upstream;
+        let limit = upstream.spec().timeouts.call;
+        let busy = || Failure::During(UpstreamError::Timeout(limit));
+        let _room = tokio::time::timeout(limit, upstream.permit()).await.map_err(|_| busy())?;
+        let connection =
+            upstream.connection_for(&self.caller.capabilities).await.map_err(Failure::Unavailable)?;
+        self.set_log_level(&connection).await;
+        let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
+        let mut has_refreshed = false;
+        for _ in 0..ROUNDS_MAX {
+            let param_headers = match headers.clone() {
+                Ok(headers) => headers,
+                Err(error) => return Ok(error.into()),
+            };
+            let outgoing = Outgoing {
+                envelope: self.envelope,
+                subject: &self.target.subject,
+                sender: self.sender,
+                wants_progress: self.params.progress_token().is_some(),
+                round: &round,
+                param_headers,
+                owner: self.caller.owner.clone(),
+            };
+            let mut call = connection.call(self.permit, outgoing);
+            let driven = match self.drive(&mut call).await {
+                Err(failure) => return Err(self.suspect(&connection, failure).await),
+                Ok(driven) => driven,
+            };
+            let answer = match driven {
+                Driven::Asked(question) => return Ok(self.park(call, connection, question)),
+                Driven::Answered(answer) => answer,
+            };
+            let Some(result) = answer.result() else {
+                let error =
+                    answer.error().unwrap_or_else(|| RpcError::new(code::INTERNAL_ERROR, "no result"));
+                // The server wants other headers than the definition we know asks for, and refused
+                // before looking at the call: learn its definitions anew and try once more.
+                if error.code == code::HEADER_MISMATCH && !has_refreshed && connection.era() == Era::Modern {
+                    has_refreshed = true;
+                    self.gateway.refresh(upstream, &[Method::ToolsList].into()).await;
+                    if let Ok(target) =
+                        self.gateway.resolve(self.view, self.envelope.method(), self.params).await
+                    {
+                        headers = target.headers.of_arguments(self.params.arguments().as_ref());
+                        continue;
+                    }
+                }
+                return Ok(self.failed(&answer, &error));
+            };
+            match (connection.era(), self.caller.era) {
+                (Era::Modern, Era::Legacy) => match InputRequired::read(&result) {
+                    None => return Ok(Answer::Result(self.complete(result, &connection))),
+                    Some(Err(error)) => return Ok(error.into()),
+                    Some(Ok(asked)) => match self.ask_all(asked).await {
+                        Ok(next) => round = next,
+                        Err(error) => return Ok(error.into()),
+                    },
+                },
+                (Era::Modern, Era::Modern) if ResultView::read(&result).is_input_required() => {
+                    return Ok(self.wrap_state(&result));
+                }
+                _ => return Ok(Answer::Result(self.complete(result, &connection))),
+            }
+        }
+        let message = format!("server `{}` asked more than {ROUNDS_MAX} times", upstream.spec().name);
+        Ok(RpcError::new(code::INTERNAL_ERROR, message).into())
+    }
+
+    /// Waits for the answer, passing on what happens meanwhile.
+    async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
+        let timeouts = self.target.upstream.spec().timeouts;
+        let cap = Instant::now() + timeouts.call_cap;
+        let mut deadline = Instant::now() + timeouts.call;
+        let mut asking = FuturesUnordered::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = call.next() => event.map_err(Failure::During)?,
+                Some(()) = asking.next() => {
+                    // While a person thinks, the server's clock stands still.
+                    deadline = Instant::now() + timeouts.call;
+                    continue;
+                }
+                () = tokio::time::sleep_until(deadline.min(cap)), if asking.is_empty() => {
+                    let limit = if deadline < cap { timeouts.call } else { timeouts.call_cap };
+                    return Err(Failure::During(UpstreamError::Timeout(limit)));
+                }
+            };
+            match event {
+                CallEvent::Answer(answer) => return Ok(Driven::Answered(answer)),
+                CallEvent::Notification(notification) => {
+                    if *notification.method() == Method::Progress {
+                        deadline = Instant::now() + timeouts.call;
+                    }
+                    self.pass_on(&notification);
+                }
+                CallEvent::Question(question) => {
+                    if let Err(error) = self.caller.capabilities.allow(&question.method, &question.params) {
+                        question.refuse(&error);
+                        continue;
+                    }
+                    match self.caller.era {
+                        Era::Modern => return Ok(Driven::Asked(question)),
+                        Era::Legacy => asking.push(self.ask_one(question)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts a legacy server's question to a legacy client.
+    async fn ask_one(&self, question: Question) {
+        let withdrawn = question.withdrawn.clone();
+        tokio::select! {
+            biased;
+            () = withdrawn.cancelled() => {}
+            answer = self.caller.client.ask(&question.method, question.params.clone()) => match answer {
+                Ok(result) => question.answer(&result),
+                Err(error) => question.refuse(&error),
+            },
+        }
+    }
+
+    /// Puts a modern server's questions to a legacy client, all at once.
+    async fn ask_all(&self, asked: InputRequired) -> Result<Round, RpcError> {
+        let questions = asked.questions.iter().map(|question| async move {
+            self.caller.capabilities.allow(&question.method, &question.params)?;
+            let params = ask::to_legacy(question, &question.key);
+            let answer = match self.caller.client.ask(&question.method, params).await {
+                Ok(answer) => answer,
+                // A client that fails to ask has not declined; the modern word for that is cancel.
+                Err(_) if question.method == Method::ElicitationCreate => {
+                    Bytes::from_static(br#"{"action":"cancel"}"#)
+                }
+                Err(error) => return Err(error),
+            };
+            Ok((question.key.clone(), answer))
+        });
+        let answers: Result<Vec<_>, RpcError> = futures_util::future::try_join_all(questions).await;
+        let answers = answers?;
+        let answers = (!answers.is_empty()).then(|| ask::write_answers(&answers));
+        Ok(Round { answers, state: asked.state })
+    }
+
+    fn pass_on(&self, notification: &Envelope) {
+        match notification.method() {
+            Method::Progress => {
+                if let Some(token) = self.params.progress_token() {
+                    self.caller.client.notify(translate::progress(notification, &token));
+                }
+            }
+            Method::LogMessage => {
+                let level = Params::read(notification.params()).ok();
+                let level = level.as_ref().and_then(Params::level);
+                let wanted = self.caller.log_level.as_deref().map(translate::severity);
+                if wanted
+                    .is_some_and(|wanted| translate::severity(level.as_deref().unwrap_or_default()) >= wanted)
+                {
+                    self.caller.client.notify(notification.json().clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The result in the client's era and, in the merged view, with a task id that says whose it is.
+    fn complete(&self, result: Bytes, connection: &Connection) -> Bytes {
+        let info = connection.identity().info.as_ref();
+        let result =
+            translate::result(result, connection.era(), self.caller.era, self.envelope.method(), info);
+        if *self.view != View::Merged {
+            return result;
+        }
+        let server = &self.target.upstream.spec().name;
+        let view = ResultView::read(&result);
+        if let Some(own) = view.task_id() {
+            let shown = json::quote(&format!("{server}:{own}"));
+            return Bytes::from(json::rewrite(&result, &[Edit::Set("taskId", shown.as_bytes())]));
+        }
+        result
+    }
+
+    fn failed(&self, answer: &Envelope, error: &RpcError) -> Answer {
+        if self.caller.era == Era::Modern
+            && let Some(questions) = ask::questions_of_url_error(error)
+            && let Some(state) = self.seal(Position::Again)
+        {
+            return Answer::Result(ask::input_required(&questions, &state));
+        }
+        match translate::error(error, self.caller.era, self.envelope.method()) {
+            Some(translated) => translated.into(),
+            None => Answer::ErrorJson { code: error.code, json: answer.error_json().unwrap_or_default() },
+        }
+    }
+
+    /// Keeps a legacy server's call open and asks a modern client to come back with the answer.
+    fn park(&self, call: LiveCall, connection: Arc<Connection>, question: Question) -> Answer {
+        let asked = ask::Question {
+            key: "answer".to_owned(),
+            method: question.method.clone(),
+            params: ask::to_modern(&question.params),
+        };
+        let parked = Parked { call, connection, questions: vec![(asked.key.clone(), question)] };
+        let state = match self.gateway.parking.park(parked) {
+            Ok(number) => self.seal(Position::Parked(number)),
+            Err(_) => None,
+        };
+        match state {
+            Some(state) => Answer::Result(ask::input_required(&[asked], &state)),
+            None => {
+                RpcError::new(code::INTERNAL_ERROR, "too many calls are waiting for answers; try again later")
+                    .into()
+            }
+        }
+    }
+
+    /// Goes on with a parked call.
+    async fn resume(&self, number: u64) -> Result<Answer, Failure> {
+        let gone = "the call is no longer waiting for an answer; make it again without requestState";
+        let Some(mut parked) = self.gateway.parking.take(number) else {
+            return Ok(RpcError::invalid_params(gone).into());
+        };
+        let answers = ask::read_answers(self.params.input_responses().as_ref());
+        let mut open = Vec::new();
+        for (key, question) in parked.questions.drain(..) {
+            match answers.iter().find(|(answered, _)| *answered == key) {
+                Some((_, answer)) => question.answer(answer),
+                None => open.push((key, question)),
+            }
+        }
+        let Parked { mut call, connection, .. } = parked;
+        if let Some((_, question)) = open.pop() {
+            return Ok(self.park(call, connection, question));
+        }
+        let _room = self.target.upstream.permit().await;
+        match self.drive(&mut call).await {
+            Err(failure) => Err(self.suspect(&connection, failure).await),
+            Ok(Driven::Asked(question)) => Ok(self.park(call, connection, question)),
+            Ok(Driven::Answered(answer)) => Ok(match (answer.result(), answer.error()) {
+                (Some(result), _) => Answer::Result(self.complete(result, &connection)),
+                (None, Some(error)) => self.failed(&answer, &error),
+                (None, None) => RpcError::new(code::INTERNAL_ERROR, "no result").into(),
+            }),
+        }
+    }
+
+    /// A modern server's interim result with its state sealed inside ours.
+    fn wrap_state(&self, result: &Bytes) -> Answer {
+        let own = ResultView::read(result).request_state().map(std::borrow::Cow::into_owned);
+        match self.seal(Position::Server(own)) {
+            Some(state) => {
+                let state = json::quote(&state);
+                Answer::Result(Bytes::from(json::rewrite(
+                    result,
+                    &[Edit::Set("requestState", state.as_bytes())],
+                )))
+            }
+            None => RpcError::new(code::INTERNAL_ERROR, "the call's state cannot be sealed").into(),
+        }
+    }
+
+    fn seal(&self, round: Position) -> Option<String> {
+        let state = State {
+            round,
+            principal: self.caller.principal.id.to_string(),
+            expires_ms: now_ms().saturating_add(u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX)),
+            digest: self.digest(),
+        };
+        self.gateway.sealer.seal(&state)
+    }
+
+    /// Where a retried call stands; `None` for a first try.
+    fn position(&self) -> Result<Option<Position>, RpcError> {
+        if self.caller.era == Era::Legacy || !self.envelope.method().may_ask() {
+            return Ok(None);
+        }
+        let Some(sealed) = self.params.request_state() else {
+            return Ok(None);
+        };
+        self.gateway.sealer.open(&sealed, &self.caller.principal.id, &self.digest(), now_ms()).map(Some)
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let subject = &self.target.subject;
+        let parts = [
+            self.envelope.method().as_str(),
+            self.target.upstream.spec().name.as_str(),
+            subject.name.as_deref().unwrap_or_default(),
+            subject.uri.as_deref().unwrap_or_default(),
+        ];
+        digest(&parts, self.params.arguments().as_deref())
+    }
+
+    /// A legacy server sends log messages by a level set beforehand; one that a client wants must be
+    /// among them.
+    async fn set_log_level(&self, connection: &Connection) {
+        let wants = self.caller.era == Era::Modern && self.caller.log_level.is_some();
+        let has = connection.identity().capabilities.get("logging").is_some();
+        if let (Era::Legacy, true, true, Some(level)) = (connection.era(), wants, has, &self.caller.log_level)
+        {
+            let timeout = self.target.upstream.spec().timeouts.list;
+            // Without it the call works all the same, only quieter.
+            let _ = connection.control(octroi_upstream::Control::SetLevel(level), timeout).await;
+        }
+    }
+
+    /// A failure that means the connection itself is no good: the next call opens a new one.
+    async fn suspect(&self, connection: &Arc<Connection>, failure: Failure) -> Failure {
+        match failure {
+            Failure::During(
+                error @ (UpstreamError::Connect { .. } | UpstreamError::Status(400 | 404 | 405)),
+            ) => {
+                self.target.upstream.discard(connection).await;
+                Failure::Unavailable(error)
+            }
+            other => other,
+        }
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

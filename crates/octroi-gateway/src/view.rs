@@ -1,0 +1,22 @@
+//! What a client sees: everything under prefixed names, or one server under its own.
+
+use octroi_core::ServerName;
+
+/// The endpoint a request came in by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum View {
+    /// All servers in one list.
+    Merged,
+    /// One server alone, with its own names and URIs.
+    Server(ServerName),
+}
+
+impl View {
+    /// Whether news of this server concern the view.
+    pub fn shows(&self, server: &ServerName) -> bool {
+        match self {
+            Self::Merged => true,
+            Self::Server(name) => name == server,
+        }
+    }
+}

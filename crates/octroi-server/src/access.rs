@@ -1,0 +1,156 @@
+//! Who may come in: tokens, and the checks that keep web pages out.
+
+use std::collections::HashSet;
+
+use axum::http::{HeaderMap, Uri, header};
+use octroi_core::{Principal, Tokens};
+
+/// What the door lets in.
+#[derive(Clone, Debug, Default)]
+pub struct AccessSettings {
+    /// Host names besides the loopback ones under which clients may address Octroi.
+    pub hosts: Vec<String>,
+    /// Origins of web pages besides loopback ones that may call.
+    pub origins: Vec<String>,
+}
+
+/// The rules at the door.
+#[derive(Debug)]
+pub struct Access {
+    tokens: Tokens,
+    hosts: HashSet<String>,
+    origins: HashSet<String>,
+}
+
+/// Why a request is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// No token.
+    NoToken,
+    /// A token nobody has.
+    UnknownToken,
+    /// A web page somewhere else sent this.
+    Origin,
+    /// Addressed to a name that is not ours: a rebound DNS name.
+    Host,
+}
+
+impl Access {
+    /// Rules from settings.
+    pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { tokens, hosts: lower(&settings.hosts), origins: lower(&settings.origins) }
+    }
+
+    /// Checks the headers that tell a web page from a client.
+    pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if let Some(host) = headers.get(header::HOST) {
+            let host = host.to_str().map_err(|_| Refusal::Host)?.to_ascii_lowercase();
+            let name = host_name(&host);
+            if !is_loopback(name) && !self.hosts.contains(name) && !self.hosts.contains(&host) {
+                return Err(Refusal::Host);
+            }
+        }
+        if let Some(origin) = headers.get(header::ORIGIN) {
+            let origin = origin.to_str().map_err(|_| Refusal::Origin)?.to_ascii_lowercase();
+            let uri: Option<Uri> = origin.parse().ok();
+            let from_here = uri
+                .as_ref()
+                .and_then(Uri::host)
+                .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
+            if !from_here && !self.origins.contains(&origin) {
+                return Err(Refusal::Origin);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whose token the request carries.
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<&Principal, Refusal> {
+        let value = headers.get(header::AUTHORIZATION).ok_or(Refusal::NoToken)?;
+        let value = value.to_str().map_err(|_| Refusal::UnknownToken)?;
+        let (scheme, token) = value.split_once(' ').ok_or(Refusal::NoToken)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Refusal::NoToken);
+        }
+        self.tokens.find(token.trim()).ok_or(Refusal::UnknownToken)
+    }
+
+    /// Whose token this is, for doors without headers.
+    pub fn principal(&self, token: &str) -> Option<&Principal> {
+        self.tokens.find(token)
+    }
+}
+
+/// The name without the port.
+fn host_name(host: &str) -> &str {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest.split_once(']').map_or(rest, |(name, _)| name);
+    }
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
+}
+
+fn is_loopback(name: &str) -> bool {
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::principal::hash_token;
+
+    use super::*;
+
+    fn access() -> Access {
+        let mut tokens = Tokens::default();
+        tokens.insert(hash_token("secret"), Principal::local());
+        let settings = AccessSettings {
+            hosts: vec!["gate.example".into()],
+            origins: vec!["https://app.example".into()],
+        };
+        Access::new(tokens, &settings)
+    }
+
+    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn pages_and_names_from_elsewhere_are_refused() {
+        for (name, value, expected) in [
+            (header::HOST, "127.0.0.1:7878", Ok(())),
+            (header::HOST, "localhost", Ok(())),
+            (header::HOST, "[::1]:7878", Ok(())),
+            (header::HOST, "127.0.0.5", Ok(())),
+            (header::HOST, "gate.example:443", Ok(())),
+            (header::HOST, "evil.example", Err(Refusal::Host)),
+            (header::HOST, "localhost.evil.example", Err(Refusal::Host)),
+            (header::ORIGIN, "http://localhost:3000", Ok(())),
+            (header::ORIGIN, "https://app.example", Ok(())),
+            (header::ORIGIN, "https://evil.example", Err(Refusal::Origin)),
+            (header::ORIGIN, "http://localhost.evil.example", Err(Refusal::Origin)),
+            (header::ORIGIN, "null", Err(Refusal::Origin)),
+        ] {
+            assert_eq!(
+                access().check_sender(&headers(&[(name.clone(), value)])),
+                expected,
+                "{name}: {value}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_known_bearer_token_comes_in() {
+        for (value, expected) in [
+            (Some("Bearer secret"), None),
+            (Some("bearer secret"), None),
+            (Some("Bearer wrong"), Some(Refusal::UnknownToken)),
+            (Some("Bearer "), Some(Refusal::UnknownToken)),
+            (Some("Basic secret"), Some(Refusal::NoToken)),
+            (Some("secret"), Some(Refusal::NoToken)),
+            (None, Some(Refusal::NoToken)),
+        ] {
+            let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
+            assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Batches of JSON-RPC messages, which only 2025-03-26 and before know.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use octroi_core::Principal;
+use octroi_gateway::View;
+use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, envelope};
+
+use crate::http::Door;
+use crate::legacy::{PostStream, find, respond};
+use crate::reply::{self, Reply};
+
+/// A batch larger than this is refused: it would be a way around limits on requests.
+const MESSAGES_MAX: usize = 64;
+
+pub(crate) async fn post(
+    door: Arc<Door>,
+    view: View,
+    principal: Principal,
+    headers: &HeaderMap,
+    messages: Vec<Result<Envelope, Malformed>>,
+) -> Reply {
+    let refuse = |message: String| {
+        reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
+    };
+    let session = match find(&door, &view, &principal, headers) {
+        Ok(session) => session,
+        Err(reply) => return *reply,
+    };
+    if session.session.version > Version::V2025_03_26 {
+        return refuse(format!("batches are not part of protocol version {}", session.session.version));
+    }
+    if messages.len() > MESSAGES_MAX {
+        return refuse(format!("a batch may hold at most {MESSAGES_MAX} messages"));
+    }
+    let mut requests = Vec::new();
+    let mut complaints = Vec::new();
+    for message in messages {
+        match message {
+            Err(malformed) => complaints.push(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
+            Ok(message) if message.kind() == Kind::Request && *message.method() == Method::Initialize => {
+                let error = RpcError::new(code::INVALID_REQUEST, "`initialize` may not be part of a batch");
+                complaints.push(envelope::error(message.id().as_ref(), &error));
+            }
+            Ok(message) if message.kind() == Kind::Request => requests.push(message),
+            Ok(message) => session.session.take(&message),
+        }
+    }
+    if requests.is_empty() && complaints.is_empty() {
+        return reply::empty(StatusCode::ACCEPTED);
+    }
+    let stream = PostStream::new(Arc::clone(&session));
+    let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
+    let work = Box::pin(async move {
+        let answers = requests.iter().map(|request| {
+            let (session, gateway, client) = (&session, &gateway, Arc::clone(&client));
+            async move {
+                let answer = session.session.answer(gateway, request, client).await?;
+                Some(answer.to_message(&request.id()?))
+            }
+        });
+        let answers = futures_util::future::join_all(answers).await;
+        let messages: Vec<Bytes> = complaints.into_iter().chain(answers.into_iter().flatten()).collect();
+        Some(Bytes::from([b"[", messages.join(&b","[..]).as_slice(), b"]"].concat()))
+    });
+    respond(&door, stream, work).await
+}

@@ -1,0 +1,225 @@
+//! MCP over HTTP: one path, both eras.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
+use axum::routing::{any, get};
+use axum::serve::ListenerExt as _;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use octroi_core::{Principal, ServerName};
+use octroi_gateway::{Gateway, View};
+use octroi_mcp::header as mcp_header;
+use octroi_mcp::{Era, Incoming, RpcError, code};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::access::Access;
+use crate::admit::{era_of, read_params};
+use crate::reply::{self, Reply};
+use crate::sessions::Sessions;
+use crate::{batch, health, legacy, modern};
+
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
+
+/// Limits of the door.
+#[derive(Clone, Copy, Debug)]
+pub struct DoorSettings {
+    /// Largest request body.
+    pub body_bytes: usize,
+    /// Legacy sessions that nobody uses this long are ended.
+    pub session_idle: Duration,
+    /// How long calls may go on after the door was asked to close.
+    pub drain: Duration,
+}
+
+impl Default for DoorSettings {
+    fn default() -> Self {
+        Self {
+            body_bytes: 4 << 20,
+            session_idle: Duration::from_secs(30 * 60),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Everything a request needs.
+pub struct Door {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) access: Access,
+    pub(crate) sessions: Sessions,
+    pub(crate) settings: DoorSettings,
+    /// Calls that go on after their client hung up.
+    pub(crate) tasks: TaskTracker,
+    /// Ends streams that would go on for ever.
+    pub(crate) closing: CancellationToken,
+    /// Ends everything else, once calls had their time.
+    pub(crate) closed: CancellationToken,
+}
+
+impl Door {
+    /// A door to a gateway.
+    pub fn new(gateway: Arc<Gateway>, access: Access, settings: DoorSettings) -> Arc<Self> {
+        Arc::new(Self {
+            gateway,
+            access,
+            sessions: Sessions::new(settings.session_idle),
+            settings,
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            closed: CancellationToken::new(),
+        })
+    }
+}
+
+/// Serves until `shutdown`, then lets calls finish.
+pub async fn serve(
+    door: Arc<Door>,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> std::io::Result<()> {
+    let router = Router::new()
+        .route("/mcp", any(merged))
+        .route("/mcp/servers/{name}", any(single))
+        .route("/health", get(health::health))
+        .fallback(not_found)
+        .with_state(Arc::clone(&door));
+    // Without this an answer in two writes waits 40 ms for the client's acknowledgment.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    door.tasks.spawn(sweep(Arc::clone(&door)));
+    let closing = Arc::clone(&door);
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+        shutdown.cancelled().await;
+        closing.closing.cancel();
+    });
+    let limit = async {
+        door.closing.cancelled().await;
+        tokio::time::sleep(door.settings.drain).await;
+        door.closed.cancel();
+        // Streams end now; a moment to say so.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = limit => tracing::warn!("some calls did not finish in time"),
+    }
+    door.closed.cancel();
+    door.tasks.close();
+    let _ = tokio::time::timeout(Duration::from_secs(1), door.tasks.wait()).await;
+    Ok(())
+}
+
+async fn sweep(door: Arc<Door>) {
+    let every = SWEEP_EVERY.min(door.settings.session_idle);
+    loop {
+        tokio::select! {
+            biased;
+            () = door.closing.cancelled() => return,
+            () = tokio::time::sleep(every) => door.sessions.sweep(),
+        }
+    }
+}
+
+async fn merged(State(door): State<Arc<Door>>, request: Request) -> Reply {
+    admit(door, View::Merged, request).await
+}
+
+async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request: Request) -> Reply {
+    let known = ServerName::parse(&name).ok().filter(|name| door.gateway.upstream(name).is_some());
+    match known {
+        Some(name) => admit(door, View::Server(name), request).await,
+        // Who may not come in at all must not learn which servers exist.
+        None => match door.access.authenticate(request.headers()) {
+            Err(refusal) => reply::refusal(refusal),
+            Ok(_) => {
+                let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
+                reply::error_with(StatusCode::NOT_FOUND, None, &error)
+            }
+        },
+    }
+}
+
+async fn not_found() -> Reply {
+    let error = RpcError::new(code::INVALID_REQUEST, "nothing is here; the MCP endpoint is /mcp");
+    reply::error_with(StatusCode::NOT_FOUND, None, &error)
+}
+
+async fn admit(door: Arc<Door>, view: View, request: Request) -> Reply {
+    let (parts, body) = request.into_parts();
+    if let Err(refusal) = door.access.check_sender(&parts.headers) {
+        return reply::refusal(refusal);
+    }
+    let principal = match door.access.authenticate(&parts.headers) {
+        Ok(principal) => principal.clone(),
+        Err(refusal) => return reply::refusal(refusal),
+    };
+    match parts.method {
+        HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,
+        HttpMethod::GET => legacy::open_stream(&door, &view, &principal, &parts.headers),
+        HttpMethod::DELETE => legacy::end(&door, &view, &principal, &parts.headers),
+        _ => {
+            let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+            reply.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("POST, GET, DELETE"));
+            reply
+        }
+    }
+}
+
+async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &HeaderMap, body: Body) -> Reply {
+    if !is_json(headers) {
+        let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
+        return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
+    }
+    let body = match read_body(body, door.settings.body_bytes).await {
+        Ok(body) => body,
+        Err(reply) => return *reply,
+    };
+    let incoming = match Incoming::parse(body) {
+        Ok(incoming) => incoming,
+        Err(malformed) => {
+            return reply::error_with(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &malformed.to_error());
+        }
+    };
+    let envelope = match incoming {
+        Incoming::One(envelope) => envelope,
+        Incoming::Batch(messages) => return batch::post(door, view, principal, headers, messages).await,
+    };
+    let params = match read_params(&envelope) {
+        Ok(params) => params,
+        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error),
+    };
+    let version = headers.get(mcp_header::PROTOCOL_VERSION).map(header::HeaderValue::as_bytes);
+    match era_of(&params, version) {
+        Era::Modern => modern::post(door, view, principal, headers, envelope, params).await,
+        Era::Legacy => legacy::post(door, view, principal, headers, envelope).await,
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    const JSON: &[u8] = b"application/json";
+    headers.get(header::CONTENT_TYPE).is_some_and(|value| {
+        let value = value.as_bytes();
+        value.len() >= JSON.len()
+            && value[..JSON.len()].eq_ignore_ascii_case(JSON)
+            && matches!(value.get(JSON.len()), None | Some(b';' | b' '))
+    })
+}
+
+async fn read_body(body: Body, limit: usize) -> Result<Bytes, Box<Reply>> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let error =
+                RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
+            Err(Box::new(reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error)))
+        }
+        Err(_) => Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
+    }
+}

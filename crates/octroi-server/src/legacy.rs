@@ -1,0 +1,279 @@
+//! Requests of the legacy era: a session, its streams, its end.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use bytes::Bytes;
+use octroi_core::Principal;
+use octroi_gateway::{Asked, Client, View};
+use octroi_mcp::header as mcp_header;
+use octroi_mcp::{Envelope, Kind, Method, RpcError, Version, code};
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+use crate::event_log::{EventLog, parse_event_id, priming};
+use crate::http::Door;
+use crate::reply::{self, Reply, STREAM_AFTER};
+use crate::session::{Introduced, Send};
+use crate::sessions::HttpSession;
+
+pub(crate) async fn post(
+    door: Arc<Door>,
+    view: View,
+    principal: Principal,
+    headers: &HeaderMap,
+    envelope: Envelope,
+) -> Reply {
+    if *envelope.method() == Method::Initialize && envelope.kind() == Kind::Request {
+        return initialize(&door, view, principal, &envelope).await;
+    }
+    let session = match find(&door, &view, &principal, headers) {
+        Ok(session) => session,
+        Err(reply) => return *reply,
+    };
+    match envelope.kind() {
+        Kind::Notification | Kind::Response => {
+            session.session.take(&envelope);
+            reply::empty(StatusCode::ACCEPTED)
+        }
+        Kind::Request => {
+            let stream = PostStream::new(Arc::clone(&session));
+            let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
+            let work = Box::pin(async move {
+                let answer =
+                    client.session.session.answer(&gateway, &envelope, Arc::clone(&client) as _).await?;
+                Some(answer.to_message(&envelope.id()?))
+            });
+            respond(&door, stream, work).await
+        }
+    }
+}
+
+async fn initialize(door: &Arc<Door>, view: View, principal: Principal, request: &Envelope) -> Reply {
+    let id = request.id();
+    let introduced = match Introduced::read(&request.params()) {
+        Ok(introduced) => introduced,
+        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+    };
+    let answer = door.gateway.initialize(&view, introduced.version).await;
+    let Some(id) = id else {
+        return reply::empty(StatusCode::BAD_REQUEST);
+    };
+    let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
+    if answer.code().is_none() {
+        match door.sessions.open(&door.gateway, view, principal, introduced) {
+            Ok(session) => {
+                if let Ok(value) = HeaderValue::from_str(&session.id) {
+                    reply.headers_mut().insert(mcp_header::SESSION_ID, value);
+                }
+            }
+            Err(error) => {
+                let error = RpcError::new(
+                    code::INTERNAL_ERROR,
+                    format!("the system gives no random numbers: {error}"),
+                );
+                return reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, Some(&id), &error);
+            }
+        }
+    }
+    reply
+}
+
+/// The session a request names.
+pub(crate) fn find(
+    door: &Door,
+    view: &View,
+    principal: &Principal,
+    headers: &HeaderMap,
+) -> Result<Arc<HttpSession>, Box<Reply>> {
+    let refuse = |status, message: &str| {
+        Err(Box::new(reply::error_with(status, None, &RpcError::new(code::INVALID_REQUEST, message))))
+    };
+    if let Some(version) = headers.get(mcp_header::PROTOCOL_VERSION)
+        && version.to_str().ok().and_then(Version::parse).is_none()
+    {
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "the MCP-Protocol-Version header names a version not spoken here",
+        );
+    }
+    let Some(id) = headers.get(mcp_header::SESSION_ID) else {
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "the Mcp-Session-Id header is missing; begin with `initialize`",
+        );
+    };
+    let found = id.to_str().ok().and_then(|id| door.sessions.find(id, principal, view));
+    match found {
+        Some(session) => Ok(session),
+        None => refuse(StatusCode::NOT_FOUND, "the session is over; begin again with `initialize`"),
+    }
+}
+
+/// GET: the session's own stream, or one that broke off.
+pub(crate) fn open_stream(door: &Door, view: &View, principal: &Principal, headers: &HeaderMap) -> Reply {
+    let accepts = headers
+        .get(axum::http::header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/event-stream") || accept.contains("*/*"));
+    if !accepts {
+        return reply::empty(StatusCode::NOT_ACCEPTABLE);
+    }
+    let session = match find(door, view, principal, headers) {
+        Ok(session) => session,
+        Err(reply) => return *reply,
+    };
+    let last_event = headers.get(mcp_header::LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+    let (log, after) = match last_event {
+        None => (session.own_stream(), None),
+        Some(id) => {
+            let found = parse_event_id(id).and_then(|(stream, event)| Some((session.stream(stream)?, event)));
+            match found {
+                Some((log, event)) => (log, Some(event)),
+                // What is no longer known cannot be resumed; the session's own stream can be had.
+                None => (session.own_stream(), None),
+            }
+        }
+    };
+    let first = wants_priming(&session).then(|| priming(log.number()));
+    let first = if after.is_some() { None } else { first };
+    // The stream holds the session, so that one with an open stream is never swept away.
+    let events = log.follow(after, first, door.closing.clone());
+    reply::stream(Held { events: Box::pin(events), _session: session })
+}
+
+/// DELETE: the client is done.
+pub(crate) fn end(door: &Door, view: &View, principal: &Principal, headers: &HeaderMap) -> Reply {
+    match find(door, view, principal, headers) {
+        Ok(session) => {
+            door.sessions.close(&session.id);
+            reply::empty(StatusCode::NO_CONTENT)
+        }
+        Err(reply) => *reply,
+    }
+}
+
+/// Streams of 2025-11-25 begin with an event to resume from; older clients do not expect one.
+fn wants_priming(session: &HttpSession) -> bool {
+    session.session.version >= Version::V2025_11_25
+}
+
+pub(crate) type Work = Pin<Box<dyn Future<Output = Option<Bytes>> + std::marker::Send>>;
+
+/// Answers by JSON where nothing has to be said before the answer, by a stream otherwise. The work
+/// goes on when the client hangs up: in this era that is not a cancellation.
+pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Work) -> Reply {
+    let mut work = Detached { tasks: door.tasks.clone(), work: Some(work) };
+    tokio::select! {
+        biased;
+        () = stream.opened.notified() => {}
+        answer = work.wait() => {
+            work.work = None;
+            match (answer, stream.log.get()) {
+                (Some(answer), None) => return reply::json(StatusCode::OK, answer),
+                (None, None) => return reply::empty(StatusCode::ACCEPTED),
+                (answer, Some(log)) => {
+                    if let Some(answer) = answer {
+                        log.push(answer);
+                    }
+                    log.finish();
+                }
+            }
+        }
+        () = tokio::time::sleep(STREAM_AFTER) => {}
+    }
+    let log = stream.log();
+    if let Some(work) = work.work.take() {
+        let log = Arc::clone(&log);
+        door.tasks.spawn(async move {
+            if let Some(answer) = work.await {
+                log.push(answer);
+            }
+            log.finish();
+        });
+    }
+    let first = wants_priming(&stream.session).then(|| priming(log.number()));
+    reply::stream(log.follow(Some(0), first, door.closed.clone()))
+}
+
+/// Work that goes on in the background when whoever waited for it is gone.
+struct Detached {
+    tasks: TaskTracker,
+    work: Option<Work>,
+}
+
+impl Detached {
+    async fn wait(&mut self) -> Option<Bytes> {
+        match &mut self.work {
+            Some(work) => work.await,
+            None => None,
+        }
+    }
+}
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.tasks.spawn(work);
+        }
+    }
+}
+
+/// The client during one POST: the stream exists from the moment something has to be said.
+pub(crate) struct PostStream {
+    session: Arc<HttpSession>,
+    log: OnceLock<Arc<EventLog>>,
+    opened: Notify,
+    this: std::sync::Weak<Self>,
+}
+
+impl PostStream {
+    pub(crate) fn new(session: Arc<HttpSession>) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            session,
+            log: OnceLock::new(),
+            opened: Notify::new(),
+            this: this.clone(),
+        })
+    }
+
+    fn log(&self) -> Arc<EventLog> {
+        let log = self.log.get_or_init(|| self.session.new_stream());
+        self.opened.notify_one();
+        Arc::clone(log)
+    }
+}
+
+impl Client for PostStream {
+    fn notify(&self, message: Bytes) {
+        self.log().push(message);
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        let this = self.this.clone();
+        let send: Send = Arc::new(move |message| {
+            if let Some(stream) = this.upgrade() {
+                stream.log().push(message);
+            }
+        });
+        self.session.session.ask(method, &params, send)
+    }
+}
+
+/// A stream that holds its session.
+struct Held<S> {
+    events: Pin<Box<S>>,
+    _session: Arc<HttpSession>,
+}
+
+impl<S: futures_util::Stream> futures_util::Stream for Held<S> {
+    type Item = S::Item;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.events.as_mut().poll_next(context)
+    }
+}

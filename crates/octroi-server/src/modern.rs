@@ -1,0 +1,279 @@
+//! Requests of the modern era: each one complete in itself.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use octroi_core::Principal;
+use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View};
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Id, Kind, Method, RpcError, envelope, json, meta, sse};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::admit::{check_declared, check_headers, modern_caller};
+use crate::http::Door;
+use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
+
+/// Notifications that may wait for a client. More are dropped.
+const QUEUED: usize = 256;
+
+pub(crate) async fn post(
+    door: Arc<Door>,
+    view: View,
+    principal: Principal,
+    headers: &HeaderMap,
+    envelope: Envelope,
+    params: Params,
+) -> Reply {
+    let id = match (envelope.kind(), envelope.id()) {
+        (Kind::Request, Some(id)) => id,
+        // The era defines no notification over HTTP; one that comes all the same harms nobody.
+        (Kind::Notification, _) => return reply::empty(StatusCode::ACCEPTED),
+        (Kind::Response | Kind::Request, _) => {
+            let error =
+                RpcError::new(octroi_mcp::code::INVALID_REQUEST, "responses are not accepted in this era");
+            return reply::error_with(StatusCode::BAD_REQUEST, None, &error);
+        }
+    };
+    if let Err(error) = check_headers(headers, &envelope, &params) {
+        return reply::error(Some(&id), &error);
+    }
+    if let Err(error) = check_declared(&params) {
+        return reply::error_with(StatusCode::BAD_REQUEST, Some(&id), &error);
+    }
+    if envelope.method().is_legacy_only() {
+        return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
+    }
+    if *envelope.method() == Method::Listen {
+        return reply::stream(listen(&door, view, &principal, id, &params).await);
+    }
+    if *envelope.method() == Method::ToolsCall
+        && let Some(declared) = door.gateway.param_headers(&view, params.name().as_deref())
+    {
+        let value = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+        if let Err(error) = declared.check(params.arguments().as_ref(), value) {
+            return reply::error(Some(&id), &error);
+        }
+    }
+    call(door, view, &principal, id, envelope, params).await
+}
+
+async fn call(
+    door: Arc<Door>,
+    view: View,
+    principal: &Principal,
+    id: Id,
+    envelope: Envelope,
+    params: Params,
+) -> Reply {
+    let (sender, mut notes) = mpsc::channel(QUEUED);
+    let caller = modern_caller(principal, &params, Arc::new(Notified(sender)));
+    let gateway = Arc::clone(&door.gateway);
+    let mut work: Work = Box::pin(async move { gateway.request(&view, &caller, &envelope, &params).await });
+    let mut first = VecDeque::new();
+    tokio::select! {
+        biased;
+        Some(note) = notes.recv() => first.push_back(note),
+        answer = &mut work => {
+            // Notifications that came in the same moment still go first.
+            while let Ok(note) = notes.try_recv() {
+                first.push_back(note);
+            }
+            if first.is_empty() {
+                let status = answer.code().map_or(StatusCode::OK, reply::status_of);
+                return reply::json(status, answer.to_message(&id));
+            }
+            first.push_back(answer.to_message(&id));
+            return reply::stream(stream::iter(first.into_iter().map(|message| Ok(sse::write(&message, None)))));
+        }
+        () = tokio::time::sleep(STREAM_AFTER) => {}
+    }
+    let running = Running { work: Some(work), notes, ready: first, id, closed: door.closed.clone() };
+    reply::stream(stream::unfold(
+        running,
+        |mut running| async move { Some((Ok(running.next().await?), running)) },
+    ))
+}
+
+type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// A call that is answered by a stream. Dropping it, as a closed connection does, cancels the call.
+struct Running {
+    work: Option<Work>,
+    notes: mpsc::Receiver<Bytes>,
+    ready: VecDeque<Bytes>,
+    id: Id,
+    closed: CancellationToken,
+}
+
+impl Running {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(message) = self.ready.pop_front() {
+            return Some(sse::write(&message, None));
+        }
+        let work = self.work.as_mut()?;
+        tokio::select! {
+            biased;
+            Some(note) = self.notes.recv() => Some(sse::write(&note, None)),
+            answer = work => {
+                self.work = None;
+                while let Ok(note) = self.notes.try_recv() {
+                    self.ready.push_back(note);
+                }
+                self.ready.push_back(answer.to_message(&self.id));
+                self.ready.pop_front().map(|message| sse::write(&message, None))
+            }
+            () = self.closed.cancelled() => None,
+            () = tokio::time::sleep(KEEP_ALIVE_EVERY) => Some(Bytes::from_static(sse::KEEP_ALIVE)),
+        }
+    }
+}
+
+/// A client that hears what happens during its request.
+pub(crate) struct Notified(pub(crate) mpsc::Sender<Bytes>);
+
+impl Client for Notified {
+    fn notify(&self, message: Bytes) {
+        // A client that does not keep up misses it, as the trait says.
+        let _ = self.0.try_send(message);
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        NoClient.ask(method, params)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Wanted {
+    tools_list_changed: bool,
+    prompts_list_changed: bool,
+    resources_list_changed: bool,
+    resource_subscriptions: Vec<String>,
+}
+
+/// An open listen request: what is still to be said, and what will come.
+pub(crate) struct Listening {
+    id: Id,
+    ready: VecDeque<Bytes>,
+    notices: mpsc::Receiver<Notice>,
+    _listener: Arc<Listener>,
+    closing: CancellationToken,
+    is_over: bool,
+}
+
+impl Listening {
+    /// Registers the wishes of a listen request and prepares the acknowledgment.
+    pub(crate) async fn open(door: &ListenContext<'_>, id: Id, params: &Params) -> Self {
+        let wanted: Wanted =
+            params.notifications().and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
+        let filter = Filter {
+            tools: wanted.tools_list_changed,
+            prompts: wanted.prompts_list_changed,
+            resources: wanted.resources_list_changed,
+        };
+        let capabilities = params
+            .client_capabilities()
+            .map(octroi_mcp::capability::ClientCapabilities::read)
+            .unwrap_or_default();
+        let (sender, notices) = mpsc::channel(QUEUED);
+        let listener = door.gateway.listen(door.view.clone(), filter, capabilities, move |notice| {
+            let _ = sender.try_send(notice);
+        });
+        let mut watched = Vec::new();
+        for uri in wanted.resource_subscriptions {
+            match door.gateway.watch(&listener, &uri).await {
+                Ok(()) => watched.push(uri),
+                Err(error) => tracing::debug!(uri, error = error.message, "resource cannot be watched"),
+            }
+        }
+        let mut honoured = Map::new();
+        for (name, is_wanted) in [
+            ("toolsListChanged", filter.tools),
+            ("promptsListChanged", filter.prompts),
+            ("resourcesListChanged", filter.resources),
+        ] {
+            if is_wanted {
+                honoured.insert(name.to_owned(), Value::Bool(true));
+            }
+        }
+        if !watched.is_empty() {
+            honoured.insert("resourceSubscriptions".to_owned(), watched.into());
+        }
+        let member = format!(r#""notifications":{}"#, Value::Object(honoured));
+        let acknowledgment = tagged(&Method::Acknowledged, &id, &member);
+        Self {
+            id,
+            ready: VecDeque::from([acknowledgment]),
+            notices,
+            _listener: listener,
+            closing: door.closing.clone(),
+            is_over: false,
+        }
+    }
+
+    /// The next message; `None` after the last. Stays quiet for a while with `Some(None)`.
+    pub(crate) async fn next(&mut self) -> Option<Option<Bytes>> {
+        if let Some(message) = self.ready.pop_front() {
+            return Some(Some(message));
+        }
+        if self.is_over {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            Some(notice) = self.notices.recv() => Some(Some(match notice {
+                Notice::ListChanged(method) => tagged(&method, &self.id, ""),
+                Notice::ResourceUpdated(uri) => {
+                    tagged(&Method::ResourceUpdated, &self.id, &format!(r#""uri":{}"#, json::quote(&uri)))
+                }
+            })),
+            () = self.closing.cancelled() => {
+                // A graceful end is the answer to the request that opened the stream.
+                self.is_over = true;
+                let result = format!(r#"{{"resultType":"complete","_meta":{{"{}":{}}}}}"#, meta::SUBSCRIPTION_ID, self.id);
+                Some(Some(envelope::result(&self.id, result.as_bytes())))
+            }
+            () = tokio::time::sleep(KEEP_ALIVE_EVERY) => Some(None),
+        }
+    }
+}
+
+/// What a listen request needs of the door it came by.
+pub(crate) struct ListenContext<'a> {
+    pub(crate) gateway: &'a Arc<octroi_gateway::Gateway>,
+    pub(crate) view: &'a View,
+    pub(crate) closing: &'a CancellationToken,
+}
+
+async fn listen(
+    door: &Arc<Door>,
+    view: View,
+    _principal: &Principal,
+    id: Id,
+    params: &Params,
+) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
+    let context = ListenContext { gateway: &door.gateway, view: &view, closing: &door.closing };
+    let listening = Listening::open(&context, id, params).await;
+    stream::unfold(listening, |mut listening| async move {
+        let event = match listening.next().await? {
+            Some(message) => sse::write(&message, None),
+            None => Bytes::from_static(sse::KEEP_ALIVE),
+        };
+        Some((Ok(event), listening))
+    })
+}
+
+/// A notification that says which listen request it belongs to.
+fn tagged(method: &Method, id: &Id, member: &str) -> Bytes {
+    let separator = if member.is_empty() { "" } else { "," };
+    let params = format!(r#"{{"_meta":{{"{}":{id}}}{separator}{member}}}"#, meta::SUBSCRIPTION_ID);
+    envelope::notification(method, params.as_bytes())
+}

@@ -1,0 +1,104 @@
+//! Responses: JSON, event streams, refusals.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+use futures_util::Stream;
+use octroi_mcp::{Id, RpcError, code, envelope};
+use serde_json::json;
+
+use crate::access::Refusal;
+
+/// How often an idle stream says that it is alive.
+pub(crate) const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// A request that takes longer is answered by a stream, which proxies and clients do not time out.
+pub(crate) const STREAM_AFTER: Duration = Duration::from_secs(10);
+
+pub(crate) type Reply = Response<Body>;
+
+/// A JSON body.
+pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
+    let mut reply = Response::new(Body::from(body));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+/// An error response, under the status that its number asks for.
+pub(crate) fn error(id: Option<&Id>, error: &RpcError) -> Reply {
+    json(status_of(error.code), envelope::error(id, error))
+}
+
+/// An error response under another status.
+pub(crate) fn error_with(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Reply {
+    json(status, envelope::error(id, error))
+}
+
+/// The HTTP status of a modern error.
+pub(crate) fn status_of(code: i64) -> StatusCode {
+    match code {
+        code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        code::PARSE_ERROR
+        | code::INVALID_REQUEST
+        | code::HEADER_MISMATCH
+        | code::MISSING_CAPABILITY
+        | code::UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// A response without a body.
+pub(crate) fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(Body::empty());
+    *reply.status_mut() = status;
+    reply
+}
+
+/// An event stream.
+pub(crate) fn stream(events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Reply {
+    let mut reply = Response::new(Body::from_stream(events));
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    reply
+}
+
+/// What a request that is not let in gets.
+pub(crate) fn refusal(refusal: Refusal) -> Reply {
+    let (status, kind, message) = match refusal {
+        Refusal::NoToken => (
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "send `Authorization: Bearer TOKEN`; `octroi up` printed the token when it first started",
+        ),
+        Refusal::UnknownToken => (
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "the token is not known; see [[tokens]] in octroi.toml, or the token that `octroi up` printed",
+        ),
+        Refusal::Origin => (
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "the Origin is not allowed; add it to `allowed_origins` under [server] if you trust that page",
+        ),
+        Refusal::Host => (
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "the Host is not allowed; add it to `allowed_hosts` under [server] if Octroi is reached by that name",
+        ),
+    };
+    let error = RpcError::new(code::INVALID_REQUEST, message).with_data(json!({"code": kind}));
+    let mut reply = error_with(status, None, &error);
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = match refusal {
+            Refusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
+            Refusal::NoToken | Refusal::Origin | Refusal::Host => "Bearer realm=\"octroi\"",
+        };
+        reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    reply
+}

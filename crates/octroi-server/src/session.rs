@@ -1,0 +1,262 @@
+//! A legacy client between its `initialize` and its end.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::Principal;
+use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Gateway, Listener, Notice, View};
+use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::params::Params;
+use octroi_mcp::translate::is_level;
+use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, json};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// How long a person may think about a question.
+const QUESTION_PATIENCE: Duration = Duration::from_secs(600);
+/// The level until a client sets another.
+const DEFAULT_LEVEL: &str = "info";
+
+/// The way to a client.
+pub(crate) type Send = Arc<dyn Fn(Bytes) + std::marker::Send + Sync>;
+
+/// What a session can do without knowing whether it runs over HTTP or standard streams.
+pub(crate) struct Session {
+    pub(crate) view: View,
+    pub(crate) principal: Principal,
+    pub(crate) version: Version,
+    capabilities: ClientCapabilities,
+    info: Option<Bytes>,
+    owner: Arc<str>,
+    level: Mutex<Option<String>>,
+    next_question: AtomicU64,
+    questions: Mutex<HashMap<Id, oneshot::Sender<Result<Bytes, RpcError>>>>,
+    running: Mutex<HashMap<Id, CancellationToken>>,
+    listener: OnceLock<Arc<Listener>>,
+}
+
+/// What a client says of itself in `initialize`.
+pub(crate) struct Introduced {
+    pub(crate) version: Version,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) info: Option<Bytes>,
+}
+
+impl Introduced {
+    pub(crate) fn read(params: &Bytes) -> Result<Self, RpcError> {
+        let mut version = None;
+        let mut capabilities = ClientCapabilities::default();
+        let mut info = None;
+        for member in json::members(params, json::Span { start: 0, end: params.len() }) {
+            let value = params.slice(member.value.range());
+            match &*member.name(params) {
+                "protocolVersion" => version = json::text(&value).map(|text| Version::negotiate(&text)),
+                "capabilities" => capabilities = ClientCapabilities::read(value),
+                "clientInfo" => info = Some(Bytes::copy_from_slice(&value)),
+                _ => {}
+            }
+        }
+        let version =
+            version.ok_or_else(|| RpcError::invalid_params("initialize needs `protocolVersion`"))?;
+        Ok(Self { version, capabilities, info })
+    }
+}
+
+impl Session {
+    pub(crate) fn new(id: &str, view: View, principal: Principal, introduced: Introduced) -> Self {
+        let owner = format!("{}/{id}", principal.id).into();
+        // Copied, so that the session does not keep the whole request in memory.
+        let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(introduced.capabilities.json()));
+        Self {
+            view,
+            principal,
+            version: introduced.version,
+            capabilities,
+            info: introduced.info,
+            owner,
+            level: Mutex::default(),
+            next_question: AtomicU64::new(1),
+            questions: Mutex::default(),
+            running: Mutex::default(),
+            listener: OnceLock::new(),
+        }
+    }
+
+    /// Starts hearing of changes; `deliver` gets finished messages.
+    pub(crate) fn listen(
+        &self,
+        gateway: &Gateway,
+        deliver: impl Fn(Bytes) + std::marker::Send + Sync + 'static,
+    ) {
+        let listener =
+            gateway.listen(self.view.clone(), Filter::ALL, self.capabilities.clone(), move |notice| {
+                deliver(written(&notice));
+            });
+        // Called once per session; a second listener would double every message.
+        let _ = self.listener.set(listener);
+    }
+
+    /// The sender of a request in this session.
+    pub(crate) fn caller(&self, client: Arc<dyn Client>) -> Caller {
+        let level = self.level.lock().clone();
+        Caller {
+            principal: self.principal.clone(),
+            era: Era::Legacy,
+            capabilities: self.capabilities.clone(),
+            info: self.info.clone(),
+            log_level: Some(level.unwrap_or_else(|| DEFAULT_LEVEL.to_owned())),
+            owner: Arc::clone(&self.owner),
+            client,
+        }
+    }
+
+    /// Answers a request: what concerns the session here, everything else by the gateway. `None` when
+    /// the client cancelled it.
+    pub(crate) async fn answer(
+        &self,
+        gateway: &Arc<Gateway>,
+        request: &Envelope,
+        client: Arc<dyn Client>,
+    ) -> Option<Answer> {
+        let id = request.id()?;
+        let cancelled = CancellationToken::new();
+        self.running.lock().insert(id.clone(), cancelled.clone());
+        let _running = Running { session: self, id };
+        tokio::select! {
+            biased;
+            () = cancelled.cancelled() => None,
+            answer = self.handle(gateway, request, client) => Some(answer),
+        }
+    }
+
+    async fn handle(&self, gateway: &Arc<Gateway>, request: &Envelope, client: Arc<dyn Client>) -> Answer {
+        let params = match Params::read(request.params()) {
+            Ok(params) => params,
+            Err(error) => return error.into(),
+        };
+        match request.method() {
+            Method::Ping => Answer::Result(Bytes::from_static(b"{}")),
+            Method::SetLevel => match params.level() {
+                Some(level) if is_level(&level) => {
+                    *self.level.lock() = Some(level.into_owned());
+                    Answer::Result(Bytes::from_static(b"{}"))
+                }
+                Some(_) | None => RpcError::invalid_params("`level` is not one of the log levels").into(),
+            },
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                self.watch(gateway, request, &params).await
+            }
+            Method::Discover | Method::Listen => RpcError::method_not_found(request.method().as_str()).into(),
+            _ => gateway.request(&self.view, &self.caller(client), request, &params).await,
+        }
+    }
+
+    async fn watch(&self, gateway: &Gateway, request: &Envelope, params: &Params) -> Answer {
+        let (Some(uri), Some(listener)) = (params.uri(), self.listener.get()) else {
+            return RpcError::invalid_params(format!("{} needs `uri`", request.method())).into();
+        };
+        let outcome = if *request.method() == Method::ResourcesSubscribe {
+            gateway.watch(listener, &uri).await
+        } else {
+            gateway.unwatch(listener, &uri)
+        };
+        match outcome {
+            Ok(()) => Answer::Result(Bytes::from_static(b"{}")),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Takes what needs no answer: notifications, and answers to our questions.
+    pub(crate) fn take(&self, message: &Envelope) {
+        match (message.method(), message.id()) {
+            (Method::Cancelled, _) => {
+                let params = Params::read(message.params()).ok();
+                let id = params.and_then(|params| params.request_id()).map(Id::from_json);
+                if let Some(cancelled) = id.and_then(|id| self.running.lock().remove(&id)) {
+                    cancelled.cancel();
+                }
+            }
+            (Method::Other(name), Some(id)) if name.is_empty() => {
+                if let Some(waiting) = self.questions.lock().remove(&id) {
+                    let answer = match (message.result(), message.error()) {
+                        (Some(result), _) => Ok(result),
+                        (None, Some(error)) => Err(error),
+                        (None, None) => {
+                            Err(RpcError::new(code::INTERNAL_ERROR, "the client's answer is empty"))
+                        }
+                    };
+                    // Whoever asked may have given up in the meantime.
+                    let _ = waiting.send(answer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks the client over `send` and waits for the answer.
+    pub(crate) fn ask(&self, method: &Method, params: &Bytes, send: Send) -> Asked<'_> {
+        let id = Id::number(self.next_question.fetch_add(1, Ordering::Relaxed));
+        let (sender, answer) = oneshot::channel();
+        self.questions.lock().insert(id.clone(), sender);
+        send(envelope::request(&id, method, params));
+        let asked = Asking { session: self, id: Some(id), send };
+        Box::pin(async move {
+            let mut asked = asked;
+            let answer = tokio::time::timeout(QUESTION_PATIENCE, answer).await;
+            match answer {
+                Ok(Ok(answer)) => {
+                    asked.id = None;
+                    answer
+                }
+                Ok(Err(_)) => Err(RpcError::new(code::INTERNAL_ERROR, "the client is gone")),
+                Err(_) => Err(RpcError::new(code::INTERNAL_ERROR, "the client did not answer in time")),
+            }
+        })
+    }
+}
+
+/// Forgets a request when it is over.
+struct Running<'a> {
+    session: &'a Session,
+    id: Id,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.session.running.lock().remove(&self.id);
+    }
+}
+
+/// Takes a question back that nobody waits for any more.
+struct Asking<'a> {
+    session: &'a Session,
+    id: Option<Id>,
+    send: Send,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take()
+            && self.session.questions.lock().remove(&id).is_some()
+        {
+            let params = format!(r#"{{"requestId":{id},"reason":"the server no longer needs the answer"}}"#);
+            (self.send)(envelope::notification(&Method::Cancelled, params.as_bytes()));
+        }
+    }
+}
+
+/// A change as a legacy notification.
+fn written(notice: &Notice) -> Bytes {
+    match notice {
+        Notice::ListChanged(method) => envelope::notification(method, b"{}"),
+        Notice::ResourceUpdated(uri) => {
+            let params = format!(r#"{{"uri":{}}}"#, json::quote(uri));
+            envelope::notification(&Method::ResourceUpdated, params.as_bytes())
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! All legacy sessions over HTTP.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use octroi_core::Principal;
+use octroi_gateway::{Gateway, View};
+use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
+
+use crate::event_log::EventLog;
+use crate::session::{Introduced, Session};
+
+const ID_BYTES: usize = 24;
+/// Answers that a client may still come back for after its stream broke.
+const STREAMS_KEPT: usize = 16;
+/// The stream that belongs to no request.
+const OWN_STREAM: u64 = 0;
+
+/// A session and the streams it can be reached by.
+pub(crate) struct HttpSession {
+    pub(crate) id: String,
+    pub(crate) session: Session,
+    streams: Mutex<Vec<Arc<EventLog>>>,
+    next_stream: AtomicU64,
+    /// Milliseconds since the store was made.
+    last_seen: AtomicU64,
+}
+
+impl HttpSession {
+    /// The stream for what belongs to no request; made when first needed.
+    pub(crate) fn own_stream(&self) -> Arc<EventLog> {
+        let mut streams = self.streams.lock();
+        if let Some(own) = streams.iter().find(|stream| stream.number() == OWN_STREAM) {
+            return Arc::clone(own);
+        }
+        let own = EventLog::new(OWN_STREAM);
+        streams.push(Arc::clone(&own));
+        own
+    }
+
+    /// A stream for one request.
+    pub(crate) fn new_stream(&self) -> Arc<EventLog> {
+        let stream = EventLog::new(self.next_stream.fetch_add(1, Ordering::Relaxed));
+        let mut streams = self.streams.lock();
+        if streams.len() > STREAMS_KEPT {
+            let oldest = streams.iter().position(|stream| stream.number() != OWN_STREAM && stream.is_over());
+            if let Some(oldest) = oldest {
+                streams.remove(oldest);
+            }
+        }
+        streams.push(Arc::clone(&stream));
+        stream
+    }
+
+    /// A stream by its number, for a client that lost it.
+    pub(crate) fn stream(&self, number: u64) -> Option<Arc<EventLog>> {
+        self.streams.lock().iter().find(|stream| stream.number() == number).cloned()
+    }
+
+    fn end(&self) {
+        for stream in self.streams.lock().drain(..) {
+            stream.finish();
+        }
+    }
+}
+
+/// The store of sessions.
+pub(crate) struct Sessions {
+    made: Instant,
+    idle: Duration,
+    by_id: RwLock<HashMap<String, Arc<HttpSession>>>,
+}
+
+impl Sessions {
+    /// Sessions that nobody uses for `idle` are ended.
+    pub(crate) fn new(idle: Duration) -> Self {
+        Self { made: Instant::now(), idle, by_id: RwLock::default() }
+    }
+
+    /// Opens a session under an id that cannot be guessed.
+    pub(crate) fn open(
+        &self,
+        gateway: &Gateway,
+        view: View,
+        principal: Principal,
+        introduced: Introduced,
+    ) -> Result<Arc<HttpSession>, getrandom::Error> {
+        let mut random = [0_u8; ID_BYTES];
+        getrandom::fill(&mut random)?;
+        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let session = Arc::new(HttpSession {
+            session: Session::new(&id, view, principal, introduced),
+            id: id.clone(),
+            streams: Mutex::default(),
+            next_stream: AtomicU64::new(OWN_STREAM + 1),
+            last_seen: AtomicU64::new(self.now()),
+        });
+        let weak = Arc::downgrade(&session);
+        session.session.listen(gateway, move |message| {
+            if let Some(session) = weak.upgrade() {
+                session.own_stream().push(message);
+            }
+        });
+        self.by_id.write().insert(id, Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// A session by its id, if it belongs to this principal and this endpoint. To anybody else it does
+    /// not exist.
+    pub(crate) fn find(&self, id: &str, principal: &Principal, view: &View) -> Option<Arc<HttpSession>> {
+        let session = self.by_id.read().get(id).cloned()?;
+        if session.session.principal != *principal || session.session.view != *view {
+            return None;
+        }
+        session.last_seen.store(self.now(), Ordering::Relaxed);
+        Some(session)
+    }
+
+    /// Ends a session.
+    pub(crate) fn close(&self, id: &str) {
+        // Bound first: the lock must not be held while streams end.
+        let closed = self.by_id.write().remove(id);
+        if let Some(session) = closed {
+            session.end();
+        }
+    }
+
+    /// Ends sessions that nobody used for a while. An open stream or a running request is use: both
+    /// hold the session.
+    pub(crate) fn sweep(&self) {
+        let limit = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
+        let idle: Vec<String> = self
+            .by_id
+            .read()
+            .values()
+            .filter(|session| {
+                session.last_seen.load(Ordering::Relaxed) < limit && Arc::strong_count(session) == 1
+            })
+            .map(|session| session.id.clone())
+            .collect();
+        for id in idle {
+            self.close(&id);
+        }
+        let mut by_id = self.by_id.write();
+        if by_id.capacity() > 1024 && by_id.len() < by_id.capacity() / 4 {
+            by_id.shrink_to_fit();
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.by_id.read().len()
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}

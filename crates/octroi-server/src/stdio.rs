@@ -1,0 +1,247 @@
+//! MCP over standard streams, both eras at once: for clients that start a command.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::Principal;
+use octroi_gateway::{Asked, Client, Gateway, View};
+use octroi_mcp::params::Params;
+use octroi_mcp::sse::one_line;
+use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use parking_lot::Mutex;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admit::{check_declared, era_of, modern_caller};
+use crate::modern::{ListenContext, Listening, Notified};
+use crate::session::{Introduced, Send, Session};
+
+const QUEUED: usize = 1024;
+const LINE_MAX: u64 = 64 << 20;
+/// How long calls may go on after the client closed its end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Serves one client until it closes its end.
+pub async fn serve_stdio(
+    gateway: Arc<Gateway>,
+    principal: Principal,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + std::marker::Send + 'static,
+    shutdown: CancellationToken,
+) -> std::io::Result<()> {
+    let (sender, queue) = mpsc::channel(QUEUED);
+    let writer = tokio::spawn(write(output, queue));
+    let peer = Arc::new(Peer {
+        gateway,
+        principal,
+        out: sender,
+        session: Mutex::default(),
+        running: Mutex::default(),
+        tasks: TaskTracker::new(),
+        closing: CancellationToken::new(),
+    });
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        let mut limited = (&mut input).take(LINE_MAX);
+        let read = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            read = limited.read_until(b'\n', &mut line) => read?,
+        };
+        if read == 0 {
+            break;
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            peer.receive(Bytes::from(line));
+        }
+    }
+    peer.closing.cancel();
+    peer.tasks.close();
+    let _ = tokio::time::timeout(DRAIN, peer.tasks.wait()).await;
+    // The session's listener holds a way to the output; without it the writer ends.
+    peer.session.lock().take();
+    drop(peer);
+    let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
+    Ok(())
+}
+
+async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>) {
+    let mut out = Vec::new();
+    while let Some(message) = queue.recv().await {
+        out.clear();
+        one_line(&mut out, &message);
+        out.push(b'\n');
+        while let Ok(message) = queue.try_recv() {
+            one_line(&mut out, &message);
+            out.push(b'\n');
+        }
+        if output.write_all(&out).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The client at the other end.
+struct Peer {
+    gateway: Arc<Gateway>,
+    principal: Principal,
+    out: mpsc::Sender<Bytes>,
+    session: Mutex<Option<Arc<Session>>>,
+    /// Modern requests; legacy ones are kept by their session.
+    running: Mutex<HashMap<Id, CancellationToken>>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Peer {
+    fn receive(self: &Arc<Self>, line: Bytes) {
+        match Incoming::parse(line) {
+            Ok(Incoming::One(message)) => self.dispatch(message),
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages {
+                    match message {
+                        Ok(message) => self.dispatch(message),
+                        Err(malformed) => {
+                            self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error()))
+                        }
+                    }
+                }
+            }
+            Err(malformed) => self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
+        }
+    }
+
+    /// Sends without waiting, for the reading side must never wait for the writing side.
+    fn post(&self, message: Bytes) {
+        let _ = self.out.try_send(message);
+    }
+
+    fn dispatch(self: &Arc<Self>, message: Envelope) {
+        match (message.kind(), message.id()) {
+            (Kind::Request, Some(id)) => {
+                let peer = Arc::clone(self);
+                let cancelled = CancellationToken::new();
+                self.running.lock().insert(id.clone(), cancelled.clone());
+                self.tasks.spawn(async move {
+                    let answer = tokio::select! {
+                        biased;
+                        () = cancelled.cancelled() => None,
+                        answer = peer.answer(&message, &id) => answer,
+                    };
+                    peer.running.lock().remove(&id);
+                    if let Some(answer) = answer {
+                        let _ = peer.out.send(answer).await;
+                    }
+                });
+            }
+            _ => {
+                if *message.method() == Method::Cancelled {
+                    let params = Params::read(message.params()).ok();
+                    let id = params.and_then(|params| params.request_id()).map(Id::from_json);
+                    let running = id.and_then(|id| self.running.lock().get(&id).cloned());
+                    if let Some(cancelled) = running {
+                        cancelled.cancel();
+                    }
+                }
+                let session = self.session.lock().clone();
+                if let Some(session) = session {
+                    session.take(&message);
+                }
+            }
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, request: &Envelope, id: &Id) -> Option<Bytes> {
+        let params = match Params::read(request.params()) {
+            Ok(params) => params,
+            Err(error) => return Some(envelope::error(Some(id), &error)),
+        };
+        if era_of(&params, None) == Era::Modern || *request.method() == Method::Discover {
+            return self.answer_modern(request, &params, id).await;
+        }
+        if *request.method() == Method::Initialize {
+            return Some(self.initialize(request, id).await);
+        }
+        let session = self.session.lock().clone();
+        let Some(session) = session else {
+            let error = RpcError::new(
+                code::INVALID_REQUEST,
+                "begin with `initialize`, or send `_meta` with a modern version",
+            );
+            return Some(envelope::error(Some(id), &error));
+        };
+        let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
+        let answer = session.answer(&self.gateway, request, client).await?;
+        Some(answer.to_message(id))
+    }
+
+    async fn initialize(&self, request: &Envelope, id: &Id) -> Bytes {
+        let introduced = match Introduced::read(&request.params()) {
+            Ok(introduced) => introduced,
+            Err(error) => return envelope::error(Some(id), &error),
+        };
+        let answer = self.gateway.initialize(&View::Merged, introduced.version).await;
+        let session = Arc::new(Session::new("stdio", View::Merged, self.principal.clone(), introduced));
+        let out = self.out.clone();
+        session.listen(&self.gateway, move |message| {
+            let _ = out.try_send(message);
+        });
+        *self.session.lock() = Some(session);
+        answer.to_message(id)
+    }
+
+    async fn answer_modern(self: &Arc<Self>, request: &Envelope, params: &Params, id: &Id) -> Option<Bytes> {
+        if let Err(error) = check_declared(params) {
+            return Some(envelope::error(Some(id), &error));
+        }
+        if request.method().is_legacy_only() {
+            return Some(envelope::error(Some(id), &RpcError::method_not_found(request.method().as_str())));
+        }
+        if *request.method() == Method::Listen {
+            return self.listen(params, id).await;
+        }
+        let caller = modern_caller(&self.principal, params, Arc::new(Notified(self.out.clone())));
+        let answer = self.gateway.request(&View::Merged, &caller, request, params).await;
+        Some(answer.to_message(id))
+    }
+
+    /// Passes news on until the client cancels or closes its end.
+    async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
+        let view = View::Merged;
+        let context = ListenContext { gateway: &self.gateway, view: &view, closing: &self.closing };
+        let mut listening = Listening::open(&context, id.clone(), params).await;
+        while let Some(message) = listening.next().await {
+            if let Some(message) = message {
+                let _ = self.out.send(message).await;
+            }
+        }
+        None
+    }
+}
+
+/// A legacy client over standard streams: everything goes out the same way.
+struct LegacyClient {
+    session: Arc<Session>,
+    out: mpsc::Sender<Bytes>,
+}
+
+impl Client for LegacyClient {
+    fn notify(&self, message: Bytes) {
+        let _ = self.out.try_send(message);
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        let out = self.out.clone();
+        let send: Send = Arc::new(move |message| {
+            let _ = out.try_send(message);
+        });
+        self.session.ask(method, &params, send)
+    }
+}

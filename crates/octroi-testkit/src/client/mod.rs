@@ -1,0 +1,320 @@
+//! `TestClient`: an MCP client of both eras that hides from a test which era and transport it speaks, and nothing else.
+//!
+//! A test that should hold for every pair is written once: `request`, `start`, `watch` do what the era demands (inline
+//! requests or `input_required`, `resources/subscribe` or `subscriptions/listen`, `notifications/cancelled` or a closed
+//! stream). Results are the server's own values, unchanged.
+
+pub mod error;
+mod http;
+pub mod in_flight;
+mod modern;
+pub mod options;
+pub mod raw;
+pub mod sse;
+mod stdio;
+pub mod watch;
+
+use std::fmt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, mpsc};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::peer::rpc;
+use error::ClientError;
+use http::HttpLink;
+use in_flight::{InFlight, NOTICES_KEPT};
+use options::{ClientOptions, Era, Transport};
+use raw::RawResponse;
+use stdio::StdioLink;
+use watch::{Watch, Watcher};
+
+/// A server that asks for input more often than this will never be content.
+const MAX_ROUNDS: usize = 10;
+
+/// A connected client.
+pub struct TestClient {
+    core: Arc<Core>,
+    hello: Value,
+    /// Ends the client's tasks, and with them the server's process.
+    _on_drop: DropGuard,
+}
+
+struct Core {
+    era: Era,
+    options: ClientOptions,
+    link: Link,
+    ids: AtomicU64,
+    notifications: broadcast::Sender<Value>,
+    tasks: TaskTracker,
+}
+
+enum Link {
+    Http(HttpLink),
+    Stdio(StdioLink),
+}
+
+impl TestClient {
+    /// Connects and greets: `initialize` in the legacy era, `server/discover` in the modern one.
+    pub async fn connect(
+        transport: Transport,
+        era: Era,
+        options: ClientOptions,
+    ) -> Result<Self, ClientError> {
+        let notifications = broadcast::channel(NOTICES_KEPT).0;
+        let closed = CancellationToken::new();
+        let handler = Arc::clone(&options.on_request);
+        let link = match transport {
+            Transport::Http { url, token } => {
+                Link::Http(HttpLink::new(url, token, era, handler, notifications.clone(), closed.clone()))
+            }
+            Transport::Stdio { command, args, env } => Link::Stdio(StdioLink::spawn(
+                command,
+                &args,
+                &env,
+                handler,
+                notifications.clone(),
+                closed.clone(),
+            )?),
+        };
+        let core =
+            Core { era, options, link, ids: AtomicU64::new(1), notifications, tasks: TaskTracker::new() };
+        let mut client = Self { core: Arc::new(core), hello: Value::Null, _on_drop: closed.drop_guard() };
+        client.hello = match era {
+            Era::Legacy(version) => client.initialize(version).await?,
+            Era::Modern => client.request("server/discover", json!({})).await?,
+        };
+        Ok(client)
+    }
+
+    /// What the server said of itself: the result of `initialize` or of `server/discover`.
+    pub fn hello(&self) -> &Value {
+        &self.hello
+    }
+
+    /// The era this client speaks.
+    pub fn era(&self) -> Era {
+        self.core.era
+    }
+
+    /// Sends a request and returns the `result`, after as many rounds of input as the server asks for.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
+        self.start(method, params).finish().await
+    }
+
+    /// Calls a tool.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ClientError> {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// Calls a tool and returns the text of its first content; an empty text if there is none.
+    pub async fn call_text(&self, tool: &str, arguments: Value) -> Result<String, ClientError> {
+        let result = self.call(tool, arguments).await?;
+        Ok(result["content"][0]["text"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Sends a request and leaves its response, its notifications and its cancellation to the caller.
+    pub fn start(&self, method: &str, params: Value) -> InFlight {
+        self.begin(method, params, Some(self.core.options.timeout))
+    }
+
+    /// Sends a request that wants progress, and returns its outcome with the progress notifications in order.
+    pub async fn request_with_progress(
+        &self,
+        method: &str,
+        mut params: Value,
+    ) -> (Result<Value, ClientError>, Vec<Value>) {
+        params["_meta"]["progressToken"] =
+            json!(format!("progress-{}", self.core.ids.fetch_add(1, Ordering::SeqCst)));
+        let (outcome, mut notifications) = self.start(method, params).finish_with_notifications().await;
+        notifications.retain(|notification| notification["method"] == "notifications/progress");
+        (outcome, notifications)
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: Value) -> Result<(), ClientError> {
+        let message = rpc::notification(method, &params);
+        match &self.core.link {
+            Link::Http(link) => link.post(&message).await,
+            Link::Stdio(link) => link.write(&message).await,
+        }
+    }
+
+    /// Asks to be told of changes.
+    pub async fn watch(&self, watch: Watch) -> Result<Watcher, ClientError> {
+        Watcher::open(self, watch).await
+    }
+
+    /// The definitions of all tools, of all pages.
+    pub async fn list_tools(&self) -> Result<Vec<Value>, ClientError> {
+        let tools = self.list("tools/list", "tools").await?;
+        if let Link::Http(link) = &self.core.link {
+            link.mirrored().learn(&tools);
+        }
+        Ok(tools)
+    }
+
+    /// The items of any list method, of all pages.
+    pub async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, ClientError> {
+        let mut items = Vec::new();
+        let mut params = json!({});
+        loop {
+            let mut page = self.request(method, params).await?;
+            match page[field].take() {
+                Value::Array(found) => items.extend(found),
+                other => return Err(ClientError::Transport(format!("`{field}` is not an array: {other}"))),
+            }
+            match page["nextCursor"].take() {
+                Value::Null => return Ok(items),
+                cursor => params = json!({ "cursor": cursor }),
+            }
+        }
+    }
+
+    /// The legacy HTTP session, once the server has given one.
+    pub fn session_id(&self) -> Option<String> {
+        match &self.core.link {
+            Link::Http(link) => link.session(),
+            Link::Stdio(_) => None,
+        }
+    }
+
+    /// HTTP only: POSTs exactly these headers (and the token) and this body to the endpoint.
+    pub async fn raw_post(
+        &self,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Result<RawResponse, ClientError> {
+        match &self.core.link {
+            Link::Http(link) => link.raw_post(headers, body.into()).await,
+            Link::Stdio(_) => Err(ClientError::Transport("stdio has no POST".to_owned())),
+        }
+    }
+
+    /// stdio only: writes this line, whatever it is.
+    pub async fn raw_line(&self, line: &str) -> Result<(), ClientError> {
+        match &self.core.link {
+            Link::Http(_) => Err(ClientError::Transport("HTTP has no lines".to_owned())),
+            Link::Stdio(link) => link.write_line(line).await,
+        }
+    }
+
+    /// stdio only: lines that answered nothing, as noise and second responses do.
+    pub fn strays(&self) -> Vec<String> {
+        match &self.core.link {
+            Link::Http(_) => Vec::new(),
+            Link::Stdio(link) => link.strays(),
+        }
+    }
+
+    /// stdio only: what the server has written to stderr so far.
+    pub fn stderr(&self) -> String {
+        match &self.core.link {
+            Link::Http(_) => String::new(),
+            Link::Stdio(link) => link.stderr(),
+        }
+    }
+
+    /// stdio only: the id of the server's process.
+    pub async fn process_id(&self) -> Option<u32> {
+        match &self.core.link {
+            Link::Http(_) => None,
+            Link::Stdio(link) => link.process_id().await,
+        }
+    }
+
+    /// Takes leave: DELETE of a session, or the end of stdin and of the process, whose status it returns.
+    pub async fn close(self) -> Result<Option<ExitStatus>, ClientError> {
+        match &self.core.link {
+            Link::Http(link) => link.delete_session().await.map(|()| None),
+            Link::Stdio(link) => link.close().await.map(Some),
+        }
+    }
+
+    /// A request without a time limit, as listening is.
+    pub(crate) fn start_endless(&self, method: &str, params: Value) -> InFlight {
+        self.begin(method, params, None)
+    }
+
+    /// The notifications that belong to no request.
+    pub(crate) fn unasked(&self) -> broadcast::Receiver<Value> {
+        self.core.notifications.subscribe()
+    }
+
+    fn begin(&self, method: &str, params: Value, limit: Option<Duration>) -> InFlight {
+        let (notify, notices) = mpsc::channel(NOTICES_KEPT);
+        let cancelled = CancellationToken::new();
+        let core = Arc::clone(&self.core);
+        let method = method.to_owned();
+        let stop = cancelled.clone();
+        let outcome = self.core.tasks.spawn(async move {
+            let rounds = core.run_rounds(&method, params, &notify, &stop);
+            match limit {
+                None => rounds.await,
+                Some(limit) => tokio::time::timeout(limit, rounds).await.unwrap_or(Err(ClientError::Timeout)),
+            }
+        });
+        InFlight { notices, outcome, on_drop: cancelled.clone().drop_guard(), cancelled }
+    }
+
+    async fn initialize(&self, version: &str) -> Result<Value, ClientError> {
+        let options = &self.core.options;
+        let params = json!({
+            "protocolVersion": version,
+            "capabilities": options.capabilities,
+            "clientInfo": { "name": options.name, "version": "0" },
+        });
+        let result = self.request("initialize", params).await?;
+        if let Link::Http(link) = &self.core.link {
+            link.set_version(result["protocolVersion"].as_str().unwrap_or(version));
+        }
+        self.notify("notifications/initialized", Value::Null).await?;
+        if let Link::Http(link) = &self.core.link {
+            link.open_stream().await?;
+        }
+        Ok(result)
+    }
+}
+
+impl fmt::Debug for TestClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TestClient").field("era", &self.core.era).finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    /// Sends a request, and again with the answers for as long as the server asks for input.
+    async fn run_rounds(
+        &self,
+        method: &str,
+        mut params: Value,
+        notices: &mpsc::Sender<Value>,
+        cancelled: &CancellationToken,
+    ) -> Result<Value, ClientError> {
+        for _ in 0..MAX_ROUNDS {
+            if self.era == Era::Modern {
+                modern::add_meta(&mut params, &self.options);
+            }
+            let id = json!(self.ids.fetch_add(1, Ordering::SeqCst));
+            let message = rpc::request(&id, method, &params);
+            let result = match &self.link {
+                Link::Http(link) => link.exchange(&message, notices, cancelled).await?,
+                Link::Stdio(link) => link.exchange(&message, notices, cancelled).await?,
+            };
+            match self.era {
+                Era::Legacy(_) => return Ok(result),
+                Era::Modern => match modern::next_round(&result, &params, &self.options).await? {
+                    None => return Ok(result),
+                    Some(retry) => params = retry,
+                },
+            }
+        }
+        Err(ClientError::Transport(format!("the server asked for input {MAX_ROUNDS} times")))
+    }
+}

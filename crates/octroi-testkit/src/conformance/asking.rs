@@ -1,0 +1,211 @@
+//! Asking the client for input, written once for both eras.
+//!
+//! A tool or prompt that needs input is a function from a [`Round`] to a [`Step`]: it is done, or
+//! it asks. To a modern client the question is the result of the request, and the client sends the
+//! request again with the answers. To a legacy client each question is a request from server to
+//! client, and the function is called again with the answers.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{
+    ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest, ElicitRequestParams,
+    ElicitationCapability, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
+    ListRootsRequest, RootsCapabilities, SamplingCapability, SamplingMessage, SealOptions,
+};
+use rmcp::service::{Peer, RequestContext, ServiceError};
+use rmcp::{ErrorData, RoleServer};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::fixture::{Session, is_modern_request};
+
+// More than any tool here needs; it ends a loop that a client could keep up by giving useless
+// answers.
+const MAX_LEGACY_ROUNDS: usize = 10;
+
+/// What is known when a tool or prompt runs, for the first time or again.
+pub(super) struct Round<'a> {
+    pub(super) arguments: &'a JsonObject,
+    pub(super) state: Option<Value>,
+    pub(super) capabilities: &'a ClientCapabilities,
+    responses: &'a InputResponses,
+}
+
+impl Round<'_> {
+    /// The answer to the question asked under `key`. An answer that is not an object is none, so
+    /// that it is asked again.
+    pub(super) fn answer(&self, key: &str) -> Option<&JsonObject> {
+        self.responses.get(key)?.as_object()
+    }
+
+    /// One text field of a form that the user filled in under `key`.
+    pub(super) fn text_field(&self, key: &str, field: &str) -> Option<&str> {
+        self.answer(key)?.get("content")?.get(field)?.as_str()
+    }
+
+    /// Whether the client has answered anything.
+    pub(super) fn has_answers(&self) -> bool {
+        !self.responses.is_empty()
+    }
+}
+
+/// What comes of a round.
+pub(super) enum Step<T> {
+    Done(T),
+    Ask { requests: InputRequests, state: Option<Value> },
+}
+
+/// What comes of a request.
+pub(super) enum Outcome<T> {
+    Done(T),
+    Ask(InputRequiredResult),
+}
+
+/// The parts of a request that rounds are made of.
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<&'a JsonObject>,
+    pub(super) responses: Option<&'a InputResponses>,
+    pub(super) request_state: Option<&'a str>,
+}
+
+impl Session {
+    /// Runs `step` as often as the era of the client asks for.
+    pub(super) async fn ask<T>(
+        &self,
+        asked: Asked<'_>,
+        context: &RequestContext<RoleServer>,
+        step: impl Fn(&Round) -> Result<Step<T>, ErrorData>,
+    ) -> Result<Outcome<T>, ErrorData> {
+        let no_arguments = JsonObject::new();
+        let arguments = asked.arguments.unwrap_or(&no_arguments);
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        let mut responses = asked.responses.cloned().unwrap_or_default();
+        let mut state = match asked.request_state {
+            Some(sealed) => Some(self.open_state(asked.name, sealed)?),
+            None => None,
+        };
+        for _ in 0..MAX_LEGACY_ROUNDS {
+            let round = Round { arguments, state, capabilities: &capabilities, responses: &responses };
+            let (requests, next_state) = match step(&round)? {
+                Step::Done(value) => return Ok(Outcome::Done(value)),
+                Step::Ask { requests, state } => (requests, state),
+            };
+            require_capabilities(&capabilities, &requests)?;
+            if is_modern_request(context) {
+                let sealed = match next_state {
+                    Some(state) => Some(self.seal_state(asked.name, &state)?),
+                    None => None,
+                };
+                return Ok(Outcome::Ask(InputRequiredResult::new(Some(requests), sealed)));
+            }
+            responses = ask_legacy_client(&context.peer, requests).await?;
+            state = next_state;
+        }
+        Err(ErrorData::invalid_request("the client did not give the input that was asked for", None))
+    }
+
+    // The name of the tool or prompt is bound in, so that state given out by one is refused by
+    // another.
+    fn seal_state(&self, name: &str, state: &Value) -> Result<String, ErrorData> {
+        let options = SealOptions::new().associated_data(name.as_bytes());
+        self.fixture
+            .request_state
+            .seal_json_with(state, &options)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    fn open_state(&self, name: &str, sealed: &str) -> Result<Value, ErrorData> {
+        self.fixture
+            .request_state
+            .open_json_with(sealed, name.as_bytes())
+            .map_err(|_| ErrorData::invalid_params("requestState is not what this server gave out", None))
+    }
+}
+
+/// A question with one part, and nothing to remember.
+pub(super) fn ask_one<T>(key: &str, request: InputRequest) -> Step<T> {
+    Step::Ask { requests: BTreeMap::from([(key.to_owned(), request)]), state: None }
+}
+
+/// A form for the user. Fails when `schema` is not one that elicitation allows.
+pub(super) fn form(message: &str, schema: Value) -> Result<InputRequest, ErrorData> {
+    let requested_schema =
+        serde_json::from_value(schema).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    let params = ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: message.to_owned(),
+        requested_schema,
+    };
+    Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
+}
+
+/// A form with one required field.
+pub(super) fn one_field_form(
+    message: &str,
+    field: &str,
+    field_type: &str,
+) -> Result<InputRequest, ErrorData> {
+    form(
+        message,
+        json!({ "type": "object", "properties": { field: { "type": field_type } }, "required": [field] }),
+    )
+}
+
+/// A prompt for the client's model.
+pub(super) fn sample(prompt: &str) -> InputRequest {
+    let params = CreateMessageRequestParams::new(vec![SamplingMessage::user_text(prompt)], 100);
+    InputRequest::CreateMessage(CreateMessageRequest::new(params))
+}
+
+/// The question which roots the client has.
+pub(super) fn roots() -> InputRequest {
+    InputRequest::ListRoots(ListRootsRequest::default())
+}
+
+fn require_capabilities(declared: &ClientCapabilities, requests: &InputRequests) -> Result<(), ErrorData> {
+    let mut missing = ClientCapabilities::default();
+    for request in requests.values() {
+        match request {
+            InputRequest::CreateMessage(_) if declared.sampling.is_none() => {
+                missing.sampling = Some(SamplingCapability::default());
+            }
+            InputRequest::Elicitation(_) if declared.elicitation.is_none() => {
+                missing.elicitation = Some(ElicitationCapability::default());
+            }
+            InputRequest::ListRoots(_) if declared.roots.is_none() => {
+                missing.roots = Some(RootsCapabilities::default());
+            }
+            _ => {}
+        }
+    }
+    if missing == ClientCapabilities::default() {
+        return Ok(());
+    }
+    Err(ErrorData::missing_required_client_capability(missing))
+}
+
+async fn ask_legacy_client(
+    peer: &Peer<RoleServer>,
+    requests: InputRequests,
+) -> Result<InputResponses, ErrorData> {
+    let mut responses = InputResponses::new();
+    for (key, request) in requests {
+        let response = match request {
+            InputRequest::CreateMessage(request) => answer(peer.create_message(request.params).await),
+            InputRequest::Elicitation(request) => answer(peer.create_elicitation(request.params).await),
+            InputRequest::ListRoots(_) => answer(peer.list_roots().await),
+            _ => Err(ErrorData::internal_error("a question of a kind this fixture does not ask", None)),
+        }?;
+        responses.insert(key, response);
+    }
+    Ok(responses)
+}
+
+fn answer<T: Serialize>(result: Result<T, ServiceError>) -> Result<Value, ErrorData> {
+    let value = result.map_err(|error| match error {
+        ServiceError::McpError(error) => error,
+        error => ErrorData::internal_error(error.to_string(), None),
+    })?;
+    serde_json::to_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}

@@ -1,0 +1,78 @@
+//! The fixture over Streamable HTTP, at `/mcp`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::serve::ListenerExt;
+use axum::{Router, middleware};
+use clap::ValueEnum;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+use super::era::{Era, refuse_initialize, refuse_modern_requests};
+use super::fixture::Fixture;
+use super::stream_cut::make_cuttable;
+
+/// The form of an answer to a modern request that has nothing to be sent before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Answers {
+    /// An event stream, as legacy sessions always get.
+    Events,
+    /// Plain JSON.
+    Json,
+}
+
+/// A fixture that has its port but does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    router: Router,
+}
+
+impl Server {
+    /// Takes `address`; port 0 takes any that is free.
+    pub async fn bind(address: SocketAddr, era: Era, answers: Answers) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, router: router(era, answers) })
+    }
+
+    /// The address of the MCP endpoint.
+    pub fn url(&self) -> io::Result<String> {
+        Ok(format!("http://{}/mcp", self.listener.local_addr()?))
+    }
+
+    /// Serves until the future is dropped.
+    pub async fn run(self) -> io::Result<()> {
+        // With Nagle's algorithm an answer in two writes waits about 40 ms for the peer's delayed
+        // acknowledgement. A socket on which it cannot be turned off still serves, only slower.
+        let listener = self.listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, self.router).await
+    }
+}
+
+fn router(era: Era, answers: Answers) -> Router {
+    let fixture = Fixture::new(era);
+    let service = StreamableHttpService::new(
+        move || Ok(fixture.session()),
+        Arc::new(LocalSessionManager::default()),
+        config(era, answers),
+    );
+    let router = Router::new().route_service("/mcp", service).layer(middleware::from_fn(make_cuttable));
+    match era {
+        Era::Both => router,
+        Era::Legacy => router.layer(middleware::from_fn(refuse_modern_requests)),
+        Era::Modern => router.layer(middleware::from_fn(refuse_initialize)),
+    }
+}
+
+fn config(era: Era, answers: Answers) -> StreamableHttpServerConfig {
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*"])
+        .with_json_response(answers == Answers::Json);
+    match era {
+        Era::Both | Era::Legacy => config,
+        Era::Modern => config.with_legacy_session_mode(false).with_stateless_protocol_metadata_required(true),
+    }
+}

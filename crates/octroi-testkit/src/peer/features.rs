@@ -1,0 +1,72 @@
+//! The methods that both eras share: tools, resources, prompts and completion, and the cutting of lists into pages.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::call::{Call, Interrupt};
+use super::rpc::{INVALID_PARAMS, RpcError};
+use super::{contents, tools};
+use crate::faults::Fault;
+
+const PAGE_SIZE: usize = 100;
+
+/// What the server declares; `listChanged` only where something can change.
+pub(crate) fn capabilities(has_completions: bool) -> Value {
+    let mut capabilities = json!({
+        "tools": { "listChanged": true },
+        "resources": { "subscribe": true },
+        "prompts": {},
+        "logging": {},
+    });
+    if has_completions {
+        capabilities["completions"] = json!({});
+    }
+    capabilities
+}
+
+pub(crate) fn server_info(name: &str) -> Value {
+    json!({ "name": name, "version": env!("CARGO_PKG_VERSION") })
+}
+
+pub(crate) const INSTRUCTIONS: &str = "A scripted server for tests. Its tools do what their names say.";
+
+/// Answers a method that means the same in every version.
+pub(crate) async fn answer(call: &Call, method: &str, params: &Value) -> Result<Value, Interrupt> {
+    Ok(match method {
+        "tools/list" if call.world.options.fault == Some(Fault::WrongShape) => {
+            json!({ "tools": { "echo": "not an array" } })
+        }
+        "tools/list" => page("tools", tools::definitions::all(call), params)?,
+        "tools/call" => tools::run(call, params).await?,
+        "resources/list" => page("resources", contents::resources(), params)?,
+        "resources/templates/list" => page("resourceTemplates", contents::templates(), params)?,
+        "resources/read" => contents::read(call, params)?,
+        "prompts/list" => page("prompts", contents::prompts(), params)?,
+        "prompts/get" => contents::get_prompt(params)?,
+        "completion/complete" => contents::complete(params)?,
+        unknown => return Err(RpcError::method_not_found(unknown).into()),
+    })
+}
+
+fn page(field: &str, items: Vec<Value>, params: &Value) -> Result<Value, RpcError> {
+    let start = match params.get("cursor") {
+        None | Some(Value::Null) => 0,
+        Some(cursor) => cursor
+            .as_str()
+            .and_then(read_cursor)
+            .filter(|start| *start < items.len())
+            .ok_or_else(|| RpcError::new(INVALID_PARAMS, "unknown cursor"))?,
+    };
+    let end = items.len().min(start + PAGE_SIZE);
+    let mut result = json!({ field: items[start..end] });
+    if end < items.len() {
+        result["nextCursor"] = json!(STANDARD.encode(format!("from:{end}")));
+    }
+    Ok(result)
+}
+
+fn read_cursor(cursor: &str) -> Option<usize> {
+    let text = String::from_utf8(STANDARD.decode(cursor).ok()?).ok()?;
+    text.strip_prefix("from:")?.parse().ok()
+}

@@ -1,0 +1,207 @@
+//! Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, a stream for unasked messages, and explicit cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use futures_util::stream;
+use serde_json::Value;
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::wire::{self, Opening};
+use super::{HttpServer, headers};
+use crate::faults::{self, Fault};
+use crate::peer::call::{Call, OUTBOX_SIZE, Side};
+use crate::peer::guarded::Guarded;
+use crate::peer::legacy::Session;
+use crate::peer::rpc::{self, LEGACY_BAD_REQUEST, LEGACY_SESSION_NOT_FOUND, Message, RpcError};
+
+/// A session and its stream of unasked messages.
+#[derive(Debug)]
+pub(crate) struct HttpSession {
+    session: Arc<Session>,
+    /// Keeps what happens while no stream is open.
+    unasked: Arc<Mutex<mpsc::Receiver<Value>>>,
+    /// Ends the open stream when a newer one takes over.
+    stream: Guarded<CancellationToken>,
+}
+
+/// Takes one POSTed message.
+pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, message: Value) -> Response {
+    let message = match Message::sort(message) {
+        Ok(message) => message,
+        Err(error) => return wire::error(StatusCode::BAD_REQUEST, &error),
+    };
+    if let Message::Request { id, method, params } = &message
+        && method == "initialize"
+    {
+        return initialize(server, id, params);
+    }
+    let http_session = match find(server, headers) {
+        Ok(http_session) => http_session,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let session = Arc::clone(&http_session.session);
+    match message {
+        Message::Notification { method, params } => {
+            if method == "notifications/cancelled" {
+                session.running.cancel(&params);
+            }
+            wire::empty(StatusCode::ACCEPTED)
+        }
+        Message::Response { id, outcome } => {
+            session.receive_response(&id, outcome);
+            wire::empty(StatusCode::ACCEPTED)
+        }
+        Message::Request { id, method, params } => {
+            if method == "tools/call" && is_lost(server, &session) {
+                return Refusal::session_not_found().into_response();
+            }
+            if let Some(response) =
+                faults::http::intercept(server.world.options.fault, &method, &params).await
+            {
+                return response;
+            }
+            serve(server, session, id, method, params).await
+        }
+    }
+}
+
+/// GET: the stream of unasked messages. A newer stream takes over from an older one.
+pub(crate) async fn open_stream(server: &Arc<HttpServer>, headers: &HeaderMap) -> Response {
+    if !headers::accepts(headers, "text/event-stream") {
+        let error = RpcError::new(LEGACY_BAD_REQUEST, "Accept must list text/event-stream");
+        return wire::error(StatusCode::NOT_ACCEPTABLE, &error);
+    }
+    let http_session = match find(server, headers) {
+        Ok(http_session) => http_session,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let current = http_session.session.ended.child_token();
+    http_session.stream.with(|stream| std::mem::replace(stream, current.clone())).cancel();
+    let unasked = Arc::clone(&http_session.unasked).lock_owned().await;
+    wire::sse(stream::unfold((true, unasked, current), |(is_first, mut unasked, current)| async move {
+        if is_first {
+            return Some((
+                Ok(axum::body::Bytes::from_static(b": stream open\n\n")),
+                (false, unasked, current),
+            ));
+        }
+        let chunk = tokio::select! {
+            biased;
+            () = current.cancelled() => None,
+            chunk = wire::next_event(&mut unasked) => chunk,
+        };
+        Some((Ok(chunk?), (false, unasked, current)))
+    }))
+}
+
+/// DELETE: the client is done with its session.
+pub(crate) fn delete(server: &Arc<HttpServer>, headers: &HeaderMap) -> Response {
+    match find(server, headers) {
+        Err(refusal) => refusal.into_response(),
+        Ok(http_session) => {
+            forget(server, &http_session.session);
+            wire::empty(StatusCode::OK)
+        }
+    }
+}
+
+fn initialize(server: &Arc<HttpServer>, id: &Value, params: &Value) -> Response {
+    let (unasked, messages) = mpsc::channel(OUTBOX_SIZE);
+    let (session, result) = match Session::open(&server.world, params, unasked) {
+        Ok(opened) => opened,
+        Err(error) => return wire::json(StatusCode::OK, &rpc::response(id, Err(error))),
+    };
+    let mut response = wire::json(StatusCode::OK, &rpc::response(id, Ok(result)));
+    if let Ok(value) = HeaderValue::from_str(&session.id) {
+        response.headers_mut().insert(HeaderName::from_static(headers::SESSION_ID), value);
+    }
+    let http_session = Arc::new(HttpSession {
+        session: Arc::clone(&session),
+        unasked: Arc::new(Mutex::new(messages)),
+        stream: Guarded::default(),
+    });
+    server.sessions.with(|sessions| sessions.insert(session.id.clone(), http_session));
+    response
+}
+
+async fn serve(
+    server: &Arc<HttpServer>,
+    session: Arc<Session>,
+    id: Value,
+    method: String,
+    params: Value,
+) -> Response {
+    let (outbox, messages) = mpsc::channel(OUTBOX_SIZE);
+    let opening = match session.version {
+        "2025-11-25" => {
+            Opening::LegacyPrimed(format!("{}-{}", session.id, rpc::id_key(&id).replace('"', "")))
+        }
+        _ => Opening::Legacy,
+    };
+    let running = session.running.clone();
+    let cancelled = running.begin(&id);
+    let call = Call { world: Arc::clone(&server.world), outbox, side: Side::Legacy(session) };
+    server.world.tasks.spawn(async move {
+        call.serve(id.clone(), method, params, cancelled).await;
+        running.finish(&id);
+    });
+    // No guard: in this era a lost connection is not a cancellation.
+    wire::reply(messages, None, opening).await
+}
+
+/// Why a request cannot be taken, as the common SDKs say it.
+struct Refusal {
+    status: StatusCode,
+    error: RpcError,
+}
+
+impl Refusal {
+    fn bad_request(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, error: RpcError::new(LEGACY_BAD_REQUEST, message) }
+    }
+
+    fn session_not_found() -> Self {
+        let error = RpcError::new(LEGACY_SESSION_NOT_FOUND, "Session not found");
+        Self { status: StatusCode::NOT_FOUND, error }
+    }
+
+    fn into_response(self) -> Response {
+        wire::error(self.status, &self.error)
+    }
+}
+
+/// The session a request belongs to.
+fn find(server: &HttpServer, headers: &HeaderMap) -> Result<Arc<HttpSession>, Refusal> {
+    let supported = server.world.options.legacy_versions();
+    if let Some(version) = headers::text(headers, headers::PROTOCOL_VERSION)
+        && !supported.contains(&version)
+    {
+        let supported = supported.join(", ");
+        let message = format!("Bad Request: Unsupported protocol version (supported versions: {supported})");
+        return Err(Refusal::bad_request(message));
+    }
+    let Some(id) = headers::text(headers, headers::SESSION_ID) else {
+        return Err(Refusal::bad_request("Bad Request: Mcp-Session-Id header is required"));
+    };
+    server.sessions.with(|sessions| sessions.get(id).cloned()).ok_or_else(Refusal::session_not_found)
+}
+
+fn forget(server: &HttpServer, session: &Session) {
+    server.sessions.with(|sessions| sessions.remove(&session.id));
+    session.end();
+}
+
+/// The fault `session-lost`: the server forgets the session after so many calls.
+fn is_lost(server: &HttpServer, session: &Session) -> bool {
+    let n_calls = session.n_calls.fetch_add(1, Ordering::SeqCst);
+    let is_lost =
+        server.world.options.fault == Some(Fault::SessionLost) && n_calls >= server.world.options.lost_after;
+    if is_lost {
+        forget(server, session);
+    }
+    is_lost
+}

@@ -1,0 +1,53 @@
+//! A peer running as a process of its own, for tests that need its address.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+
+/// How long a peer may take to say where it listens.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// An `octroi-peer` that listens on a free port and ends with this value.
+#[derive(Debug)]
+pub struct PeerProcess {
+    /// What it printed: the URL for clients.
+    pub url: String,
+    /// To signal it, or to read its id.
+    pub child: Child,
+    /// Its end of the pipe is the peer's order to leave, even if the test process is killed.
+    stdin: Option<ChildStdin>,
+}
+
+impl PeerProcess {
+    /// Starts the peer and waits until it listens. `arguments` must choose `--transport http` or `sse`.
+    pub async fn start<A: AsRef<str>>(arguments: &[A]) -> io::Result<Self> {
+        let mut child = Command::new(crate::peer_binary())
+            .args(arguments.iter().map(AsRef::as_ref))
+            .arg("--exit-with-stdin")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().ok_or_else(|| io::Error::other("the peer has no stdout"))?;
+        let mut line = String::new();
+        tokio::time::timeout(START_LIMIT, BufReader::new(stdout).read_line(&mut line))
+            .await
+            .map_err(|_| io::Error::other("the peer did not say where it listens"))??;
+        match line.trim().strip_prefix("listening on ") {
+            Some(url) => Ok(Self { url: url.to_owned(), child, stdin }),
+            None => {
+                Err(io::Error::other(format!("the peer said `{}` instead of where it listens", line.trim())))
+            }
+        }
+    }
+
+    /// Asks the peer to leave, as a test that proves a graceful end needs; waits until it has gone.
+    pub async fn stop(&mut self) -> io::Result<()> {
+        self.stdin = None;
+        self.child.wait().await.map(|_| ())
+    }
+}

@@ -1,0 +1,95 @@
+//! What all clients of one peer share: the things that change, the counters that prove what arrived, and the tasks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::options::PeerOptions;
+use super::request_state::Seal;
+
+/// Enough that only a client that has stopped reading misses a change.
+const CHANGES_KEPT: usize = 1024;
+
+/// Something clients may have asked to be told about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Resource(String),
+}
+
+/// The state behind every session and every stateless request.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) options: PeerOptions,
+    pub(crate) changes: broadcast::Sender<Change>,
+    /// Ends the listeners, then the transports.
+    pub(crate) shutdown: CancellationToken,
+    /// Owns every spawned task.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) seal: Seal,
+    counter: AtomicU64,
+    grown: AtomicU64,
+    calls: AtomicU64,
+    cancelled: AtomicU64,
+}
+
+impl World {
+    pub(crate) fn new(options: PeerOptions) -> Self {
+        Self {
+            options,
+            changes: broadcast::channel(CHANGES_KEPT).0,
+            shutdown: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            seal: Seal::new(),
+            counter: AtomicU64::new(0),
+            grown: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
+        }
+    }
+
+    /// The value behind `peer://counter`.
+    pub(crate) fn counter(&self) -> u64 {
+        self.counter.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn touch_counter(&self) -> u64 {
+        let value = self.counter.fetch_add(1, Ordering::SeqCst) + 1;
+        self.announce(Change::Resource(super::contents::COUNTER.to_owned()));
+        value
+    }
+
+    /// How many `grown_N` tools there are.
+    pub(crate) fn n_grown(&self) -> u64 {
+        self.grown.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn grow(&self) -> u64 {
+        let n_grown = self.grown.fetch_add(1, Ordering::SeqCst) + 1;
+        self.announce(Change::Tools);
+        n_grown
+    }
+
+    pub(crate) fn count_call(&self) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn n_calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn count_cancelled(&self) {
+        self.cancelled.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn n_cancelled(&self) -> u64 {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    fn announce(&self, change: Change) {
+        // Nobody listening is no failure.
+        let _ = self.changes.send(change);
+    }
+}

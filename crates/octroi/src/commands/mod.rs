@@ -1,0 +1,58 @@
+//! One function per command.
+
+use crate::cli::{Cli, Command};
+use crate::logging;
+
+mod stdio;
+mod up;
+
+/// Why a command failed, told in three parts: what, why, and what next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) causes: Vec<String>,
+    pub(crate) hint: Option<String>,
+    pub(crate) exit_code: u8,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), causes: Vec::new(), hint: None, exit_code: 1 }
+    }
+
+    pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
+        let mut failure = Self::new(error.to_string());
+        let mut source = error.source();
+        while let Some(cause) = source {
+            failure.causes.push(cause.to_string().trim_end().to_owned());
+            source = cause.source();
+        }
+        failure
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn cause(mut self, cause: impl ToString) -> Self {
+        self.causes.push(cause.to_string());
+        self
+    }
+}
+
+pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+    logging::start(cli.verbose);
+    match cli.command {
+        Some(Command::Up(options)) => up::run(options).await,
+        Some(Command::Stdio(options)) => stdio::run(options).await,
+        Some(Command::DemoServer) => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),
+        None => {
+            crate::printer::say("Octroi is the gate between AI agents and their tools.\n");
+            crate::printer::fact("Try it", "octroi up --demo");
+            crate::printer::fact("Run it", "octroi up --config octroi.toml");
+            crate::printer::fact("More", "octroi --help");
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `octroi stdio`: the gateway for one client, over standard streams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use octroi_core::Principal;
+use octroi_server::serve_stdio;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::up::{load, start, wait_for_signal};
+use crate::cli::Stdio;
+
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
+    let mut config = load(&options.source)?;
+    let principal = match &options.token {
+        None => Principal::local(),
+        Some(token) => config.tokens.find(token).cloned().ok_or_else(|| Failure {
+            exit_code: 3,
+            ..Failure::new("the token is not known").hint("use one of [[tokens]] in octroi.toml, or none")
+        })?,
+    };
+    let gateway = start(std::mem::take(&mut config.servers))?;
+    let shutdown = CancellationToken::new();
+    let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
+    let served =
+        serve_stdio(Arc::clone(&gateway), principal, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+    signals.abort();
+    gateway.stop(STOP_LIMIT).await;
+    served.map_err(|error| Failure::from_error(&error))
+}

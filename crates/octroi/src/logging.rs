@@ -1,0 +1,21 @@
+//! The log: facts on standard error.
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts the log. `RUST_LOG` has the last word.
+pub(crate) fn start(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+        EnvFilter::new(format!(
+            "warn,octroi={level},octroi_server={level},octroi_gateway={level},octroi_upstream={level}"
+        ))
+    });
+    let format =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).with_target(false);
+    // Fails only where a log is running already, as in tests.
+    let _ = format.try_init();
+}

@@ -1,0 +1,95 @@
+//! The token of the person who runs Octroi.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+const SECRET_LENGTH: usize = 43;
+const ID_LENGTH: usize = 8;
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The admin token, and whether it was made just now.
+pub(crate) struct AdminToken {
+    pub(crate) token: String,
+    pub(crate) file: PathBuf,
+    pub(crate) is_new: bool,
+}
+
+/// Reads the admin token from the data directory, or makes one that only its owner can read.
+pub(crate) fn admin(data: &Path) -> io::Result<AdminToken> {
+    let file = data.join("admin.token");
+    match fs::read_to_string(&file) {
+        Ok(text) if !text.trim().is_empty() => {
+            return Ok(AdminToken { token: text.trim().to_owned(), file, is_new: false });
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let token = create("adm")?;
+    fs::create_dir_all(data)?;
+    let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
+    writeln!(out, "{token}")?;
+    out.sync_all()?;
+    Ok(AdminToken { token, file, is_new: true })
+}
+
+/// `oct_{kind}_{id}_{secret}{crc}`: the id may be shown, the checksum lets scanners and clients find
+/// typing errors.
+fn create(kind: &str) -> io::Result<String> {
+    let body = format!("oct_{kind}_{}_{}", random(ID_LENGTH)?, random(SECRET_LENGTH)?);
+    let checksum = crc32(body.as_bytes());
+    Ok(format!("{body}{checksum:08x}"))
+}
+
+fn random(length: usize) -> io::Result<String> {
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0_u8; 64];
+    while text.len() < length {
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        // Values above the largest multiple of 62 would make some letters likelier than others.
+        let letters = bytes
+            .iter()
+            .filter(|byte| **byte < 248)
+            .map(|byte| char::from(ALPHABET[usize::from(*byte % 62)]));
+        text.extend(letters.take(length - text.len()));
+    }
+    Ok(text)
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(
+            crc ^ u32::from(*byte),
+            |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 },
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_the_usual_one() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn the_token_is_made_once_and_kept_private() {
+        let data = tempfile::tempdir().unwrap();
+        let first = admin(data.path()).unwrap();
+        let second = admin(data.path()).unwrap();
+        assert!(first.is_new && !second.is_new);
+        assert_eq!(first.token, second.token);
+        assert_eq!(fs::metadata(&first.file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(
+            first.token.starts_with("oct_adm_") && first.token.len() == 8 + 8 + 1 + 43 + 8,
+            "{}",
+            first.token
+        );
+    }
+}
