@@ -3,6 +3,7 @@
 pub mod client;
 pub mod conformance;
 pub mod faults;
+pub mod gateway;
 pub mod peer;
 
 use std::env;

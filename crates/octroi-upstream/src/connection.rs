@@ -138,7 +138,7 @@ impl Connection {
         let subject = outgoing.subject;
         let name = subject.name.clone().or_else(|| subject.uri.clone()).or_else(|| subject.task_id.clone());
         let mirror = Mirror { name, params: outgoing.param_headers };
-        self.start(outgoing.envelope.method().clone(), mirror, outgoing.owner, write)
+        self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write)
     }
 
     /// Makes a request of Octroi's own and waits for its result.
@@ -166,10 +166,16 @@ impl Connection {
 
     fn request(&self, method: Method, params: &[u8]) -> LiveCall {
         let write = |id: &Id| envelope::request(id, &method, params);
-        self.start(method.clone(), Mirror::default(), Owner::from("octroi"), write)
+        self.start(method.clone(), Mirror::default(), None, write)
     }
 
-    fn start(&self, method: Method, mirror: Mirror, owner: Owner, write: impl Fn(&Id) -> Bytes) -> LiveCall {
+    fn start(
+        &self,
+        method: Method,
+        mirror: Mirror,
+        owner: Option<Owner>,
+        write: impl Fn(&Id) -> Bytes,
+    ) -> LiveCall {
         match &self.link {
             Link::Shared(mux) => {
                 let may_be_asked = method.may_ask() && self.identity.era == Era::Legacy;

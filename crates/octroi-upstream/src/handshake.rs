@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::connection::{ServerIdentity, modern_meta};
 use crate::error::UpstreamError;
-use crate::event::Owner;
 use crate::mux::{Answered, Mux};
 
 /// How long a server may think about the probe. After that it is taken for a legacy one that ignores
@@ -179,7 +178,7 @@ async fn finish(mux: &Arc<Mux>, answer: &Envelope) -> Result<ServerIdentity, Ups
 }
 
 async fn ask(mux: &Arc<Mux>, method: Method, params: Vec<u8>) -> Result<Envelope, UpstreamError> {
-    let receiver = mux.register(Owner::from("octroi"), false);
+    let receiver = mux.register(None, false);
     let message = envelope::request(&Id::number(receiver.id), &method, &params);
     mux.send(message).await.map_err(UpstreamError::Closed)?;
     match receiver.answer.await {

@@ -48,7 +48,8 @@ struct Table {
 struct Pending {
     notes: mpsc::Sender<CallEvent>,
     answer: oneshot::Sender<Answered>,
-    owner: Owner,
+    /// `None` for requests of Octroi's own, which nobody can be asked about.
+    owner: Option<Owner>,
     may_be_asked: bool,
 }
 
@@ -84,7 +85,7 @@ impl Mux {
     }
 
     /// Registers a call and gives it an id.
-    pub(crate) fn register(&self, owner: Owner, may_be_asked: bool) -> Receiver {
+    pub(crate) fn register(&self, owner: Option<Owner>, may_be_asked: bool) -> Receiver {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (notes_sender, notes) = mpsc::channel(NOTES_PER_CALL);
         let (answer_sender, answer) = oneshot::channel();
@@ -250,7 +251,10 @@ impl Mux {
     /// The newest call, if all calls in flight belong to one owner.
     fn only_owner(&self, that_may_be_asked: bool) -> Option<u64> {
         let table = self.table.lock();
-        let mut calls = table.calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
+        let mut calls = table
+            .calls
+            .iter()
+            .filter(|(_, call)| call.owner.is_some() && (call.may_be_asked || !that_may_be_asked));
         let (first, call) = calls.next()?;
         calls.try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))
     }

@@ -35,8 +35,8 @@ fn text(answered: Answered) -> String {
 #[tokio::test]
 async fn answers_find_their_calls_in_any_order() {
     let channel = channel();
-    let first = channel.mux.register("a".into(), true);
-    let second = channel.mux.register("b".into(), true);
+    let first = channel.mux.register(Some("a".into()), true);
+    let second = channel.mux.register(Some("b".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":2,"result":"second"}"#).await;
     channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"first"}"#).await;
     assert!(text(first.answer.await.unwrap()).contains("first"));
@@ -46,7 +46,7 @@ async fn answers_find_their_calls_in_any_order() {
 #[tokio::test]
 async fn noise_double_and_unknown_answers_disturb_nobody() {
     let channel = channel();
-    let call = channel.mux.register("a".into(), true);
+    let call = channel.mux.register(Some("a".into()), true);
     for noise in [
         "hello",
         "",
@@ -65,8 +65,8 @@ async fn noise_double_and_unknown_answers_disturb_nobody() {
 #[tokio::test]
 async fn a_message_too_long_costs_its_own_call_only() {
     let channel = channel();
-    let mut other = channel.mux.register("a".into(), true);
-    let call = channel.mux.register("b".into(), true);
+    let mut other = channel.mux.register(Some("a".into()), true);
+    let call = channel.mux.register(Some("b".into()), true);
     channel.mux.receive_too_long(br#"{"jsonrpc":"2.0","id":2,"result":"#, b"");
     assert_eq!(text(call.answer.await.unwrap()), "too large: 1024");
     assert!(other.answer.try_recv().is_err());
@@ -75,7 +75,7 @@ async fn a_message_too_long_costs_its_own_call_only() {
 #[tokio::test]
 async fn a_closed_channel_ends_every_call() {
     let channel = channel();
-    let call = channel.mux.register("a".into(), true);
+    let call = channel.mux.register(Some("a".into()), true);
     channel.mux.close("it died");
     assert!(call.answer.await.is_err());
     assert_eq!(channel.mux.reason(), "it died");
@@ -84,7 +84,7 @@ async fn a_closed_channel_ends_every_call() {
 #[tokio::test]
 async fn a_cancelled_call_is_told_to_the_server_once() {
     let mut channel = channel();
-    let call = channel.mux.register("a".into(), true);
+    let call = channel.mux.register(Some("a".into()), true);
     channel.mux.cancel(call.id);
     channel.mux.cancel(call.id);
     assert!(channel.heard().unwrap().contains(r#""requestId":1"#));
@@ -94,7 +94,7 @@ async fn a_cancelled_call_is_told_to_the_server_once() {
 #[tokio::test]
 async fn a_question_goes_to_the_one_it_can_be_meant_for() {
     let mut channel = channel();
-    let mut call = channel.mux.register("a".into(), true);
+    let mut call = channel.mux.register(Some("a".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#).await;
     let Ok(CallEvent::Question(question)) = call.notes.try_recv() else {
         panic!("a question was expected");
@@ -106,8 +106,8 @@ async fn a_question_goes_to_the_one_it_can_be_meant_for() {
 #[tokio::test]
 async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
     let mut channel = channel();
-    let mut first = channel.mux.register("a".into(), true);
-    let mut second = channel.mux.register("b".into(), true);
+    let mut first = channel.mux.register(Some("a".into()), true);
+    let mut second = channel.mux.register(Some("b".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
     assert!(first.notes.try_recv().is_err() && second.notes.try_recv().is_err());
     assert!(channel.heard().unwrap().contains("several clients"));
@@ -117,7 +117,7 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
 #[tokio::test]
 async fn a_question_nobody_answers_is_refused() {
     let mut channel = channel();
-    let mut call = channel.mux.register("a".into(), true);
+    let mut call = channel.mux.register(Some("a".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#).await;
     drop(call.notes.try_recv());
     assert!(channel.heard().unwrap().contains("no longer there"));

@@ -50,10 +50,10 @@ impl HttpCall {
         method: Method,
         mirror: Mirror,
         message: Bytes,
-        owner: Owner,
+        owner: Option<Owner>,
     ) -> Self {
         let (sender, notes) = mpsc::channel(NOTES_PER_CALL);
-        if link.era == Era::Legacy {
+        if let (Era::Legacy, Some(owner)) = (link.era, owner) {
             let may_be_asked = method.may_ask();
             link.calls.lock().insert(id, Active { notes: sender, owner, may_be_asked });
         }

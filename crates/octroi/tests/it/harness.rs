@@ -1,0 +1,49 @@
+//! What the tests of the binary share.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use octroi_testkit::peer_binary;
+use serde_json::{Value, json};
+
+/// Long enough for a loaded machine; nothing waits for it in vain unless it should.
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+pub(crate) fn octroi() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_octroi"))
+}
+
+/// An entry for a peer that Octroi starts itself.
+pub(crate) fn stdio_entry(name: &str, flags: &[&str]) -> String {
+    let command: Vec<String> = std::iter::once(peer_binary().display().to_string())
+        .chain(flags.iter().map(|flag| (*flag).to_owned()))
+        .collect();
+    format!("[[mcp.servers]]\nname = \"{name}\"\ncommand = {}\n", json!(command))
+}
+
+/// An entry for a peer that runs already.
+pub(crate) fn remote_entry(name: &str, transport: &str, url: &str) -> String {
+    format!("[[mcp.servers]]\nname = \"{name}\"\ntransport = \"{transport}\"\nurl = \"{url}\"\n")
+}
+
+/// A client of all servers, as the agent.
+pub(crate) async fn connect(gateway: &TestGateway, era: Era, options: ClientOptions) -> TestClient {
+    TestClient::connect(gateway.transport(), era, options).await.expect("the client should connect")
+}
+
+/// A client that can do everything, whose user does this with forms.
+pub(crate) fn answering(elicitation: Value) -> ClientOptions {
+    let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
+    ClientOptions::answering(capabilities, move |method, _| {
+        Ok(match method {
+            "elicitation/create" => elicitation.clone(),
+            "sampling/createMessage" => json!({
+                "role": "assistant", "model": "test", "content": { "type": "text", "text": "something" },
+            }),
+            _ => json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] }),
+        })
+    })
+}
