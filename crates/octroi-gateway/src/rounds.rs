@@ -80,7 +80,9 @@ impl Run<'_> {
     async fn attempt(&self) -> Result<Answer, Failure> {
         let mut round = Round::default();
         match self.position() {
-            Ok(None | Some(Position::Again)) => {}
+            // A client may answer without a state, where the server gave none.
+            Ok(None) => round.answers = self.params.input_responses(),
+            Ok(Some(Position::Again)) => {}
             Ok(Some(Position::Server(state))) => {
                 round = Round { answers: self.params.input_responses(), state };
             }

@@ -5,6 +5,7 @@ pub mod conformance;
 pub mod faults;
 pub mod gateway;
 pub mod peer;
+pub mod porter;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,23 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 ///
-/// If it has not been built: Cargo builds it by itself only for the tests of this crate.
+/// If it has not been built.
 pub fn peer_binary() -> PathBuf {
-    let file_name = format!("octroi-peer{}", env::consts::EXE_SUFFIX);
+    built("octroi-peer")
+}
+
+/// The built `octroi-conformance-fixture`.
+///
+/// # Panics
+///
+/// If it has not been built.
+pub fn fixture_binary() -> PathBuf {
+    built("octroi-conformance-fixture")
+}
+
+/// A program of this crate. Cargo builds it by itself only for the tests of this crate.
+fn built(name: &str) -> PathBuf {
+    let file_name = format!("{name}{}", env::consts::EXE_SUFFIX);
     // A test runs from `<target>/<profile>/deps`, a program from `<target>/<profile>`.
     let beside = env::current_exe().ok();
     let beside = beside.iter().flat_map(|executable| executable.ancestors().skip(1).take(2));

@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Re
 use http_body_util::Full;
 use hyper::body::Incoming;
 use octroi_mcp::header as mcp_header;
+use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -263,22 +264,42 @@ impl Streamable {
         None
     }
 
+    /// The call that something on the session's own stream must be about: the newest, if all calls in
+    /// flight belong to one owner.
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<mpsc::Sender<CallEvent>> {
+        let calls = self.calls.lock();
+        let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
+        let (first, call) = candidates.next()?;
+        let newest = candidates
+            .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
+        calls.get(&newest).map(|call| call.notes.clone())
+    }
+
+    /// Hands a notification about a call to it; some servers send them on the session's own stream.
+    fn note_outside(&self, notification: &Envelope) -> bool {
+        let notes = match notification.method() {
+            Method::LogMessage => self.only_owner(false),
+            Method::Progress => {
+                let token =
+                    Params::read(notification.params()).ok().and_then(|params| params.notified_token());
+                let id = token.map(Id::from_json).as_ref().and_then(Id::as_number);
+                id.and_then(|id| self.calls.lock().get(&id).map(|call| call.notes.clone()))
+            }
+            _ => return false,
+        };
+        if let Some(notes) = notes {
+            // A full queue means a client that does not keep up, which misses it.
+            let _ = notes.try_send(CallEvent::Notification(notification.clone()));
+        }
+        true
+    }
+
     /// A request of the server on the session's own stream, which does not say which call it is for.
     fn question_outside(self: &Arc<Self>, request: &Envelope) {
-        let notes = {
-            let calls = self.calls.lock();
-            let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked);
-            candidates.next().and_then(|(first, call)| {
-                let newest = candidates.try_fold(*first, |newest, (id, other)| {
-                    (other.owner == call.owner).then_some(newest.max(*id))
-                })?;
-                calls.get(&newest).map(|call| call.notes.clone())
-            })
-        };
         let Some(id) = request.id() else {
             return;
         };
-        match notes {
+        match self.only_owner(true) {
             Some(notes) => drop(self.question(request, Some(&notes))),
             None if *request.method() == Method::Ping => self.reply(&id, envelope::result(&id, b"{}")),
             None if *request.method() == Method::RootsList => {
@@ -295,7 +316,7 @@ impl Streamable {
     }
 
     fn withdraw(&self, notification: &Envelope) {
-        let params = octroi_mcp::params::Params::read(notification.params()).ok();
+        let params = Params::read(notification.params()).ok();
         let id = params.and_then(|params| params.request_id()).map(Id::from_json);
         if let Some(withdrawn) = id.and_then(|id| self.questions.lock().remove(&id)) {
             withdrawn.cancel();

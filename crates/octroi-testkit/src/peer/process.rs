@@ -1,6 +1,7 @@
 //! A peer running as a process of its own, for tests that need its address.
 
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -24,7 +25,12 @@ pub struct PeerProcess {
 impl PeerProcess {
     /// Starts the peer and waits until it listens. `arguments` must choose `--transport http` or `sse`.
     pub async fn start<A: AsRef<str>>(arguments: &[A]) -> io::Result<Self> {
-        let mut child = Command::new(crate::peer_binary())
+        Self::start_program(&crate::peer_binary(), arguments).await
+    }
+
+    /// Starts another program of this crate that says where it listens in the same way.
+    pub async fn start_program<A: AsRef<str>>(program: &Path, arguments: &[A]) -> io::Result<Self> {
+        let mut child = Command::new(program)
             .args(arguments.iter().map(AsRef::as_ref))
             .arg("--exit-with-stdin")
             .stdin(Stdio::piped())

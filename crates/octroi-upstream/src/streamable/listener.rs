@@ -73,7 +73,11 @@ impl Streamable {
             match message.kind() {
                 Kind::Request => self.question_outside(&message),
                 Kind::Notification if *message.method() == Method::Cancelled => self.withdraw(&message),
-                Kind::Notification => self.report(&message).await,
+                Kind::Notification => {
+                    if !self.note_outside(&message) {
+                        self.report(&message).await;
+                    }
+                }
                 Kind::Response => {}
             }
         }

@@ -12,7 +12,7 @@ use octroi_testkit::gateway::{TestGateway, stdio_transport};
 use octroi_testkit::peer::process::PeerProcess;
 use serde_json::{Value, json};
 
-use crate::harness::{SOON, answering, octroi, remote_entry, stdio_entry};
+use crate::harness::{SOON, answering, keep, octroi, remote_entry, stdio_entry};
 
 /// What is done in every cell.
 const FEATURES: [&str; 14] = [
@@ -326,12 +326,4 @@ fn render(grid: &BTreeMap<(usize, usize), Vec<(&'static str, Outcome)>>) -> Stri
     }
     let _ = write!(out, "\n\nIn every cell: {}.\n", FEATURES.join(", "));
     out
-}
-
-/// Leaves a part of `docs/interop.md` where `cargo xtask` finds it.
-fn keep(name: &str, text: &str) {
-    let target =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory").join("interop");
-    std::fs::create_dir_all(&target).expect("the directory can be made");
-    std::fs::write(target.join(name), text).expect("the grid can be kept");
 }

@@ -1,6 +1,6 @@
 //! What the tests of the binary share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use octroi_testkit::client::TestClient;
@@ -46,4 +46,12 @@ pub(crate) fn answering(elicitation: Value) -> ClientOptions {
             _ => json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] }),
         })
     })
+}
+
+/// Leaves a part of `docs/interop.md` where `cargo xtask` finds it.
+pub(crate) fn keep(name: &str, text: &str) {
+    let target =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory").join("interop");
+    std::fs::create_dir_all(&target).expect("the directory can be made");
+    std::fs::write(target.join(name), text).expect("the grid can be kept");
 }

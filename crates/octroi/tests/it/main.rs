@@ -1,5 +1,6 @@
 //! Tests of the real binary.
 
+mod conformance;
 mod door;
 mod faults;
 mod grid;
