@@ -1,0 +1,119 @@
+//! The programs that are measured.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::Outcome;
+
+pub(crate) const TOKEN: &str = "oct_agt_bench";
+
+/// A program built beside this one.
+pub(crate) fn program(name: &str) -> Outcome<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name(name);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(format!("{name} is not built; run `cargo xtask bench`").into())
+}
+
+/// The server behind: octroi-testkit's peer, over HTTP.
+pub(crate) struct Peer {
+    pub(crate) url: String,
+    pub(crate) child: Child,
+}
+
+impl Peer {
+    pub(crate) async fn http(era: &str, tools: usize) -> Outcome<Self> {
+        let mut child = Command::new(program("octroi-peer")?)
+            .args(["--transport", "http", "--era", era, "--tools", &tools.to_string(), "--exit-with-stdin"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdout = child.stdout.take().ok_or("no output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).await?;
+        let url = line.trim().strip_prefix("listening on ").ok_or("the peer did not say where it listens")?;
+        Ok(Self { url: url.to_owned(), child })
+    }
+}
+
+/// The same server over standard streams.
+pub(crate) fn stdio_peer(era: &str) -> Outcome<(Child, ChildStdin, ChildStdout)> {
+    let mut child = Command::new(program("octroi-peer")?)
+        .args(["--era", era])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let stdin = child.stdin.take().ok_or("no input")?;
+    let stdout = child.stdout.take().ok_or("no output")?;
+    Ok((child, stdin, stdout))
+}
+
+/// Octroi in front of one server.
+pub(crate) struct Gateway {
+    pub(crate) url: String,
+    pub(crate) child: Child,
+    _directory: tempfile::TempDir,
+}
+
+impl Gateway {
+    /// `wrapper` runs the gateway inside another program, as callgrind.
+    pub(crate) async fn start(entry: &str, wrapper: &[String]) -> Outcome<Self> {
+        let directory = tempfile::tempdir()?;
+        let config = directory.path().join("octroi.toml");
+        std::fs::write(
+            &config,
+            format!(
+                "[server]\nsession_idle = \"5s\"\n[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n\
+                 [[tokens]]\ntoken = \"{TOKEN}\"\nrole = \"agent\"\nagent_id = \"bench\"\n"
+            ),
+        )?;
+        let octroi = program("octroi")?.display().to_string();
+        let words: Vec<String> = wrapper.iter().cloned().chain([octroi]).collect();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .args(["up", "--listen", "127.0.0.1:0", "--config"])
+            .arg(&config)
+            .arg("--data")
+            .arg(directory.path().join("data"))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if !wrapper.is_empty() {
+            command.env("TOKIO_WORKER_THREADS", "1");
+        }
+        let mut child = command.spawn()?;
+        let mut lines = BufReader::new(child.stderr.take().ok_or("no output")?).lines();
+        let url = loop {
+            let line = lines.next_line().await?.ok_or("octroi did not start")?;
+            if let Some(url) = line.trim().strip_prefix("MCP") {
+                break url.trim().to_owned();
+            }
+        };
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Ok(Self { url, child, _directory: directory })
+    }
+
+    pub(crate) fn id(&self) -> Outcome<u32> {
+        Ok(self.child.id().ok_or("octroi has ended")?)
+    }
+}
+
+/// Configuration lines for a peer over HTTP.
+pub(crate) fn http_entry(url: &str) -> String {
+    format!("url = \"{url}\"")
+}
+
+/// Configuration lines for a peer that Octroi starts.
+pub(crate) fn stdio_entry(era: &str) -> Outcome<String> {
+    let command = program("octroi-peer")?.display().to_string();
+    Ok(format!("command = {}", serde_json::json!([command, "--era", era])))
+}

@@ -1,0 +1,92 @@
+//! The tables of `docs/performance.md`.
+
+use std::time::Duration;
+
+use crate::http_load::{self, Client, Measured, Target};
+use crate::process::{Gateway, Peer, http_entry, stdio_entry};
+use crate::{CLIENTS, Outcome, SPAN, cpu, stdio_load};
+
+/// CPU and latency of calls, directly and through Octroi.
+pub(crate) async fn calls() -> Outcome<()> {
+    println!(
+        "| era | server | clients | direct: server µs, p50, p99 | through: octroi µs, server µs, p50, p99 | octroi / server | calls/s |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for era in ["modern", "legacy"] {
+        for transport in ["http", "stdio"] {
+            for n_clients in CLIENTS {
+                row(era, transport, n_clients).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn row(era: &'static str, transport: &str, n_clients: usize) -> Outcome<()> {
+    let (direct, direct_cpu, gateway, peer) = if transport == "http" {
+        let peer = Peer::http(era, 0).await?;
+        let process = peer.child.id().ok_or("the peer has ended")?;
+        let target = Target { url: peer.url.clone(), era, tool: "echo" };
+        let before = cpu::time_of(process);
+        let direct = http_load::run(&target, n_clients, SPAN).await?;
+        let used = cpu::time_of(process).saturating_sub(before);
+        let gateway = Gateway::start(&http_entry(&peer.url), &[]).await?;
+        (direct, used, gateway, Some(peer))
+    } else {
+        let (direct, used) = stdio_load::run(era, n_clients, SPAN).await?;
+        (direct, used, Gateway::start(&stdio_entry(era)?, &[]).await?, None)
+    };
+    let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
+    // The first calls connect; they are not what is measured.
+    http_load::run(&target, 1, Duration::from_millis(200)).await?;
+    let octroi = gateway.id()?;
+    let server = match &peer {
+        Some(peer) => peer.child.id().ok_or("the peer has ended")?,
+        None => *cpu::children_of(octroi).first().ok_or("octroi has started no server")?,
+    };
+    let before = (cpu::time_of(octroi), cpu::time_of(server));
+    let through = http_load::run(&target, n_clients, SPAN).await?;
+    let octroi_cpu = per_call(cpu::time_of(octroi).saturating_sub(before.0), &through);
+    let server_cpu = per_call(cpu::time_of(server).saturating_sub(before.1), &through);
+    println!(
+        "| {era} | {transport} | {n_clients} | {:.1}, {}, {} | {octroi_cpu:.1}, {server_cpu:.1}, {}, {} | {:.2} | {:.0} |",
+        per_call(direct_cpu, &direct),
+        shown(direct.quantile(0.5)),
+        shown(direct.quantile(0.99)),
+        shown(through.quantile(0.5)),
+        shown(through.quantile(0.99)),
+        octroi_cpu / server_cpu,
+        through.calls() as f64 / through.span.as_secs_f64(),
+    );
+    Ok(())
+}
+
+/// Whether a call costs the same however many tools are listed and however many sessions are idle.
+pub(crate) async fn flat() -> Outcome<()> {
+    println!("\n| tools | idle sessions | octroi µs per call |\n|---|---|---|");
+    for (tools, sessions) in [(1, 0), (1_000, 0), (1, 10_000)] {
+        let peer = Peer::http("modern", tools).await?;
+        let gateway = Gateway::start(&http_entry(&peer.url), &[]).await?;
+        let target = Target { url: gateway.url.clone(), era: "modern", tool: "peer_echo" };
+        let legacy = Target { era: "legacy", ..target.clone() };
+        http_load::run(&target, 1, Duration::from_millis(200)).await?;
+        for _ in 0..sessions {
+            // The connection is closed at once; the session stays.
+            drop(Client::connect(&legacy).await?);
+        }
+        let octroi = gateway.id()?;
+        let before = cpu::time_of(octroi);
+        let measured = http_load::run(&target, 16, SPAN).await?;
+        let used = per_call(cpu::time_of(octroi).saturating_sub(before), &measured);
+        println!("| {tools} | {sessions} | {used:.1} |");
+    }
+    Ok(())
+}
+
+fn per_call(used: Duration, measured: &Measured) -> f64 {
+    used.as_secs_f64() * 1e6 / measured.calls().max(1) as f64
+}
+
+fn shown(latency: Duration) -> String {
+    format!("{:.2} ms", latency.as_secs_f64() * 1e3)
+}

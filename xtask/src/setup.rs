@@ -1,0 +1,61 @@
+//! What tests need besides cargo: packages of the Node and Python registries, by their own clients.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{Failure, output, root, run, say};
+
+/// Directories whose `package-lock.json` names what they need.
+const NODE: [&str; 2] = ["tests/conformance", "tests/peers/node"];
+/// Virtual environments below `target/peers`, and what goes into them.
+const PYTHON: [(&str, &str); 2] =
+    [("v1", "tests/peers/python/requirements-v1.txt"), ("v2", "tests/peers/python/requirements-v2.txt")];
+
+/// Installs what is missing or has changed.
+pub(crate) fn install() -> Result<(), Failure> {
+    check_program("node", "--version", "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`")?;
+    check_program("npm", "--version", "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`")?;
+    check_program("python3", "--version", "install Python 3.11 or newer, e.g. `apt-get install python3 python3-venv`")?;
+    for directory in NODE {
+        let directory = root().join(directory);
+        let stamp = directory.join("node_modules/.octroi-installed");
+        fresh(&stamp, &directory.join("package-lock.json"), || {
+            say(&format!("npm ci in {}", shown(&directory)));
+            run(Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&directory))
+        })?;
+    }
+    for (name, requirements) in PYTHON {
+        let environment = root().join("target/peers").join(name);
+        let requirements = root().join(requirements);
+        fresh(&environment.join(".octroi-installed"), &requirements, || {
+            say(&format!("pip install -r {}", shown(&requirements)));
+            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+            run(Command::new(environment.join("bin/pip"))
+                .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+                .arg(&requirements))
+        })?;
+    }
+    Ok(())
+}
+
+fn check_program(program: &str, argument: &str, hint: &str) -> Result<(), Failure> {
+    output(Command::new(program).arg(argument))
+        .map(drop)
+        .map_err(|_| Failure::new(format!("`{program}` is missing, and the tests need it"), hint))
+}
+
+/// Does `work` unless the stamp holds the same text as `source`.
+fn fresh(stamp: &Path, source: &PathBuf, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let wanted = std::fs::read_to_string(source)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", shown(source)), "is the checkout whole?"))?;
+    if std::fs::read_to_string(stamp).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    work()?;
+    std::fs::write(stamp, wanted)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", shown(stamp)), "is the disk full?"))
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
