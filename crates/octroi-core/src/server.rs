@@ -100,9 +100,9 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(60),
+            connect: Duration::from_mins(1),
             call: Duration::from_secs(30),
-            call_cap: Duration::from_secs(300),
+            call_cap: Duration::from_mins(5),
             list: Duration::from_secs(15),
             shutdown: Duration::from_secs(5),
         }
@@ -146,8 +146,8 @@ mod tests {
         for (text, expected) in [
             ("500ms", Some(Duration::from_millis(500))),
             ("30s", Some(Duration::from_secs(30))),
-            ("2m", Some(Duration::from_secs(120))),
-            ("1 h", Some(Duration::from_secs(3600))),
+            ("2m", Some(Duration::from_mins(2))),
+            ("1 h", Some(Duration::from_hours(1))),
             ("30", None),
             ("s", None),
             ("-1s", None),

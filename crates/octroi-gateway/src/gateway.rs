@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -26,10 +27,12 @@ use crate::seal::Sealer;
 use crate::view::View;
 
 /// Lists are asked for again after this time even if no change was announced.
-const REFRESH_EVERY: Duration = Duration::from_secs(300);
+const REFRESH_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// How long the first list after the start may wait for servers that are still starting.
 const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long remote servers may take to hear that their session is over.
+const GOODBYE: Duration = Duration::from_secs(2);
 const EVENTS_QUEUED: usize = 1024;
 
 /// The data plane.
@@ -42,6 +45,8 @@ pub struct Gateway {
     pub(crate) sealer: Sealer,
     pub(crate) parking: Parking,
     started: Instant,
+    /// Set once every server has answered or failed, so that calls need not look again.
+    all_settled: AtomicBool,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -58,7 +63,7 @@ struct Refresher {
     notify: Notify,
     /// Whether the server has answered or failed once.
     settled: watch::Sender<bool>,
-    woken: std::sync::atomic::AtomicBool,
+    woken: AtomicBool,
 }
 
 #[derive(Default)]
@@ -122,6 +127,7 @@ impl Gateway {
             sealer,
             parking: Parking::default(),
             started: Instant::now(),
+            all_settled: AtomicBool::new(false),
             tasks,
             shutdown,
         });
@@ -144,9 +150,9 @@ impl Gateway {
     /// Ends all servers and waits for their processes, up to a limit.
     pub async fn stop(&self, limit: Duration) {
         let closing = async {
-            for server in self.servers.values() {
-                server.upstream.close().await;
-            }
+            // All at once: a remote server that does not answer must not keep the others' processes alive.
+            let servers = self.servers.values().map(|server| server.upstream.close());
+            let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(servers)).await;
             self.shutdown.cancel();
             self.tasks.close();
             self.tasks.wait().await;
@@ -237,31 +243,52 @@ impl Gateway {
     /// a client that lists right after the start should see tools, and one slow server must not make
     /// it wait long.
     pub(crate) async fn settled(&self, view: &View) {
-        let servers: Vec<&Server> = match view {
-            View::Merged => self.servers.values().collect(),
-            View::Server(name) => self.servers.get(name).into_iter().collect(),
-        };
-        let unsettled: Vec<&Server> =
-            servers.into_iter().filter(|server| !*server.refresher.settled.borrow()).collect();
-        if unsettled.is_empty() {
+        if self.all_settled.load(Ordering::Relaxed) {
             return;
         }
-        let deadline = match view {
+        if self.servers.values().all(|server| *server.refresher.settled.borrow()) {
+            self.all_settled.store(true, Ordering::Relaxed);
+            return;
+        }
+        let deadline = self.patience(view);
+        while self.one_settled(view, deadline).await {}
+    }
+
+    /// How long a request may wait for servers that have not answered yet.
+    pub(crate) fn patience(&self, view: &View) -> Instant {
+        match view {
             View::Merged => {
                 (self.started + FIRST_LIST_PATIENCE).max(Instant::now() + Duration::from_millis(500))
             }
             View::Server(_) => Instant::now() + FIRST_LIST_PATIENCE,
-        };
-        for server in unsettled {
-            self.wake(server);
-            let mut settled = server.refresher.settled.subscribe();
-            let _ = tokio::time::timeout_at(deadline, settled.wait_for(|settled| *settled)).await;
         }
+    }
+
+    /// Waits until one more server of a view has answered or failed for the first time; false when
+    /// none did before the deadline, or none is left.
+    pub(crate) async fn one_settled(&self, view: &View, deadline: Instant) -> bool {
+        let servers: Vec<&Server> = match view {
+            View::Merged => self.servers.values().collect(),
+            View::Server(name) => self.servers.get(name).into_iter().collect(),
+        };
+        let unsettled: Vec<_> = servers
+            .into_iter()
+            .filter(|server| !*server.refresher.settled.borrow())
+            .map(|server| {
+                self.wake(server);
+                let mut settled = server.refresher.settled.subscribe();
+                Box::pin(async move { settled.wait_for(|settled| *settled).await.is_ok() })
+            })
+            .collect();
+        if unsettled.is_empty() {
+            return false;
+        }
+        tokio::time::timeout_at(deadline, futures_util::future::select_all(unsettled)).await.is_ok()
     }
 
     /// Connects a server in the background, once.
     fn wake(&self, server: &Server) {
-        if server.refresher.woken.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        if server.refresher.woken.swap(true, Ordering::Relaxed) {
             return;
         }
         let (upstream, refresher) = (Arc::clone(&server.upstream), Arc::clone(&server.refresher));
@@ -293,9 +320,9 @@ impl Gateway {
                     server.refresher.want(lists, std::slice::from_ref(&method));
                 }
                 ServerEvent::ResourceUpdated(uri) => self.hub.resource_updated(&name, &uri),
-                // These concern a client's own out-of-band business; it learns the end by asking.
-                ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) => {}
-                ServerEvent::Lost(_) => {}
+                // The first two concern a client's own out-of-band business, whose end it learns by asking;
+                // what a lost server offered stays listed.
+                ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) | ServerEvent::Lost(_) => {}
             }
         }
     }

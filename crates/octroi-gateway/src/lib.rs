@@ -7,6 +7,7 @@
 mod answer;
 mod caller;
 mod catalogue;
+mod contents;
 mod gateway;
 mod hub;
 mod lists;

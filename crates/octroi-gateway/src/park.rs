@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long a person may think. After that the server is told that nobody answers.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 /// More parked calls than this are refused: each holds a call open at its server.
 const PARKED_MAX: usize = 1_000;
 

@@ -58,7 +58,7 @@ impl Gateway {
             Ok(target) => target,
             Err(error) => return error.into(),
         };
-        let permit = match self.decide(caller, &target, envelope.method()) {
+        let permit = match permit(caller, &target, envelope.method()) {
             Ok(permit) => permit,
             Err(error) => return error.into(),
         };
@@ -81,21 +81,35 @@ impl Gateway {
         .await
     }
 
-    /// Finds the server a request is for, and what it is called there.
+    /// Finds the server a request is for, and what it is called there. What is known already waits for
+    /// nobody; what is not may be at a server that is still starting.
     pub(crate) async fn resolve(
         &self,
         view: &View,
         method: &Method,
         params: &Params,
     ) -> Result<Target, RpcError> {
-        self.settled(view).await;
+        if let View::Server(_) = view {
+            self.settled(view).await;
+        }
+        let deadline = self.patience(view);
+        loop {
+            let found = self.find(view, method, params);
+            if found.is_ok() || !self.one_settled(view, deadline).await {
+                return found;
+            }
+        }
+    }
+
+    fn find(&self, view: &View, method: &Method, params: &Params) -> Result<Target, RpcError> {
         let catalogue = self.catalogue();
         let mut headers = Arc::default();
         let mut subject = Subject::default();
         let missing = |member: &str| RpcError::invalid_params(format!("{method} needs `{member}`"));
         let server = match (method, view) {
             (Method::ToolsCall, View::Merged) => {
-                let found = catalogue.tool(&params.name().ok_or_else(|| missing("name"))?)?;
+                let name = params.name().ok_or_else(|| missing("name"))?;
+                let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
                 subject.name = Some(found.name.clone());
                 headers = Arc::clone(&found.headers);
                 found.server.clone()
@@ -152,6 +166,22 @@ impl Gateway {
         Ok(Target { upstream: Arc::clone(upstream), subject, headers })
     }
 
+    /// Names the reason where an unknown tool would belong to a server that has shown no tools.
+    fn blame(&self, error: RpcError, tool: &str) -> RpcError {
+        const HINT: &str = "check the server's entry and its log; other servers are not affected";
+        let silent = self.status().into_iter().find(|server| {
+            server.tools == 0 && tool.strip_prefix(&server.name).is_some_and(|rest| rest.starts_with('_'))
+        });
+        let Some(server) = silent else {
+            return error;
+        };
+        let reason = server.error.unwrap_or_else(|| "its list of tools could not be read".to_owned());
+        let message =
+            format!("unknown tool `{tool}`: server `{}` has shown no tools: {reason} ({HINT})", server.name);
+        let data = json!({"code": "server_unavailable", "server": server.name, "hint": HINT});
+        RpcError::invalid_params(message).with_data(data)
+    }
+
     /// The arguments of a tool that a client must mirror into headers, if it has any.
     pub fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
         let catalogue = self.catalogue();
@@ -188,24 +218,25 @@ impl Gateway {
         }
         Err(RpcError::invalid_params("`ref` names neither a prompt nor a resource template"))
     }
+}
 
-    fn decide(&self, caller: &Caller, target: &Target, method: &Method) -> Result<Permit, RpcError> {
-        let subject = &target.subject;
-        let name = subject.name.as_deref().unwrap_or_default();
-        let wish = match method {
-            Method::ToolsCall => Wish::Tool(name),
-            Method::PromptsGet => Wish::Prompt(name),
-            Method::ResourcesRead => Wish::Resource(subject.uri.as_deref().unwrap_or_default()),
-            Method::Complete => Wish::Completion,
-            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
-                Wish::Task(subject.task_id.as_deref().unwrap_or_default())
-            }
-            other => Wish::Other(other.as_str()),
-        };
-        match decide(&caller.principal, &target.upstream.spec().name, wish) {
-            Decision::Allow(permit) => Ok(permit),
-            Decision::Deny(reason) => Err(RpcError::new(POLICY_DENIED_CONTINUE, reason)),
+/// Asks the gates.
+fn permit(caller: &Caller, target: &Target, method: &Method) -> Result<Permit, RpcError> {
+    let subject = &target.subject;
+    let name = subject.name.as_deref().unwrap_or_default();
+    let wish = match method {
+        Method::ToolsCall => Wish::Tool(name),
+        Method::PromptsGet => Wish::Prompt(name),
+        Method::ResourcesRead => Wish::Resource(subject.uri.as_deref().unwrap_or_default()),
+        Method::Complete => Wish::Completion,
+        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
+            Wish::Task(subject.task_id.as_deref().unwrap_or_default())
         }
+        other => Wish::Other(other.as_str()),
+    };
+    match decide(&caller.principal, &target.upstream.spec().name, wish) {
+        Decision::Allow(permit) => Ok(permit),
+        Decision::Deny(reason) => Err(RpcError::new(POLICY_DENIED_CONTINUE, reason)),
     }
 }
 

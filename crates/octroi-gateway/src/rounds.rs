@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Failure};
 use crate::caller::Caller;
+use crate::contents;
 use crate::gateway::Gateway;
 use crate::park::{PATIENCE, Parked};
 use crate::pipeline::Target;
@@ -99,17 +100,13 @@ impl Run<'_> {
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
         for _ in 0..ROUNDS_MAX {
-            let param_headers = match headers.clone() {
-                Ok(headers) => headers,
-                Err(error) => return Ok(error.into()),
-            };
             let outgoing = Outgoing {
                 envelope: self.envelope,
                 subject: &self.target.subject,
                 sender: self.sender,
                 wants_progress: self.params.progress_token().is_some(),
                 round: &round,
-                param_headers,
+                param_headers: headers.clone(),
                 owner: self.caller.owner.clone(),
             };
             let mut call = connection.call(self.permit, outgoing);
@@ -254,7 +251,8 @@ impl Run<'_> {
         }
     }
 
-    /// The result in the client's era and, in the merged view, with a task id that says whose it is.
+    /// The result in the client's era and, in the merged view, with a task id and with URIs of what was
+    /// read that say whose they are.
     fn complete(&self, result: Bytes, connection: &Connection) -> Bytes {
         let info = connection.identity().info.as_ref();
         let result =
@@ -267,6 +265,11 @@ impl Run<'_> {
         if let Some(own) = view.task_id() {
             let shown = json::quote(&format!("{server}:{own}"));
             return Bytes::from(json::rewrite(&result, &[Edit::Set("taskId", shown.as_bytes())]));
+        }
+        // Who asked by the server's own URI is answered with it.
+        let asked_as_shown = self.params.uri().as_deref() != self.target.subject.uri.as_deref();
+        if *self.envelope.method() == Method::ResourcesRead && asked_as_shown {
+            return contents::publish(server, result);
         }
         result
     }

@@ -4,10 +4,12 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::code::{self, RpcError};
+use crate::json::{self, Span};
 use crate::method::Method;
 
 /// A client's declared capabilities: kept as they came, and read where a question depends on them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent abilities, each declared or not")]
 pub struct ClientCapabilities {
     json: Bytes,
     form: bool,
@@ -25,13 +27,24 @@ impl Default for ClientCapabilities {
 impl ClientCapabilities {
     /// Reads a capabilities object.
     pub fn read(json: Bytes) -> Self {
-        let value: Value = serde_json::from_slice(&json).unwrap_or_default();
-        let elicitation = value.get("elicitation").and_then(Value::as_object);
-        let url = elicitation.is_some_and(|modes| modes.contains_key("url"));
-        // An empty object is the older way to say "form".
-        let form = elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"));
-        let has = |name| value.get(name).is_some_and(Value::is_object);
-        Self { form, url, sampling: has("sampling"), roots: has("roots"), json }
+        let mut found = Self { form: false, url: false, sampling: false, roots: false, json: json.clone() };
+        for member in json::members(&json, Span { start: 0, end: json.len() }) {
+            if !json::is_object(member.value.of(&json)) {
+                continue;
+            }
+            match &*member.name(&json) {
+                "elicitation" => {
+                    let has = |mode| json::members(&json, member.value).any(|inner| inner.is(&json, mode));
+                    found.url = has("url");
+                    // An empty object is the older way to say "form".
+                    found.form = has("form") || !found.url;
+                }
+                "sampling" => found.sampling = true,
+                "roots" => found.roots = true,
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Everything a server may ask for, as Octroi declares it where one connection serves many clients.

@@ -262,7 +262,7 @@ impl fmt::Debug for Envelope {
             .field("id", &self.id())
             .field("method", &self.method.as_str())
             .field("bytes", &self.json.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,13 +1,16 @@
 //! `x-mcp-header`: tool arguments that are mirrored into HTTP headers.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::code::RpcError;
 use crate::header;
+use crate::json::{self, Span};
 
 /// Largest integer that every peer can hold exactly.
-const SAFE_INTEGER: i64 = (1 << 53) - 1;
+const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// The arguments of one tool that travel as headers too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,13 +46,12 @@ impl ParamHeaders {
     }
 
     /// The headers for these arguments.
-    pub fn of_arguments(&self, arguments: Option<&Bytes>) -> Result<Vec<(String, String)>, RpcError> {
-        let arguments = read(arguments)?;
+    pub fn of_arguments(&self, arguments: Option<&Bytes>) -> Vec<(String, String)> {
         let headers = self.entries.iter().filter_map(|entry| {
-            let value = written(entry.value_in(&arguments)?)?;
+            let value = entry.value_in(arguments?)?;
             Some((entry.header.clone(), header::encode(&value)))
         });
-        Ok(headers.collect())
+        headers.collect()
     }
 
     /// Checks the headers of a request against its arguments.
@@ -58,13 +60,9 @@ impl ParamHeaders {
         arguments: Option<&Bytes>,
         header_of: impl Fn(&str) -> Option<&'h [u8]>,
     ) -> Result<(), RpcError> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let arguments = read(arguments)?;
         for entry in &self.entries {
             let found = header_of(&entry.header);
-            let expected = entry.value_in(&arguments).and_then(written);
+            let expected = arguments.and_then(|arguments| entry.value_in(arguments));
             match (found, expected) {
                 (None, None) => {}
                 (found, Some(expected)) if same_number(found, &expected) => {}
@@ -83,34 +81,26 @@ impl ParamHeaders {
 }
 
 impl Entry {
-    fn value_in<'v>(&self, arguments: &'v Value) -> Option<&'v Value> {
-        self.path.iter().try_fold(arguments, |value, key| value.get(key))
-    }
-}
-
-fn read(arguments: Option<&Bytes>) -> Result<Value, RpcError> {
-    match arguments {
-        None => Ok(Value::Null),
-        Some(json) => {
-            serde_json::from_slice(json).map_err(|_| RpcError::invalid_params("the arguments cannot be read"))
+    /// The value as a header writes it; `None` where it is absent, `null`, or cannot be mirrored. Found
+    /// by position, so that arguments which no decoder can hold (`1e400`) can be called with.
+    fn value_in(&self, arguments: &[u8]) -> Option<String> {
+        let mut value = Span { start: 0, end: arguments.len() };
+        for key in &self.path {
+            value = json::member(arguments, value, key)?;
         }
-    }
-}
-
-/// A value as a header writes it; `None` for `null` and for what cannot be mirrored.
-fn written(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        let value = value.of(arguments);
+        match value.first()? {
+            b'"' => json::text(value).map(Cow::into_owned),
+            b't' | b'f' | b'-' | b'0'..=b'9' => std::str::from_utf8(value).ok().map(str::to_owned),
+            _ => None,
+        }
     }
 }
 
 /// Numbers are compared as numbers: `42.0` and `42` are equal.
 fn same_number(found: Option<&[u8]>, expected: &str) -> bool {
     let found = found.and_then(header::decode).and_then(|text| text.parse::<f64>().ok());
-    let expected = expected.parse::<f64>().ok().filter(|number| number.abs() <= SAFE_INTEGER as f64);
+    let expected = expected.parse::<f64>().ok().filter(|number| number.abs() <= SAFE_INTEGER);
     match (found, expected) {
         (Some(found), Some(expected)) => (found - expected).abs() == 0.0,
         (None, _) | (_, None) => false,
@@ -182,12 +172,12 @@ mod tests {
             "region":{"type":"string","x-mcp-header":"Region"},
             "deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}});
         let headers = ParamHeaders::from_schema(&schema).unwrap();
-        let arguments = Bytes::from(r#"{"region":"eu","deep":{"n":42}}"#);
+        let arguments = Bytes::from(r#"{"other":1e400,"region":"eu","deep":{"n":42}}"#);
         assert_eq!(
-            headers.of_arguments(Some(&arguments)).unwrap(),
+            headers.of_arguments(Some(&arguments)),
             [("mcp-param-region".to_owned(), "eu".to_owned()), ("mcp-param-n".to_owned(), "42".to_owned())]
         );
-        assert!(headers.of_arguments(Some(&Bytes::from(r#"{"region":null}"#))).unwrap().is_empty());
+        assert!(headers.of_arguments(Some(&Bytes::from(r#"{"region":null}"#))).is_empty());
     }
 
     #[test]

@@ -58,6 +58,10 @@ impl Reader {
 
     /// Takes the next piece of the stream.
     pub fn push(&mut self, mut chunk: &[u8]) -> Result<(), TooLarge> {
+        // An empty piece does not tell whether the line end of the last one is complete.
+        if chunk.is_empty() {
+            return Ok(());
+        }
         if std::mem::take(&mut self.after_return) && chunk.first() == Some(&b'\n') {
             chunk = &chunk[1..];
         }

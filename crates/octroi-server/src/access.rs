@@ -42,6 +42,12 @@ impl Access {
         Self { tokens, hosts: lower(&settings.hosts), origins: lower(&settings.origins) }
     }
 
+    /// Who sends this request, if they may come in.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<&Principal, Refusal> {
+        self.check_sender(headers)?;
+        self.authenticate(headers)
+    }
+
     /// Checks the headers that tell a web page from a client.
     pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if let Some(host) = headers.get(header::HOST) {

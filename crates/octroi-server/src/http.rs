@@ -42,7 +42,7 @@ impl Default for DoorSettings {
     fn default() -> Self {
         Self {
             body_bytes: 4 << 20,
-            session_idle: Duration::from_secs(30 * 60),
+            session_idle: Duration::from_mins(30),
             drain: Duration::from_secs(10),
         }
     }
@@ -136,7 +136,7 @@ async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request
     match known {
         Some(name) => admit(door, View::Server(name), request).await,
         // Who may not come in at all must not learn which servers exist.
-        None => match door.access.authenticate(request.headers()) {
+        None => match door.access.admit(request.headers()) {
             Err(refusal) => reply::refusal(refusal),
             Ok(_) => {
                 let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
@@ -153,10 +153,7 @@ async fn not_found() -> Reply {
 
 async fn admit(door: Arc<Door>, view: View, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
-    if let Err(refusal) = door.access.check_sender(&parts.headers) {
-        return reply::refusal(refusal);
-    }
-    let principal = match door.access.authenticate(&parts.headers) {
+    let principal = match door.access.admit(&parts.headers) {
         Ok(principal) => principal.clone(),
         Err(refusal) => return reply::refusal(refusal),
     };

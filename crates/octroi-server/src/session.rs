@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// How long a person may think about a question.
-const QUESTION_PATIENCE: Duration = Duration::from_secs(600);
+const QUESTION_PATIENCE: Duration = Duration::from_mins(10);
 /// The level until a client sets another.
 const DEFAULT_LEVEL: &str = "info";
 

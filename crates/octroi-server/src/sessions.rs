@@ -1,6 +1,7 @@
 //! All legacy sessions over HTTP.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -90,7 +91,10 @@ impl Sessions {
     ) -> Result<Arc<HttpSession>, getrandom::Error> {
         let mut random = [0_u8; ID_BYTES];
         getrandom::fill(&mut random)?;
-        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = random.iter().fold(String::with_capacity(2 * ID_BYTES), |mut id, byte| {
+            let _ = write!(id, "{byte:02x}");
+            id
+        });
         let session = Arc::new(HttpSession {
             session: Session::new(&id, view, principal, introduced),
             id: id.clone(),

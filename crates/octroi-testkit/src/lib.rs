@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod conformance;
+pub mod conformance_client;
 pub mod faults;
 pub mod gateway;
 pub mod peer;
@@ -26,6 +27,15 @@ pub fn peer_binary() -> PathBuf {
 /// If it has not been built.
 pub fn fixture_binary() -> PathBuf {
     built("octroi-conformance-fixture")
+}
+
+/// The built `octroi-conformance-client`.
+///
+/// # Panics
+///
+/// If it has not been built.
+pub fn conformance_client_binary() -> PathBuf {
+    built("octroi-conformance-client")
 }
 
 /// A program of this crate. Cargo builds it by itself only for the tests of this crate.

@@ -76,12 +76,13 @@ fn refused_version(error: &RpcError) -> Result<Probe, UpstreamError> {
     if speaks_legacy {
         return Ok(Probe::Legacy);
     }
-    Err(UpstreamError::Protocol(format!(
-        "the server speaks {}, Octroi speaks {} and older; the server said: {}",
+    let message = format!(
+        "it speaks {}, Octroi speaks {} and older; it said: {}",
         if supported.is_empty() { "no version it names".to_owned() } else { supported.join(", ") },
         Version::LATEST_MODERN,
         error.message
-    )))
+    );
+    Err(UpstreamError::Refused(RpcError::new(error.code, message)))
 }
 
 fn read_discovery(result: &[u8]) -> Option<ServerIdentity> {
@@ -227,6 +228,18 @@ mod tests {
             };
             assert_eq!(found, expected, "{answer}");
         }
+    }
+
+    #[test]
+    fn a_refusal_is_told_apart_from_an_answer_that_makes_no_sense() {
+        let refused = probe(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}"#,
+        );
+        let text = refused.unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "the server refused: it speaks 2027-01-01, Octroi speaks 2026-07-28 and older; it said: no"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl HttpClient {
             .enable_http1()
             .wrap_connector(connector);
         let inner =
-            Client::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_secs(60)).build(connector);
+            Client::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_mins(1)).build(connector);
         Ok(Self { inner })
     }
 

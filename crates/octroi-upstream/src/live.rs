@@ -16,7 +16,7 @@ pub struct LiveCall {
 }
 
 enum Source {
-    Shared(SharedCall),
+    Shared(Box<SharedCall>),
     Http(Box<HttpCall>),
 }
 
@@ -43,7 +43,7 @@ impl LiveCall {
             answer: None,
             is_over: false,
         };
-        Self { source: Source::Shared(call) }
+        Self { source: Source::Shared(Box::new(call)) }
     }
 
     pub(crate) fn http(call: HttpCall) -> Self {
@@ -73,7 +73,7 @@ impl SharedCall {
         }
         tokio::select! {
             biased;
-            Some(event) = self.receiver.notes.recv() => return Ok(event),
+            Some(event) = self.receiver.notes.recv() => Ok(event),
             answered = &mut self.receiver.answer, if !self.is_over => {
                 self.is_over = true;
                 let answer = match answered {

@@ -29,7 +29,7 @@ use crate::{old_sse, stdio};
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const BACKOFF_FIRST: Duration = Duration::from_secs(1);
-const BACKOFF_LAST: Duration = Duration::from_secs(60);
+const BACKOFF_LAST: Duration = Duration::from_mins(1);
 /// A connection that lived this long was good, and the next failure starts the backoff anew.
 const STABLE: Duration = Duration::from_secs(10);
 /// Legacy sessions are kept per set of client capabilities; clients beyond this share one.
@@ -413,10 +413,16 @@ impl Upstream {
                         "the server does not speak the modern era that its entry pins it to".to_owned(),
                     ));
                 }
-                (Err(error), EraChoice::Modern) => return Err(error),
-                (Err(error @ (UpstreamError::Connect { .. } | UpstreamError::NeedsAuth)), _) => {
-                    return Err(error);
-                }
+                // A modern refusal comes from a modern server: the legacy handshake is not for it.
+                (Err(error), EraChoice::Modern)
+                | (
+                    Err(
+                        error @ (UpstreamError::Connect { .. }
+                        | UpstreamError::NeedsAuth
+                        | UpstreamError::Refused(_)),
+                    ),
+                    _,
+                ) => return Err(error),
                 (Ok(Probe::Legacy) | Err(_), _) => {}
             }
         }
@@ -424,7 +430,7 @@ impl Upstream {
         match link.initialize().await {
             Ok(result) => {
                 let identity = handshake::read_initialized(&result)?;
-                self.context.tasks.spawn(Arc::clone(&link).listen());
+                link.start_listening().await;
                 Ok(Connection::new(identity, Link::Http(link), introduction.client_info.clone()))
             }
             // No Streamable HTTP here; the same address may be an old event stream.

@@ -17,7 +17,7 @@ const REOPEN_DELAY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The resources that somebody watches, and how far the server has been told.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Watched {
     wanted: watch::Sender<Wanted>,
     established: watch::Sender<Established>,
@@ -33,12 +33,6 @@ struct Wanted {
 struct Established {
     generation: u64,
     refused: BTreeMap<String, RpcError>,
-}
-
-impl Default for Watched {
-    fn default() -> Self {
-        Self { wanted: watch::Sender::default(), established: watch::Sender::default() }
-    }
 }
 
 impl Watched {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::ServerName;
+use octroi_mcp::json::{self, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Method, code};
@@ -130,28 +131,32 @@ fn read_page(
         .map_err(|_| UpstreamError::Protocol(format!("the answer to {method} holds no list")))?;
     let items = read.items.into_iter().filter_map(|raw| {
         let definition = page.slice_ref(raw.get().as_bytes());
-        let value: Value = serde_json::from_slice(&definition).ok()?;
         let key = match method {
             Method::ResourcesList => "uri",
             Method::TemplatesList => "uriTemplate",
             _ => "name",
         };
-        let Some(name) = value.get(key).and_then(Value::as_str) else {
+        let whole = Span { start: 0, end: definition.len() };
+        let member = |name: &str| Some(json::member(&definition, whole, name)?.of(&definition));
+        let Some(name) = member(key).and_then(json::text) else {
             warn!(server.name = %server, list = %method, "entry without `{key}`, left out");
             return None;
         };
-        let headers = match ParamHeaders::from_schema(value.get("inputSchema").unwrap_or(&Value::Null)) {
+        // A schema that cannot be decoded (`1e400`) is for the client to judge; it passes as it is.
+        let schema: Value =
+            member("inputSchema").and_then(|schema| serde_json::from_slice(schema).ok()).unwrap_or_default();
+        let headers = match ParamHeaders::from_schema(&schema) {
             Ok(headers) => headers,
             // A wrong annotation makes the whole definition invalid, but only where headers exist.
             Err(reason) if is_http => {
-                warn!(server.name = %server, tool = name, reason, "invalid tool left out");
+                warn!(server.name = %server, tool = &*name, reason, "invalid tool left out");
                 return None;
             }
             Err(_) => ParamHeaders::default(),
         };
         // A copy, so that one entry that stays does not keep its whole page in memory.
-        let definition = Bytes::copy_from_slice(&definition);
-        Some(Item { name: name.to_owned(), definition, headers: Arc::new(headers) })
+        let copied = Bytes::copy_from_slice(&definition);
+        Some(Item { name: name.into_owned(), definition: copied, headers: Arc::new(headers) })
     });
     let mut items: Vec<Item> = items.collect();
     let mut seen = std::collections::HashSet::new();

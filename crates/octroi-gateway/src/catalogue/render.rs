@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::{ServerName, uri};
-use octroi_mcp::json::{self, Edit};
+use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::{Era, Method};
 use serde_json::Value;
 
@@ -149,7 +149,8 @@ fn tool(wire: &str, server: &ServerName, item: &Item) -> Bytes {
     let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
     let mut edits = vec![Edit::Set("name", name.as_bytes())];
     let description = json::quote(&format!("Tool `{}` of server `{server}`", item.name));
-    if definition.get("description").is_none() {
+    let whole = Span { start: 0, end: item.definition.len() };
+    if json::member(&item.definition, whole, "description").is_none() {
         edits.push(Edit::Set("description", description.as_bytes()));
     }
     let page = definition.pointer("/_meta/ui/resourceUri").and_then(Value::as_str);

@@ -8,4 +8,4 @@ mod rewrite;
 mod walk;
 
 pub use rewrite::{Edit, rewrite, rewrite_into};
-pub use walk::{Member, Members, Span, is_object, members, quote, text};
+pub use walk::{Member, Members, Span, is_object, member, members, quote, text};

@@ -84,6 +84,11 @@ pub fn members(json: &[u8], span: Span) -> Members<'_> {
     Members { cursor }
 }
 
+/// The value of the member called `name`, the last one where it is given twice.
+pub fn member(json: &[u8], object: Span, name: &str) -> Option<Span> {
+    members(json, object).filter(|member| member.is(json, name)).last().map(|member| member.value)
+}
+
 /// Iterator over an object's members.
 pub struct Members<'a> {
     cursor: Cursor<'a>,

@@ -28,8 +28,8 @@ pub(crate) struct HttpCall {
     link: Arc<Streamable>,
     id: u64,
     method: Method,
-    /// Questions that come on the session's own stream.
-    notes: mpsc::Receiver<CallEvent>,
+    /// Questions that come on the session's own stream, which only legacy servers have.
+    notes: Option<mpsc::Receiver<CallEvent>>,
     state: State,
 }
 
@@ -52,11 +52,15 @@ impl HttpCall {
         message: Bytes,
         owner: Option<Owner>,
     ) -> Self {
-        let (sender, notes) = mpsc::channel(NOTES_PER_CALL);
-        if let (Era::Legacy, Some(owner)) = (link.era, owner) {
-            let may_be_asked = method.may_ask();
-            link.calls.lock().insert(id, Active { notes: sender, owner, may_be_asked });
-        }
+        let notes = match (link.era, owner) {
+            (Era::Legacy, Some(owner)) => {
+                let (sender, notes) = mpsc::channel(NOTES_PER_CALL);
+                let may_be_asked = method.may_ask();
+                link.calls.lock().insert(id, Active { notes: sender, owner, may_be_asked });
+                Some(notes)
+            }
+            (Era::Legacy | Era::Modern, _) => None,
+        };
         let sending = Box::pin(deliver(Arc::clone(&link), method.clone(), mirror, message));
         Self { link, id, method, notes, state: State::Sending(sending) }
     }
@@ -68,7 +72,7 @@ impl HttpCall {
                 State::Sending(sending) => {
                     let response = tokio::select! {
                         biased;
-                        Some(event) = self.notes.recv() => return Ok(event),
+                        Some(event) = next_note(&mut self.notes) => return Ok(event),
                         response = sending => response?,
                     };
                     if response.status().is_success() && is_type(&response, "text/event-stream") {
@@ -83,7 +87,7 @@ impl HttpCall {
                 State::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
-                        Some(event) = self.notes.recv() => return Ok(event),
+                        Some(event) = next_note(&mut self.notes) => return Ok(event),
                         received = stream.next() => received,
                     };
                     match received {
@@ -152,7 +156,13 @@ impl HttpCall {
 
     fn finish(&mut self) {
         self.state = State::Done;
-        self.link.calls.lock().remove(&self.id);
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        if self.notes.take().is_some() {
+            self.link.calls.lock().remove(&self.id);
+        }
     }
 }
 
@@ -178,9 +188,17 @@ async fn deliver(
     Ok(response)
 }
 
+/// The next question from outside the call's own stream; waits for ever where there can be none.
+async fn next_note(notes: &mut Option<mpsc::Receiver<CallEvent>>) -> Option<CallEvent> {
+    match notes {
+        Some(notes) => notes.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Drop for HttpCall {
     fn drop(&mut self) {
-        self.link.calls.lock().remove(&self.id);
+        self.forget();
         let was_sent = matches!(self.state, State::Streaming { .. } | State::Sending(_));
         // A modern server takes the closed stream for the cancellation; a legacy one must be told.
         if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use http::StatusCode;
 use octroi_mcp::{Kind, Method};
+use tokio_util::sync::CancellationToken;
 
 use super::call::Stream;
 use super::{Session, Streamable};
 use crate::error::UpstreamError;
 
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-const LAST_DELAY: Duration = Duration::from_secs(60);
+const LAST_DELAY: Duration = Duration::from_mins(1);
+/// Some servers keep back the head of the response until they have something to say.
+const OPENS_WITHIN: Duration = Duration::from_millis(500);
 
 /// How one stream ended.
 enum Ended {
@@ -22,8 +25,19 @@ enum Ended {
 }
 
 impl Streamable {
-    /// Keeps the session's stream open for as long as the connection lives.
-    pub(crate) async fn listen(self: Arc<Self>) {
+    /// Opens the session's stream and keeps it open in the background. Returns once the server has
+    /// answered, since many servers drop a question that they have no stream for: a call made before
+    /// would wait for it in vain.
+    pub(crate) async fn start_listening(self: &Arc<Self>) {
+        // Ends the listener also when this future is dropped, as a timeout does.
+        let guard = self.closed.clone().drop_guard();
+        let answered = CancellationToken::new();
+        self.tasks.spawn(Arc::clone(self).listen(answered.clone()));
+        let _ = tokio::time::timeout(OPENS_WITHIN, answered.cancelled()).await;
+        guard.disarm();
+    }
+
+    async fn listen(self: Arc<Self>, answered: CancellationToken) {
         let mut delay = FIRST_DELAY;
         let mut last_event = None;
         loop {
@@ -31,7 +45,7 @@ impl Streamable {
             let ended = tokio::select! {
                 biased;
                 () = self.closed.cancelled() => return,
-                ended = self.read_stream(&session, last_event.take()) => ended,
+                ended = self.read_stream(&session, last_event.take(), &answered) => ended,
             };
             match ended {
                 Ok(Ended::Unsupported) => return,
@@ -56,8 +70,11 @@ impl Streamable {
         self: &Arc<Self>,
         session: &Arc<Session>,
         last_event: Option<String>,
+        answered: &CancellationToken,
     ) -> Result<Ended, UpstreamError> {
-        let response = self.open_stream(session, last_event.as_deref()).await?;
+        let response = self.open_stream(session, last_event.as_deref()).await;
+        answered.cancel();
+        let response = response?;
         match response.status() {
             status if status.is_success() && crate::http::is_type(&response, "text/event-stream") => {}
             StatusCode::NOT_FOUND if session.id.is_some() => {
@@ -83,5 +100,67 @@ impl Streamable {
         }
         let retry = stream.retry_ms().map(Duration::from_millis);
         Ok(Ended::Broken { last_event: stream.last_event().map(str::to_owned), retry })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use octroi_core::ServerName;
+    use octroi_core::server::Remote;
+    use octroi_mcp::Era;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
+    use tokio::time::Instant;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::event::EventSink;
+    use crate::http::{Address, HttpClient};
+    use crate::streamable::Setup;
+
+    /// How long it takes to be listening to a server that answers after `delay`.
+    async fn listening_takes(delay: Duration) -> Duration {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", socket.local_addr().unwrap());
+        let tasks = TaskTracker::new();
+        let closed = CancellationToken::new();
+        tasks.spawn(async move {
+            let (mut stream, _) = socket.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            tokio::time::sleep(delay).await;
+            let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+            let _ = stream.write_all(head).await;
+            let _ = stream.read(&mut [0; 1]).await;
+        });
+        let setup = Setup {
+            client: HttpClient::new().unwrap(),
+            address: Address::new(&Remote { url, headers: BTreeMap::new() }).unwrap(),
+            initialize_params: bytes::Bytes::new(),
+            events: EventSink::new(ServerName::parse("slow").unwrap(), mpsc::channel(1).0),
+            tasks,
+            closed: closed.clone(),
+            limit: 1024,
+        };
+        let link = Streamable::new(setup, Era::Legacy);
+        let begun = Instant::now();
+        link.start_listening().await;
+        let took = begun.elapsed();
+        assert!(!closed.is_cancelled());
+        closed.cancel();
+        took
+    }
+
+    #[tokio::test]
+    async fn the_stream_stands_before_the_first_call() {
+        let delay = Duration::from_millis(100);
+        assert!(listening_takes(delay).await >= delay);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_keeps_back_its_answer_is_not_waited_for() {
+        assert!(listening_takes(Duration::from_mins(10)).await < Duration::from_secs(30));
     }
 }

@@ -1,5 +1,6 @@
 //! `octroi up`: the gateway in the foreground.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,7 +92,7 @@ fn demo_server() -> Result<ServerSpec, Failure> {
         transport: Transport::Stdio(Program {
             command: program.to_string_lossy().into_owned(),
             args: vec!["demo-server".to_owned()],
-            env: Default::default(),
+            env: BTreeMap::new(),
             inherit_env: Vec::new(),
             cwd: None,
         }),

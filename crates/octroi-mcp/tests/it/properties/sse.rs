@@ -1,0 +1,35 @@
+//! What a stream says does not depend on how it is cut.
+
+use octroi_mcp::sse::{self, Event, Reader};
+
+/// Small enough to be met.
+const LIMIT: usize = 256;
+
+/// The first byte says how large the pieces are.
+pub(crate) fn check(input: &[u8]) {
+    let Some((step, stream)) = input.split_first() else {
+        return;
+    };
+    let whole = read([stream]);
+    let step = usize::from(*step).max(1);
+    assert_eq!(read(stream.chunks(step)), whole, "in pieces of {step}");
+    assert_eq!(read(stream.chunks(1)), whole, "byte by byte");
+    assert_eq!(read(stream.chunks(1).flat_map(|piece| [piece, &[]])), whole, "with empty pieces");
+
+    let mut line = Vec::new();
+    sse::one_line(&mut line, stream);
+    let written = sse::write(stream, Some("1-2"));
+    let mut reader = Reader::new(usize::MAX);
+    reader.push(&written).expect("no limit");
+    let expected = Event { name: String::new(), id: Some("1-2".to_owned()), data: line.into() };
+    assert_eq!(reader.next_event(), Some(expected), "what was written is read");
+    assert_eq!(reader.next_event(), None);
+}
+
+/// The events, how long to wait, and whether a limit was met.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Option<u64>, bool) {
+    let mut reader = Reader::new(LIMIT);
+    let too_large = pieces.into_iter().any(|piece| reader.push(piece).is_err());
+    let events = std::iter::from_fn(|| reader.next_event()).collect();
+    (events, reader.retry_ms(), too_large)
+}

@@ -1,0 +1,141 @@
+//! Real clients of both eras with real servers, through Octroi.
+//!
+//! What a client does is a plan of `tests/peers`; here are only who meets whom, and what came of it. All
+//! servers are mounted at once, so every client sees the merged lists.
+
+mod cast;
+mod installed;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use octroi_testkit::client::options::Transport;
+use octroi_testkit::gateway::{TestGateway, stdio_transport};
+use serde_json::json;
+
+use self::cast::{Client, Outcome};
+use self::installed::{Everything, Installed};
+use crate::harness::{keep, octroi, remote_entry};
+use crate::processes::{descendants, left_of};
+
+/// Name in the gateway, plan, and how the server is reached.
+const SERVERS: [(&str, &str, &str); 6] = [
+    ("everything", "everything", "server-everything, stdio"),
+    ("everything-http", "everything", "server-everything, Streamable HTTP"),
+    ("everything-sse", "everything", "server-everything, HTTP+SSE"),
+    ("fs", "filesystem", "server-filesystem, npx"),
+    ("time", "time", "mcp-server-time, python -m"),
+    ("merged", "merged", "all at once"),
+];
+
+/// They take turns: whom a server that all share asks can be told only while one client uses it.
+const CLIENTS: [Client; 4] = [cast::NODE_V1, cast::NODE_V2, cast::PYTHON_V1, cast::PYTHON_V2];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn real_clients_use_real_servers() {
+    let installed = Installed::find();
+    let http = Everything::start(&installed, "streamableHttp", "mcp").await;
+    let sse = Everything::start(&installed, "sse", "sse").await;
+    // The two gateways have nothing in common but the remote servers, which keep sessions apart.
+    let (over_http, over_stdio) =
+        tokio::join!(through_up(&installed, [&http, &sse]), through_stdio(&installed, [&http, &sse]));
+    let rows: Vec<Row> = over_http.into_iter().chain(over_stdio).collect();
+    let table = render(&rows);
+    println!("{table}");
+    keep("peers.md", &table);
+    let failures: Vec<String> = rows
+        .iter()
+        .flat_map(|(client, cells)| {
+            cells.iter().flat_map(move |(server, outcome)| {
+                outcome.failed.iter().map(move |line| format!("{client}, {server}: {line}"))
+            })
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
+
+/// A client and how it fared with each server.
+type Row = (String, BTreeMap<&'static str, Outcome>);
+
+async fn through_up(installed: &Installed, remote: [&Everything; 2]) -> Vec<Row> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let gateway = TestGateway::start(&octroi(), &configuration(installed, remote, directory.path())).await;
+    let way = gateway.transport();
+    let mut rows = Vec::new();
+    for client in &CLIENTS {
+        let cells = meet_all(installed, client, &way, directory.path()).await;
+        rows.push((format!("{} over HTTP", client.label), cells));
+    }
+    let started = descendants(gateway.child.id().expect("the gateway runs"));
+    gateway.stop().await;
+    assert_eq!(left_of(&started).await, [0; 0], "processes outlive the gateway");
+    rows
+}
+
+async fn through_stdio(installed: &Installed, remote: [&Everything; 2]) -> Vec<Row> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let files = directory.path().join("files");
+    std::fs::create_dir(&files).expect("the directory can be made");
+    let config = configuration(installed, remote, &files);
+    let way = stdio_transport(&octroi(), directory.path(), &config);
+    let mut rows = Vec::new();
+    for client in &CLIENTS {
+        let cells = meet_all(installed, client, &way, &files).await;
+        rows.push((format!("{} over stdio", client.label), cells));
+    }
+    rows
+}
+
+async fn meet_all(
+    installed: &Installed,
+    client: &Client,
+    way: &Transport,
+    files: &Path,
+) -> BTreeMap<&'static str, Outcome> {
+    let mut cells = BTreeMap::new();
+    for (server, plan, _) in SERVERS {
+        clear(files);
+        cells.insert(server, client.run(installed, way, server, plan, files).await);
+    }
+    cells
+}
+
+/// The plan for files begins with an empty directory.
+fn clear(files: &Path) {
+    for entry in std::fs::read_dir(files).expect("the directory can be listed").flatten() {
+        std::fs::remove_dir_all(entry.path()).expect("what the last client made can be removed");
+    }
+}
+
+fn configuration(installed: &Installed, [http, sse]: [&Everything; 2], files: &Path) -> String {
+    let everything = json!(["node", installed.everything(), "stdio"]);
+    let npx = json!(["npx", "--offline", "--no-install", "mcp-server-filesystem", files]);
+    let time = json!([installed.python("v2"), "-m", "mcp_server_time", "--local-timezone", "UTC"]);
+    [
+        format!("[[mcp.servers]]\nname = \"everything\"\ncommand = {everything}\n"),
+        remote_entry("everything-http", "http", &http.url),
+        remote_entry("everything-sse", "sse", &sse.url),
+        format!("[[mcp.servers]]\nname = \"fs\"\ncommand = {npx}\ncwd = {}\n", json!(installed.node())),
+        format!("[[mcp.servers]]\nname = \"time\"\ncommand = {time}\n"),
+    ]
+    .concat()
+}
+
+fn render(rows: &[Row]) -> String {
+    let mut out = String::from("| client |");
+    for (_, _, title) in SERVERS {
+        let _ = write!(out, " {title} |");
+    }
+    out.push_str("\n|---|");
+    out.push_str(&"---|".repeat(SERVERS.len()));
+    for (client, cells) in rows {
+        let _ = write!(out, "\n| {client} |");
+        for (server, _, _) in SERVERS {
+            let Outcome { passed, failed } = &cells[server];
+            let _ = write!(out, " {passed} of {} |", passed + failed.len());
+        }
+    }
+    out.push_str("\n\nIn every cell: the checks of the server's plan in `tests/peers/plans` that passed, with connecting and closing.\n");
+    out
+}

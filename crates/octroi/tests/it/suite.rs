@@ -1,0 +1,180 @@
+//! The official conformance suite: how it is run, what it reports, and what is expected of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde::Deserialize;
+
+/// What each scenario's checks came to.
+pub(crate) type Report = BTreeMap<String, Tally>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    /// `check-id: what is wrong`.
+    pub(crate) failed: Vec<String>,
+    pub(crate) warned: Vec<String>,
+}
+
+/// A check that did not come out as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    pub(crate) revision: String,
+    /// What stood between the suite and what it looks at.
+    pub(crate) through: String,
+    pub(crate) check: String,
+    /// The whole story, for the reader of the failed test.
+    pub(crate) line: String,
+}
+
+/// A file of the checks that cannot pass.
+#[derive(Deserialize)]
+struct Baseline {
+    #[serde(default)]
+    expected: Vec<Expected>,
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    revision: String,
+    through: String,
+    check: String,
+    reason: String,
+}
+
+impl Expected {
+    fn is_about(&self, complaint: &Complaint) -> bool {
+        self.revision == complaint.revision
+            && self.through == complaint.through
+            && self.check == complaint.check
+    }
+}
+
+#[derive(Deserialize)]
+struct Check {
+    id: String,
+    status: String,
+    #[serde(rename = "errorMessage")]
+    error: Option<String>,
+}
+
+/// Fails on a complaint that the baseline does not expect, and on an expectation that is not met.
+pub(crate) fn judge(baseline: &str, complaints: &[Complaint]) {
+    let text = std::fs::read_to_string(suite().join(baseline)).expect("the baseline can be read");
+    let verdict = verdict(&text, complaints);
+    assert!(verdict.is_empty(), "against {baseline}:\n{}", verdict.join("\n"));
+}
+
+fn verdict(baseline: &str, complaints: &[Complaint]) -> Vec<String> {
+    let baseline: Baseline = toml::from_str(baseline).expect("the baseline is valid");
+    let mut verdict = Vec::new();
+    for complaint in complaints {
+        if !baseline.expected.iter().any(|expected| expected.is_about(complaint)) {
+            verdict.push(format!("{}, {}: {}", complaint.revision, complaint.through, complaint.line));
+        }
+    }
+    for expected in &baseline.expected {
+        if expected.reason.is_empty() {
+            verdict.push(format!("{} needs a reason", expected.check));
+        }
+        if !complaints.iter().any(|complaint| expected.is_about(complaint)) {
+            verdict.push(format!("{} passes now: remove it from the baseline", expected.check));
+        }
+    }
+    verdict
+}
+
+/// The id of the check that a line of a [`Tally`] is about.
+pub(crate) fn check_id(line: &str) -> String {
+    line.split(':').next().unwrap_or_default().to_owned()
+}
+
+/// Runs the suite and reads what it left behind.
+pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> (Report, Output) {
+    let results = tempfile::tempdir().expect("a temporary directory");
+    let output = command(arguments)
+        .arg("-o")
+        .arg(results.path())
+        .envs(environment.iter().copied())
+        .output()
+        .await
+        .expect("the suite should run");
+    let report = read(results.path());
+    assert!(
+        !report.is_empty(),
+        "the suite left no results:\n{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (report, output)
+}
+
+/// The suite with these arguments.
+pub(crate) fn command(arguments: &[&str]) -> tokio::process::Command {
+    let suite = suite();
+    let node = suite.join("node_modules/.bin/node");
+    assert!(
+        node.exists(),
+        "the conformance suite is not installed; run `npm ci` in tests/conformance, or `cargo xtask test`"
+    );
+    let mut command = tokio::process::Command::new(&node);
+    command.arg(suite.join("node_modules/@modelcontextprotocol/conformance/dist/index.js")).args(arguments);
+    command
+}
+
+fn suite() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance")
+}
+
+fn read(directory: &Path) -> Report {
+    let mut report = Report::new();
+    let entries = std::fs::read_dir(directory).expect("the results can be listed");
+    for entry in entries.flatten() {
+        let checks: PathBuf = entry.path().join("checks.json");
+        let Ok(text) = std::fs::read_to_string(&checks) else {
+            continue;
+        };
+        let checks: Vec<Check> = serde_json::from_str(&text).expect("the results can be read");
+        let tally = report.entry(scenario(&entry.file_name().to_string_lossy())).or_default();
+        for check in checks {
+            let line = format!("{}: {}", check.id, check.error.unwrap_or_default());
+            match check.status.as_str() {
+                "SUCCESS" => tally.passed += 1,
+                "FAILURE" => tally.failed.push(line),
+                "WARNING" => tally.warned.push(line),
+                _ => {}
+            }
+        }
+    }
+    report
+}
+
+/// `server-tools-list-2026-11-15T22-13-10-081Z` is about `tools-list`. Client scenarios have no such prefix.
+fn scenario(directory: &str) -> String {
+    let name = directory.strip_prefix("server-").unwrap_or(directory);
+    let stamp = name.rfind('T').map_or(name.len(), |position| position.saturating_sub(11));
+    name[..stamp].to_owned()
+}
+
+#[test]
+fn a_baseline_excuses_what_it_names_and_nothing_else() {
+    let line = |reason: &str| {
+        format!("[[expected]]\nrevision = \"r\"\nthrough = \"t\"\ncheck = \"known\"\nreason = \"{reason}\"\n")
+    };
+    let complaint = |check: &str| Complaint {
+        revision: "r".to_owned(),
+        through: "t".to_owned(),
+        check: check.to_owned(),
+        line: format!("{check}: fails"),
+    };
+    for (baseline, complaints, expected) in [
+        (String::new(), vec![], vec![]),
+        (line("why"), vec![complaint("known")], vec![]),
+        (line(""), vec![complaint("known")], vec!["known needs a reason"]),
+        (line("why"), vec![complaint("known"), complaint("new")], vec!["r, t: new: fails"]),
+        (line("why"), vec![], vec!["known passes now: remove it from the baseline"]),
+    ] {
+        assert_eq!(verdict(&baseline, &complaints), expected, "{baseline}");
+    }
+}

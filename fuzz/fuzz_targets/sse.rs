@@ -1,0 +1,8 @@
+//! Any bytes as an event stream.
+
+#![no_main]
+
+#[path = "../../crates/octroi-mcp/tests/it/properties/mod.rs"]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::sse::check(input));
