@@ -68,10 +68,11 @@ impl Run<'_> {
     fn in_clients_era(&self, answer: Answer) -> Answer {
         match answer {
             Answer::Result(result) => Answer::Result(translate::result(
-                result,
+                &ResultView::read(&result),
                 Era::Legacy,
                 self.caller.era,
                 self.envelope.method(),
+                None,
                 None,
             )),
             error => error,
@@ -135,19 +136,19 @@ impl Run<'_> {
                 }
                 return Ok(self.failed(&answer, &error));
             };
-            match (connection.era(), self.caller.era) {
-                (Era::Modern, Era::Legacy) => match InputRequired::read(&result) {
-                    None => return Ok(Answer::Result(self.complete(result, &connection))),
-                    Some(Err(error)) => return Ok(error.into()),
-                    Some(Ok(asked)) => match self.ask_all(asked).await {
-                        Ok(next) => round = next,
-                        Err(error) => return Ok(error.into()),
-                    },
+            let view = ResultView::read(&result);
+            if connection.era() == Era::Legacy || !view.is_input_required() {
+                return Ok(Answer::Result(self.complete(&view, &connection)));
+            }
+            if self.caller.era == Era::Modern {
+                return Ok(self.wrap_state(&view));
+            }
+            match InputRequired::read(&view) {
+                Err(error) => return Ok(error.into()),
+                Ok(asked) => match self.ask_all(asked).await {
+                    Ok(next) => round = next,
+                    Err(error) => return Ok(error.into()),
                 },
-                (Era::Modern, Era::Modern) if ResultView::read(&result).is_input_required() => {
-                    return Ok(self.wrap_state(&result));
-                }
-                _ => return Ok(Answer::Result(self.complete(result, &connection))),
             }
         }
         let message = format!("server `{}` asked more than {ROUNDS_MAX} times", upstream.spec().name);
@@ -253,22 +254,17 @@ impl Run<'_> {
 
     /// The result in the client's era and, in the merged view, with a task id and with URIs of what was
     /// read that say whose they are.
-    fn complete(&self, result: Bytes, connection: &Connection) -> Bytes {
-        let info = connection.identity().info.as_ref();
-        let result =
-            translate::result(result, connection.era(), self.caller.era, self.envelope.method(), info);
-        if *self.view != View::Merged {
-            return result;
-        }
+    fn complete(&self, view: &ResultView<'_>, connection: &Connection) -> Bytes {
+        let (from, to) = (connection.era(), self.caller.era);
+        let method = self.envelope.method();
         let server = &self.target.upstream.spec().name;
-        let view = ResultView::read(&result);
-        if let Some(own) = view.task_id() {
-            let shown = json::quote(&format!("{server}:{own}"));
-            return Bytes::from(json::rewrite(&result, &[Edit::Set("taskId", shown.as_bytes())]));
-        }
+        let is_merged = *self.view == View::Merged;
+        let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
+        let info = connection.identity().info.as_ref();
+        let result = translate::result(view, from, to, method, info, task_id.as_deref());
         // Who asked by the server's own URI is answered with it.
-        let asked_as_shown = self.params.uri().as_deref() != self.target.subject.uri.as_deref();
-        if *self.envelope.method() == Method::ResourcesRead && asked_as_shown {
+        let asked_as_shown = || self.params.uri().as_deref() != self.target.subject.uri.as_deref();
+        if is_merged && *method == Method::ResourcesRead && asked_as_shown() {
             return contents::publish(server, result);
         }
         result
@@ -331,7 +327,7 @@ impl Run<'_> {
             Err(failure) => Err(self.suspect(&connection, failure).await),
             Ok(Driven::Asked(question)) => Ok(self.park(call, connection, question)),
             Ok(Driven::Answered(answer)) => Ok(match (answer.result(), answer.error()) {
-                (Some(result), _) => Answer::Result(self.complete(result, &connection)),
+                (Some(result), _) => Answer::Result(self.complete(&ResultView::read(&result), &connection)),
                 (None, Some(error)) => self.failed(&answer, &error),
                 (None, None) => RpcError::new(code::INTERNAL_ERROR, "no result").into(),
             }),
@@ -339,15 +335,13 @@ impl Run<'_> {
     }
 
     /// A modern server's interim result with its state sealed inside ours.
-    fn wrap_state(&self, result: &Bytes) -> Answer {
-        let own = ResultView::read(result).request_state().map(std::borrow::Cow::into_owned);
+    fn wrap_state(&self, view: &ResultView<'_>) -> Answer {
+        let own = view.request_state().map(std::borrow::Cow::into_owned);
         match self.seal(Position::Server(own)) {
             Some(state) => {
                 let state = json::quote(&state);
-                Answer::Result(Bytes::from(json::rewrite(
-                    result,
-                    &[Edit::Set("requestState", state.as_bytes())],
-                )))
+                let edits = [Edit::Set("requestState", state.as_bytes())];
+                Answer::Result(Bytes::from(json::rewrite(view.json(), &edits)))
             }
             None => RpcError::new(code::INTERNAL_ERROR, "the call's state cannot be sealed").into(),
         }

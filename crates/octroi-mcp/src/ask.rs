@@ -33,20 +33,14 @@ pub struct InputRequired {
 }
 
 impl InputRequired {
-    /// Reads an interim result; `None` for a final one.
-    pub fn read(result: &Bytes) -> Option<Result<Self, RpcError>> {
-        let view = ResultView::read(result);
-        if !view.is_input_required() {
-            return None;
-        }
+    /// Reads an interim result.
+    pub fn read(view: &ResultView<'_>) -> Result<Self, RpcError> {
         let state = view.request_state().map(std::borrow::Cow::into_owned);
-        let questions = view.input_requests().map_or(Ok(Vec::new()), |json| read_questions(&json));
-        Some(questions.and_then(|questions| {
-            if questions.is_empty() && state.is_none() {
-                return Err(unreadable("an interim result names neither questions nor a state"));
-            }
-            Ok(Self { questions, state })
-        }))
+        let questions = view.input_requests().map_or(Ok(Vec::new()), |json| read_questions(&json))?;
+        if questions.is_empty() && state.is_none() {
+            return Err(unreadable("an interim result names neither questions nor a state"));
+        }
+        Ok(Self { questions, state })
     }
 }
 
@@ -178,13 +172,14 @@ mod tests {
         let interim = bytes(
             r#"{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}},"requestState":"s"}"#,
         );
-        let read = InputRequired::read(&interim).unwrap().unwrap();
+        let read = InputRequired::read(&ResultView::read(&interim)).unwrap();
         assert_eq!(read.questions[0].key, "k");
         assert_eq!(read.questions[0].method, Method::ElicitationCreate);
         assert_eq!(read.questions[0].params, r#"{"message":"?"}"#);
         assert_eq!(read.state.as_deref(), Some("s"));
-        assert!(InputRequired::read(&bytes(r#"{"resultType":"complete"}"#)).is_none());
-        assert!(InputRequired::read(&bytes(r#"{"content":[]}"#)).is_none());
+        for last in [r#"{"resultType":"complete"}"#, r#"{"content":[]}"#] {
+            assert!(!ResultView::read(&bytes(last)).is_input_required(), "{last}");
+        }
     }
 
     #[test]
@@ -193,14 +188,15 @@ mod tests {
             r#"{"resultType":"input_required"}"#,
             r#"{"resultType":"input_required","inputRequests":{"k":{}}}"#,
         ] {
-            assert!(InputRequired::read(&bytes(json)).unwrap().is_err(), "{json}");
+            assert!(InputRequired::read(&ResultView::read(&bytes(json))).is_err(), "{json}");
         }
     }
 
     #[test]
     fn what_is_asked_and_answered_comes_back_the_same() {
         let questions = [Question { key: "q\"1".into(), method: Method::RootsList, params: bytes("{}") }];
-        let read = InputRequired::read(&input_required(&questions, "state")).unwrap().unwrap();
+        let asked = input_required(&questions, "state");
+        let read = InputRequired::read(&ResultView::read(&asked)).unwrap();
         assert_eq!((read.questions[0].key.as_str(), read.state.as_deref()), ("q\"1", Some("state")));
         let answers = vec![("q\"1".to_owned(), bytes(r#"{"roots":[]}"#))];
         assert_eq!(read_answers(Some(&write_answers(&answers))), answers);

@@ -32,15 +32,15 @@ impl ClientCapabilities {
             if !json::is_object(member.value.of(&json)) {
                 continue;
             }
-            match &*member.name(&json) {
-                "elicitation" => {
+            match &*member.key(&json) {
+                b"elicitation" => {
                     let has = |mode| json::members(&json, member.value).any(|inner| inner.is(&json, mode));
                     found.url = has("url");
                     // An empty object is the older way to say "form".
                     found.form = has("form") || !found.url;
                 }
-                "sampling" => found.sampling = true,
-                "roots" => found.roots = true,
+                b"sampling" => found.sampling = true,
+                b"roots" => found.roots = true,
                 _ => {}
             }
         }

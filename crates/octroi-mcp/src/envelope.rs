@@ -150,13 +150,13 @@ impl Envelope {
             return Err(Malformed { is_json: true, reason: "a message must be a JSON object", id: None });
         }
         for member in json::members(&json, whole) {
-            let slot = match &*member.name(&json) {
-                "jsonrpc" => &mut version,
-                "id" => &mut id,
-                "method" => &mut method,
-                "params" => &mut params,
-                "result" => &mut result,
-                "error" => &mut error,
+            let slot = match &*member.key(&json) {
+                b"jsonrpc" => &mut version,
+                b"id" => &mut id,
+                b"method" => &mut method,
+                b"params" => &mut params,
+                b"result" => &mut result,
+                b"error" => &mut error,
                 _ => continue,
             };
             // A second `method` or `params` would let two readers see two messages in one text.

@@ -1,5 +1,7 @@
 //! Names of `_meta` members that the protocol reserves.
 
+/// What the protocol's own members begin with.
+pub const PREFIX: &str = "io.modelcontextprotocol/";
 /// Version of a modern request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Who sends a modern request.

@@ -62,20 +62,20 @@ impl Params {
         };
         let mut meta_span = None;
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
-            let slot = match &*member.name(&json) {
-                "name" => &mut params.name,
-                "uri" => &mut params.uri,
-                "taskId" => &mut params.task_id,
-                "arguments" => &mut params.arguments,
-                "ref" => &mut params.reference,
-                "level" => &mut params.level,
-                "requestState" => &mut params.request_state,
-                "inputResponses" => &mut params.input_responses,
-                "notifications" => &mut params.notifications,
-                "requestId" => &mut params.request_id,
-                "progressToken" => &mut params.progress_token,
-                "cursor" => &mut params.cursor,
-                "_meta" => &mut meta_span,
+            let slot = match &*member.key(&json) {
+                b"name" => &mut params.name,
+                b"uri" => &mut params.uri,
+                b"taskId" => &mut params.task_id,
+                b"arguments" => &mut params.arguments,
+                b"ref" => &mut params.reference,
+                b"level" => &mut params.level,
+                b"requestState" => &mut params.request_state,
+                b"inputResponses" => &mut params.input_responses,
+                b"notifications" => &mut params.notifications,
+                b"requestId" => &mut params.request_id,
+                b"progressToken" => &mut params.progress_token,
+                b"cursor" => &mut params.cursor,
+                b"_meta" => &mut meta_span,
                 _ => continue,
             };
             once(slot, &member, &json)?;
@@ -205,14 +205,15 @@ impl Meta {
     fn read(json: &[u8], span: Span) -> Result<Self, RpcError> {
         let mut found = Self::default();
         for member in json::members(json, span) {
-            let slot = match &*member.name(json) {
-                meta::PROTOCOL_VERSION => &mut found.protocol_version,
-                meta::CLIENT_INFO => &mut found.client_info,
-                meta::CLIENT_CAPABILITIES => &mut found.client_capabilities,
-                meta::LOG_LEVEL => &mut found.log_level,
-                meta::PROGRESS_TOKEN => &mut found.progress_token,
-                meta::SUBSCRIPTION_ID => &mut found.subscription_id,
-                _ => continue,
+            let key = member.key(json);
+            let slot = match key.strip_prefix(meta::PREFIX.as_bytes()) {
+                None if *key == *meta::PROGRESS_TOKEN.as_bytes() => &mut found.progress_token,
+                Some(b"protocolVersion") => &mut found.protocol_version,
+                Some(b"clientInfo") => &mut found.client_info,
+                Some(b"clientCapabilities") => &mut found.client_capabilities,
+                Some(b"logLevel") => &mut found.log_level,
+                Some(b"subscriptionId") => &mut found.subscription_id,
+                Some(_) | None => continue,
             };
             once(slot, &member, json)?;
         }

@@ -33,19 +33,24 @@ impl<'a> ResultView<'a> {
             task_id: None,
         };
         for member in json::members(json, Span { start: 0, end: json.len() }) {
-            let slot = match &*member.name(json) {
-                "resultType" => &mut view.result_type,
-                "inputRequests" => &mut view.input_requests,
-                "requestState" => &mut view.request_state,
-                "nextCursor" => &mut view.next_cursor,
-                "ttlMs" => &mut view.ttl_ms,
-                "cacheScope" => &mut view.cache_scope,
-                "taskId" => &mut view.task_id,
+            let slot = match &*member.key(json) {
+                b"resultType" => &mut view.result_type,
+                b"inputRequests" => &mut view.input_requests,
+                b"requestState" => &mut view.request_state,
+                b"nextCursor" => &mut view.next_cursor,
+                b"ttlMs" => &mut view.ttl_ms,
+                b"cacheScope" => &mut view.cache_scope,
+                b"taskId" => &mut view.task_id,
                 _ => continue,
             };
             *slot = Some(member.value);
         }
         view
+    }
+
+    /// The whole result.
+    pub fn json(&self) -> &Bytes {
+        self.json
     }
 
     /// `resultType`; absent on legacy results.

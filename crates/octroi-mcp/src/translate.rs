@@ -119,17 +119,28 @@ fn is_cacheable(method: &Method) -> bool {
     )
 }
 
-/// A server's result as a client of era `to` should get it.
-pub fn result(result: Bytes, from: Era, to: Era, method: &Method, server_info: Option<&Bytes>) -> Bytes {
+/// A server's result as a client of era `to` should get it. Where a task was created, `task_id` is the
+/// id under which the client may ask for it.
+pub fn result(
+    view: &ResultView<'_>,
+    from: Era,
+    to: Era,
+    method: &Method,
+    server_info: Option<&Bytes>,
+    task_id: Option<&str>,
+) -> Bytes {
+    let task_id = task_id.map(json::quote);
+    let identity = server_info.map(|info| [Edit::Set(meta::SERVER_INFO, info)]);
+    let mut edits = Vec::new();
+    if let Some(task_id) = &task_id {
+        edits.push(Edit::Set("taskId", task_id.as_bytes()));
+    }
     match (from, to) {
-        (Era::Legacy, Era::Legacy) => result,
+        (Era::Legacy, Era::Legacy) => {}
         (Era::Modern, Era::Legacy) => {
-            let edits = [Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")];
-            Bytes::from(json::rewrite(&result, &edits))
+            edits.extend([Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")]);
         }
         (Era::Legacy | Era::Modern, Era::Modern) => {
-            let view = ResultView::read(&result);
-            let mut edits = Vec::with_capacity(4);
             if view.result_type().is_none() {
                 edits.push(Edit::Set("resultType", b"\"complete\""));
             }
@@ -137,13 +148,15 @@ pub fn result(result: Bytes, from: Era, to: Era, method: &Method, server_info: O
                 edits.push(Edit::Set("ttlMs", b"0"));
                 edits.push(Edit::Set("cacheScope", b"\"private\""));
             }
-            let identity = server_info.map(|info| [Edit::Set(meta::SERVER_INFO, info)]);
             if let (Era::Legacy, Some(identity)) = (from, &identity) {
                 edits.push(Edit::Within("_meta", identity));
             }
-            Bytes::from(json::rewrite(&result, &edits))
         }
     }
+    if edits.is_empty() {
+        return view.json().clone();
+    }
+    Bytes::from(json::rewrite(view.json(), &edits))
 }
 
 /// A server's error as a client of era `to` should get it: an unknown resource has another number in

@@ -40,11 +40,7 @@ pub struct DoorSettings {
 
 impl Default for DoorSettings {
     fn default() -> Self {
-        Self {
-            body_bytes: 4 << 20,
-            session_idle: Duration::from_mins(30),
-            drain: Duration::from_secs(10),
-        }
+        Self { body_bytes: 4 << 20, session_idle: Duration::from_mins(30), drain: Duration::from_secs(10) }
     }
 }
 
@@ -186,7 +182,9 @@ async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &Heade
     };
     let envelope = match incoming {
         Incoming::One(envelope) => envelope,
-        Incoming::Batch(messages) => return batch::post(door, view, principal, headers, messages).await,
+        Incoming::Batch(messages) => {
+            return Box::pin(batch::post(door, view, principal, headers, messages)).await;
+        }
     };
     let params = match read_params(&envelope) {
         Ok(params) => params,
@@ -195,7 +193,8 @@ async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &Heade
     let version = headers.get(mcp_header::PROTOCOL_VERSION).map(header::HeaderValue::as_bytes);
     match era_of(&params, version) {
         Era::Modern => modern::post(door, view, principal, headers, envelope, params).await,
-        Era::Legacy => legacy::post(door, view, principal, headers, envelope).await,
+        // Boxed, so that what is not needed does not make the future of every request large.
+        Era::Legacy => Box::pin(legacy::post(door, view, principal, headers, envelope)).await,
     }
 }
 

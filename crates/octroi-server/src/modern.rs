@@ -52,7 +52,7 @@ pub(crate) async fn post(
         return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
     }
     if *envelope.method() == Method::Listen {
-        return reply::stream(listen(&door, view, &principal, id, &params).await);
+        return reply::stream(Box::pin(listen(&door, view, &principal, id, &params)).await);
     }
     if *envelope.method() == Method::ToolsCall
         && let Some(declared) = door.gateway.param_headers(&view, params.name().as_deref())

@@ -158,11 +158,26 @@ pub(crate) async fn over_channel(
             let handshake = initialize();
             tokio::pin!(handshake);
             tokio::select! {
-                answer = &mut handshake => finish(mux, &answer?).await,
+                // The probe first: a modern server that was slow to start answers it and refuses the
+                // handshake in one breath.
+                biased;
                 answer = &mut probe => match read_probe(&answer?)? {
                     Probe::Modern(identity) => Ok(*identity),
                     Probe::Legacy => finish(mux, &handshake.await?).await,
                 },
+                answer = &mut handshake => {
+                    let refused = match finish(mux, &answer?).await {
+                        Err(refused @ UpstreamError::Refused(_)) => refused,
+                        finished => return finished,
+                    };
+                    match tokio::time::timeout(PROBE_PATIENCE, probe).await {
+                        Ok(Ok(answer)) => match read_probe(&answer)? {
+                            Probe::Modern(identity) => Ok(*identity),
+                            Probe::Legacy => Err(refused),
+                        },
+                        Ok(Err(_)) | Err(_) => Err(refused),
+                    }
+                }
             }
         }
     }

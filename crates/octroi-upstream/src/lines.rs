@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
+use octroi_mcp::json::{self, Span};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// What a line turned out to be.
@@ -88,18 +89,18 @@ fn too_long(line: &Bytes) -> Line {
     Line::TooLong { head: Bytes::copy_from_slice(&head), tail: Bytes::copy_from_slice(&tail) }
 }
 
-/// The request id in an answer that was too long to read, if it stands in the part that was kept.
+/// The request id in an answer that was too long to read, if it stands in the part that was kept: before
+/// the result, or as the very last member. An `id` inside the result is somebody else's.
 pub(crate) fn guess_id(head: &[u8], tail: &[u8]) -> Option<u64> {
-    [head, tail].into_iter().find_map(|part| {
-        let position = memchr::memmem::find(part, b"\"id\":")? + 5;
-        let digits: String = part[position..]
-            .iter()
-            .skip_while(|byte| **byte == b' ')
-            .take_while(|byte| byte.is_ascii_digit())
-            .map(|byte| char::from(*byte))
-            .collect();
-        digits.parse().ok()
-    })
+    let at_start = json::member(head, Span { start: 0, end: head.len() }, "id").map(|span| span.of(head));
+    let at_end = tail.trim_ascii_end().strip_suffix(b"}").and_then(|rest| {
+        let position = memchr::memmem::rfind(rest, b"\"id\":")? + 5;
+        rest.get(position..)
+    });
+    [at_start, at_end]
+        .into_iter()
+        .flatten()
+        .find_map(|digits| std::str::from_utf8(digits.trim_ascii()).ok()?.parse().ok())
 }
 
 #[cfg(test)]
@@ -139,5 +140,8 @@ mod tests {
         assert_eq!(guess_id(br#"{"jsonrpc":"2.0","id": 12,"result":"#, b""), Some(12));
         assert_eq!(guess_id(br#"{"result":"#, br#"..."},"id":3}"#), Some(3));
         assert_eq!(guess_id(b"noise", b"noise"), None);
+        let inside = br#"{"result":{"structuredContent":{"id":4,"text":"..."#;
+        assert_eq!(guess_id(inside, br#"...","id":5}},"jsonrpc":"2.0","id":3}"#), Some(3));
+        assert_eq!(guess_id(inside, br#"...","id":5}}}"#), None);
     }
 }

@@ -180,9 +180,8 @@ impl Mux {
     pub(crate) fn receive_too_long(&self, head: &[u8], tail: &[u8]) {
         warn!(server.name = %self.events.server(), limit = self.limit, "server sent a message beyond the limit, dropped");
         let mut table = self.table.lock();
-        let guessed = guess_id(head, tail).filter(|id| table.calls.contains_key(id));
-        let only = (table.calls.len() == 1).then(|| table.calls.keys().next().copied()).flatten();
-        if let Some(pending) = guessed.or(only).and_then(|id| table.calls.remove(&id)) {
+        let only = || (table.calls.len() == 1).then(|| table.calls.keys().next().copied()).flatten();
+        if let Some(pending) = guess_id(head, tail).or_else(only).and_then(|id| table.calls.remove(&id)) {
             let _ = pending.answer.send(Answered::TooLarge { limit: self.limit });
         }
     }

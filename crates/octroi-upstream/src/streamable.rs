@@ -45,11 +45,12 @@ pub(crate) struct Streamable {
     limit: usize,
 }
 
-/// The legacy session in use.
+/// The legacy session in use; a modern server has none.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     id: Option<HeaderValue>,
-    version: Option<Version>,
+    /// What every request carries.
+    headers: HeaderMap,
 }
 
 /// A call in flight, to which a question on the session's own stream may belong.
@@ -80,11 +81,16 @@ pub(crate) struct Setup {
 
 impl Streamable {
     pub(crate) fn new(setup: Setup, era: Era) -> Arc<Self> {
+        let version = match era {
+            Era::Modern => Some(Version::LATEST_MODERN),
+            Era::Legacy => None,
+        };
+        let session = Session::new(&setup.address.headers, None, version);
         Arc::new(Self {
             client: setup.client,
             address: setup.address,
             era,
-            session: ArcSwap::default(),
+            session: ArcSwap::from_pointee(session),
             initialize_params: setup.initialize_params,
             reopening: tokio::sync::Mutex::default(),
             next_id: AtomicU64::new(1),
@@ -108,7 +114,7 @@ impl Streamable {
     /// Opens a legacy session; returns the server's answer to `initialize`.
     pub(crate) async fn initialize(&self) -> Result<Bytes, UpstreamError> {
         let id = Id::number(self.next_id());
-        self.session.store(Arc::default());
+        self.session.store(Arc::new(Session::new(&self.address.headers, None, None)));
         let message = envelope::request(&id, &Method::Initialize, &self.initialize_params);
         let response = self.post(&Method::Initialize, &Mirror::default(), message).await?;
         let session = response.headers().get(mcp_header::SESSION_ID).cloned();
@@ -118,7 +124,8 @@ impl Streamable {
             (None, error) => return Err(UpstreamError::refused(error)),
         };
         let version = crate::handshake::negotiated_version(&result)?;
-        self.session.store(Arc::new(Session { id: session, version: Some(version) }));
+        let session = Session::new(&self.address.headers, session, Some(version));
+        self.session.store(Arc::new(session));
         self.notify(&Method::Initialized, b"{}").await?;
         Ok(result)
     }
@@ -139,10 +146,8 @@ impl Streamable {
         self.closed.cancel();
         let session = self.session.load_full();
         if session.id.is_some() {
-            let request = self.request(HttpMethod::DELETE, &session).body(Full::default());
-            if let Ok(request) = request {
-                let _ = self.client.send(&self.address, request).await;
-            }
+            let request = self.request(HttpMethod::DELETE, &session, Bytes::new());
+            let _ = self.client.send(&self.address, request).await;
         }
     }
 
@@ -171,44 +176,30 @@ impl Streamable {
         mirror: &Mirror,
         message: Bytes,
     ) -> Result<Response<Incoming>, UpstreamError> {
-        let session = self.session.load();
-        let mut request = self
-            .request(HttpMethod::POST, &session)
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json, text/event-stream");
+        let mut request = self.request(HttpMethod::POST, &self.session.load(), message);
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if self.era == Era::Modern {
-            request = request.header(mcp_header::METHOD, mcp_header::encode(method.as_str()));
+            headers.insert(METHOD, written(method.as_str())?);
             if let Some(name) = &mirror.name {
-                request = request.header(mcp_header::NAME, mcp_header::encode(name));
+                headers.insert(NAME, written(name)?);
             }
             for (name, value) in &mirror.params {
-                request = request.header(name, value);
+                let unwritable =
+                    || UpstreamError::Protocol(format!("`{name}` cannot be written as a header"));
+                let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unwritable())?;
+                headers.insert(key, HeaderValue::from_str(value).map_err(|_| unwritable())?);
             }
         }
-        let request = request.body(Full::new(message)).map_err(|error| {
-            UpstreamError::Protocol(format!("the request cannot be written as HTTP: {error}"))
-        })?;
         self.client.send(&self.address, request).await
     }
 
-    fn request(&self, method: HttpMethod, session: &Session) -> http::request::Builder {
-        let mut request = Request::builder().method(method).uri(self.address.uri.clone());
-        if let Some(headers) = request.headers_mut() {
-            extend(headers, &self.address.headers);
-            let version = match self.era {
-                Era::Modern => Some(Version::LATEST_MODERN),
-                Era::Legacy => session.version,
-            };
-            if let Some(version) = version {
-                headers.insert(
-                    HeaderName::from_static(mcp_header::PROTOCOL_VERSION),
-                    HeaderValue::from_static(version.as_str()),
-                );
-            }
-            if let Some(id) = &session.id {
-                headers.insert(HeaderName::from_static(mcp_header::SESSION_ID), id.clone());
-            }
-        }
+    fn request(&self, method: HttpMethod, session: &Session, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.address.uri.clone();
+        *request.headers_mut() = session.headers.clone();
         request
     }
 
@@ -335,8 +326,25 @@ impl Streamable {
     }
 }
 
-fn extend(headers: &mut HeaderMap, more: &HeaderMap) {
-    for (name, value) in more {
-        headers.insert(name.clone(), value.clone());
+impl Session {
+    fn new(configured: &HeaderMap, id: Option<HeaderValue>, version: Option<Version>) -> Self {
+        let mut headers = configured.clone();
+        if let Some(version) = version {
+            let name = HeaderName::from_static(mcp_header::PROTOCOL_VERSION);
+            headers.insert(name, HeaderValue::from_static(version.as_str()));
+        }
+        if let Some(id) = &id {
+            headers.insert(HeaderName::from_static(mcp_header::SESSION_ID), id.clone());
+        }
+        Self { id, headers }
     }
+}
+
+const METHOD: HeaderName = HeaderName::from_static(mcp_header::METHOD);
+const NAME: HeaderName = HeaderName::from_static(mcp_header::NAME);
+
+/// A value as a header, encoded where it has to be.
+fn written(value: &str) -> Result<HeaderValue, UpstreamError> {
+    HeaderValue::from_str(&mcp_header::encode(value))
+        .map_err(|_| UpstreamError::Protocol("the request cannot be written as HTTP".to_owned()))
 }

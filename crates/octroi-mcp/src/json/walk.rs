@@ -33,13 +33,22 @@ pub struct Member {
     pub key: Span,
     /// The value.
     pub value: Span,
+    /// Whether the key is written with escapes; hardly any is.
+    is_escaped: bool,
 }
 
 impl Member {
     /// Whether the key, decoded, is `name`.
     pub fn is(&self, json: &[u8], name: &str) -> bool {
-        let key = self.key.of(json);
-        key == name.as_bytes() || (key.contains(&b'\\') && *self.name(json) == *name)
+        *self.key(json) == *name.as_bytes()
+    }
+
+    /// The decoded key as bytes, to be matched against.
+    pub fn key<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.is_escaped {
+            return Cow::Owned(self.name(json).into_owned().into_bytes());
+        }
+        Cow::Borrowed(self.key.of(json))
     }
 
     /// The decoded key.
@@ -103,16 +112,19 @@ impl Iterator for Members<'_> {
         if cursor.eat(b',') {
             cursor.skip_whitespace();
         }
-        let key = cursor.string()?;
+        let (key, is_escaped) = cursor.string()?;
         cursor.skip_whitespace();
         if !cursor.eat(b':') {
             return None;
         }
         cursor.skip_whitespace();
         let value = cursor.value()?;
-        Some(Member { key, value })
+        Some(Member { key, value, is_escaped })
     }
 }
+
+/// Bytes of a string that are looked at one by one.
+const NEAR: usize = 16;
 
 struct Cursor<'a> {
     json: &'a [u8],
@@ -136,22 +148,28 @@ impl Cursor<'_> {
         }
     }
 
-    /// Passes a string and returns the span between its quotes.
-    fn string(&mut self) -> Option<Span> {
+    /// Passes a string; returns the span between its quotes and whether anything in it is escaped.
+    fn string(&mut self) -> Option<(Span, bool)> {
         if !self.eat(b'"') {
             return None;
         }
         let start = self.position;
+        let mut position = start;
+        let mut is_escaped = false;
         loop {
-            let rest = self.json.get(self.position..)?;
-            let offset = memchr2(b'"', b'\\', rest)?;
-            self.position += offset;
-            if self.json.get(self.position) == Some(&b'"') {
-                let end = self.position;
-                self.position += 1;
-                return Some(Span { start, end });
+            let rest = self.json.get(position..)?;
+            // Most strings are shorter than the start of a vectorised search is worth.
+            let near = rest.iter().take(NEAR).position(|byte| matches!(byte, b'"' | b'\\'));
+            position += match near {
+                Some(offset) => offset,
+                None => memchr2(b'"', b'\\', rest.get(NEAR..)?)? + NEAR,
+            };
+            if self.json.get(position) == Some(&b'"') {
+                self.position = position + 1;
+                return Some((Span { start, end: position }, is_escaped));
             }
-            self.position += 2;
+            is_escaped = true;
+            position += 2;
         }
     }
 
@@ -174,20 +192,26 @@ impl Cursor<'_> {
     /// Passes an object or array. Brackets are only counted: the text is known to be valid.
     fn container(&mut self) -> Option<()> {
         let mut depth = 0_usize;
+        let mut position = self.position;
         loop {
-            match self.peek()? {
+            match self.json.get(position)? {
                 b'"' => {
+                    self.position = position;
                     self.string()?;
+                    position = self.position;
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.position = position + 1;
+                        return Some(());
+                    }
+                }
                 _ => {}
             }
-            self.position += 1;
-            if depth == 0 {
-                return Some(());
-            }
+            position += 1;
         }
     }
 }

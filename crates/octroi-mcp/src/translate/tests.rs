@@ -56,8 +56,9 @@ fn a_retry_carries_answers_and_state_to_a_modern_server_only() {
 fn results_in_every_pair_of_eras() {
     let info = Bytes::from_static(br#"{"name":"s"}"#);
     let check = |from, to, method: Method, before: &str, after: &str| {
-        let found = result(Bytes::copy_from_slice(before.as_bytes()), from, to, &method, Some(&info));
-        assert_eq!(found, after, "{from} to {to}: {before}");
+        let before = Bytes::copy_from_slice(before.as_bytes());
+        let found = result(&ResultView::read(&before), from, to, &method, Some(&info), None);
+        assert_eq!(found, after, "{from} to {to}: {before:?}");
     };
     use Era::{Legacy, Modern};
     check(Legacy, Legacy, Method::ToolsCall, r#"{ "content":[] }"#, r#"{ "content":[] }"#);
@@ -129,4 +130,12 @@ fn progress_is_reported_under_the_clients_own_token() {
 fn log_levels_have_an_order() {
     assert!(severity("error") > severity("info"));
     assert!(is_level("debug") && is_level("emergency") && !is_level("loud"));
+}
+
+#[test]
+fn a_task_is_shown_under_the_id_the_client_may_use() {
+    let created = Bytes::from_static(br#"{"resultType":"task","taskId":"7","x":1}"#);
+    let shown =
+        result(&ResultView::read(&created), Era::Modern, Era::Modern, &Method::ToolsCall, None, Some("s:7"));
+    assert_eq!(shown, r#"{"resultType":"task","taskId":"s:7","x":1}"#);
 }

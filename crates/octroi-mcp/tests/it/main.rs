@@ -1,4 +1,5 @@
 //! Properties that hold for every input. `fuzz/` checks the same ones for as long as one likes.
+#![expect(clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 mod generated;
 mod properties;

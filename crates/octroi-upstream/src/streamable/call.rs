@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope, sse};
@@ -220,13 +220,12 @@ impl Streamable {
         session: &Session,
         last_event: Option<&str>,
     ) -> Result<Response<Incoming>, UpstreamError> {
-        let mut request = self.request(HttpMethod::GET, session).header(header::ACCEPT, "text/event-stream");
+        let mut request = self.request(HttpMethod::GET, session, Bytes::new());
+        let headers = request.headers_mut();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
-            request = request.header(HeaderName::from_static(mcp_header::LAST_EVENT_ID), value);
+            headers.insert(HeaderName::from_static(mcp_header::LAST_EVENT_ID), value);
         }
-        let request = request.body(Full::default()).map_err(|error| {
-            UpstreamError::Protocol(format!("the request cannot be written as HTTP: {error}"))
-        })?;
         self.client.send(&self.address, request).await
     }
 }

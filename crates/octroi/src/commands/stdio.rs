@@ -12,6 +12,9 @@ use super::up::{load, start, wait_for_signal};
 use crate::cli::Stdio;
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
+/// standard input and SIGKILL two seconds later; by then the servers must be gone, or they outlive Octroi.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let mut config = load(&options.source)?;
@@ -22,7 +25,11 @@ pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
             ..Failure::new("the token is not known").hint("use one of [[tokens]] in octroi.toml, or none")
         })?,
     };
-    let gateway = start(std::mem::take(&mut config.servers))?;
+    let mut servers = std::mem::take(&mut config.servers);
+    for server in &mut servers {
+        server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
+    }
+    let gateway = start(servers)?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served =

@@ -29,6 +29,12 @@ const SERVERS: [(&str, &str, &str); 6] = [
     ("merged", "merged", "all at once"),
 ];
 
+/// The columns for clients that start Octroi themselves, and with it all servers anew for every cell.
+const OVER_STDIO: [&str; 3] = ["everything", "fs", "merged"];
+
+/// A variable that marks the servers of one gateway, so that they are known when their parent is gone.
+const MARK: &str = "OCTROI_TEST_GATEWAY";
+
 /// They take turns: whom a server that all share asks can be told only while one client uses it.
 const CLIENTS: [Client; 4] = [cast::NODE_V1, cast::NODE_V2, cast::PYTHON_V1, cast::PYTHON_V2];
 
@@ -64,7 +70,7 @@ async fn through_up(installed: &Installed, remote: [&Everything; 2]) -> Vec<Row>
     let way = gateway.transport();
     let mut rows = Vec::new();
     for client in &CLIENTS {
-        let cells = meet_all(installed, client, &way, directory.path()).await;
+        let cells = meet_all(installed, client, &way, SERVERS, directory.path()).await;
         rows.push((format!("{} over HTTP", client.label), cells));
     }
     let started = descendants(gateway.child.id().expect("the gateway runs"));
@@ -79,11 +85,14 @@ async fn through_stdio(installed: &Installed, remote: [&Everything; 2]) -> Vec<R
     std::fs::create_dir(&files).expect("the directory can be made");
     let config = configuration(installed, remote, &files);
     let way = stdio_transport(&octroi(), directory.path(), &config);
+    let servers = SERVERS.into_iter().filter(|(server, _, _)| OVER_STDIO.contains(server));
     let mut rows = Vec::new();
     for client in &CLIENTS {
-        let cells = meet_all(installed, client, &way, &files).await;
+        let cells = meet_all(installed, client, &way, servers.clone(), &files).await;
         rows.push((format!("{} over stdio", client.label), cells));
     }
+    // A client that ends Octroi has little patience, and a server that is busy does not leave by itself.
+    assert_eq!(left_of(&started_for(&files)).await, [0; 0], "processes outlive the gateway");
     rows
 }
 
@@ -91,10 +100,11 @@ async fn meet_all(
     installed: &Installed,
     client: &Client,
     way: &Transport,
+    servers: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
     files: &Path,
 ) -> BTreeMap<&'static str, Outcome> {
     let mut cells = BTreeMap::new();
-    for (server, plan, _) in SERVERS {
+    for (server, plan, _) in servers {
         clear(files);
         cells.insert(server, client.run(installed, way, server, plan, files).await);
     }
@@ -108,16 +118,34 @@ fn clear(files: &Path) {
     }
 }
 
+/// What was started with this directory in its environment.
+fn started_for(files: &Path) -> Vec<u32> {
+    let mark = format!("{MARK}={}", files.display());
+    std::fs::read_dir("/proc")
+        .expect("the processes can be listed")
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
+        .filter(|id: &u32| {
+            let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        })
+        .collect()
+}
+
 fn configuration(installed: &Installed, [http, sse]: [&Everything; 2], files: &Path) -> String {
     let everything = json!(["node", installed.everything(), "stdio"]);
     let npx = json!(["npx", "--offline", "--no-install", "mcp-server-filesystem", files]);
     let time = json!([installed.python("v2"), "-m", "mcp_server_time", "--local-timezone", "UTC"]);
+    let env = format!("env = {{ {MARK} = {} }}", json!(files));
     [
-        format!("[[mcp.servers]]\nname = \"everything\"\ncommand = {everything}\n"),
+        format!("[[mcp.servers]]\nname = \"everything\"\ncommand = {everything}\n{env}\n"),
         remote_entry("everything-http", "http", &http.url),
         remote_entry("everything-sse", "sse", &sse.url),
-        format!("[[mcp.servers]]\nname = \"fs\"\ncommand = {npx}\ncwd = {}\n", json!(installed.node())),
-        format!("[[mcp.servers]]\nname = \"time\"\ncommand = {time}\n"),
+        format!(
+            "[[mcp.servers]]\nname = \"fs\"\ncommand = {npx}\ncwd = {}\n{env}\n",
+            json!(installed.node())
+        ),
+        format!("[[mcp.servers]]\nname = \"time\"\ncommand = {time}\n{env}\n"),
     ]
     .concat()
 }
@@ -132,10 +160,17 @@ fn render(rows: &[Row]) -> String {
     for (client, cells) in rows {
         let _ = write!(out, "\n| {client} |");
         for (server, _, _) in SERVERS {
-            let Outcome { passed, failed } = &cells[server];
-            let _ = write!(out, " {passed} of {} |", passed + failed.len());
+            let _ = match cells.get(server) {
+                Some(Outcome { passed, failed }) => {
+                    write!(out, " {passed} of {} |", passed + failed.len())
+                }
+                None => write!(out, " not run |"),
+            };
         }
     }
-    out.push_str("\n\nIn every cell: the checks of the server's plan in `tests/peers/plans` that passed, with connecting and closing.\n");
+    out.push_str(
+        "\n\nIn every cell: how many checks of the server's plan in `tests/peers/plans` passed, with connecting \
+         and closing. Clients over stdio start a gateway of their own for every cell.\n",
+    );
     out
 }

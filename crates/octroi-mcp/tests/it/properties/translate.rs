@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use octroi_mcp::ask::{self, InputRequired, Question};
 use octroi_mcp::params::Params;
+use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender, Subject};
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, json, meta};
 
@@ -116,7 +117,7 @@ fn check_request(message: &Envelope, choice: u8) {
 fn check_result(text: &Bytes, method: &Method) {
     let info = Bytes::from_static(br#"{"name":"s"}"#);
     for (from, to) in [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(from, to)| (ERAS[from], ERAS[to])) {
-        let after = translate::result(text.clone(), from, to, method, Some(&info));
+        let after = translate::result(&ResultView::read(text), from, to, method, Some(&info), None);
         assert!(members::is_json(&after), "{from} to {to}");
         if (from, to) == (Era::Legacy, Era::Legacy) {
             assert_eq!(after, text);
@@ -134,13 +135,13 @@ fn check_result(text: &Bytes, method: &Method) {
 }
 
 fn check_questions(text: &Bytes) {
-    if let Some(Ok(asked)) = InputRequired::read(text) {
+    if let Ok(asked) = InputRequired::read(&ResultView::read(text)) {
         let shown = |questions: &[Question]| -> Vec<_> {
             let shown = questions.iter();
             shown.map(|asked| (asked.key.clone(), asked.method.clone(), asked.params.clone())).collect()
         };
         let again = ask::input_required(&asked.questions, "state");
-        let read = InputRequired::read(&again).expect("still a question").expect("readable");
+        let read = InputRequired::read(&ResultView::read(&again)).expect("still a question");
         assert_eq!(shown(&read.questions), shown(&asked.questions));
         for question in &asked.questions {
             assert!(members::is_json(&ask::to_legacy(question, "e\"1")));

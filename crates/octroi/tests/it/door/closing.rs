@@ -111,3 +111,18 @@ async fn over_standard_streams_the_end_of_input_ends_everything() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_standard_streams_a_signal_ends_everything_too() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let transport = stdio_transport(&octroi(), directory.path(), &stdio_entry("peer", &[]));
+    let client =
+        TestClient::connect(transport, Era::Modern, ClientOptions::default()).await.expect("a client");
+    assert_eq!(client.call_text("peer_echo", json!({ "text": "x" })).await.as_deref(), Ok("x"));
+    let id = client.process_id().await.expect("it runs");
+    let mut processes = descendants(id);
+    processes.push(id);
+    signal_term(id).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(left_of(&processes).await, Vec::<u32>::new(), "although nobody closed its input");
+}

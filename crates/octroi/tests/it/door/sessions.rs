@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{OTHER_TOKEN, Session, call, fetch, gateway, next, refusal, request};
+use super::{Modern, OTHER_TOKEN, Session, call, fetch, gateway, next, refusal, request};
 
 #[tokio::test]
 async fn a_session_belongs_to_one_principal_and_one_endpoint() {
@@ -112,6 +112,11 @@ async fn the_same_ids_of_different_clients_do_not_mix() {
         }
     }
     assert_eq!(seen.len(), 60);
+
+    let same = ["one", "two"].map(|text| Modern::call("1", "peer_echo", &json!({ "text": text })));
+    let (one, two) = tokio::join!(same[0].send(&gateway), same[1].send(&gateway));
+    assert_eq!(one.json()["result"]["content"][0]["text"], "one");
+    assert_eq!(two.json()["result"]["content"][0]["text"], "two");
 
     // The same progress token too.
     let slow = |steps: u64| {

@@ -17,7 +17,7 @@ async fn launch(flags: &[&str]) -> TestGateway {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_a_server_that_starts_late() {
     for era in ["legacy", "modern"] {
-        // The gateway may ask twice, once for each era it could be.
+        // Longer than the gateway waits for an answer to its first question, so that it asks in the other era too.
         let gateway = launch(&["--era", era, "--fault", "slow-start", "--delay-ms", "6000"]).await;
         let since = Instant::now();
         let http = octroi_testkit::client::options::Transport::Http {
