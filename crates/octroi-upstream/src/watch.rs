@@ -15,6 +15,8 @@ use crate::live::LiveCall;
 
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a stream that has been replaced is read on for news under way.
+const LEFTOVERS: Duration = Duration::from_secs(1);
 
 /// The resources that somebody watches, and how far the server has been told.
 #[derive(Debug, Default)]
@@ -125,23 +127,42 @@ impl Watched {
         loop {
             let goal = wanted.borrow_and_update().clone();
             let uris: Vec<&String> = goal.uris.keys().collect();
-            let (opened, refused) = match filter(&connection.identity().capabilities, &uris) {
-                None => (None, BTreeMap::new()),
-                Some(filter) => match opened(connection, &filter).await {
-                    Ok(opened) => (Some(opened), BTreeMap::new()),
-                    Err(error) => {
-                        let error = match error {
-                            UpstreamError::Refused(error) => error,
-                            other => RpcError::new(code::INTERNAL_ERROR, other.to_string()),
-                        };
-                        tracing::debug!(server.name = %events.server(), error = error.message, "no news from server");
-                        (None, goal.uris.keys().map(|uri| (uri.clone(), error.clone())).collect())
-                    }
-                },
+            let filter = filter(&connection.identity().capabilities, &uris);
+            let opening = async {
+                match &filter {
+                    None => Ok(None),
+                    Some(filter) => opened(connection, filter).await.map(Some),
+                }
             };
-            // Only now does the old stream end, so that no news is lost between the two.
-            drop(std::mem::replace(&mut stream, opened));
+            // What happens before the server knows of the new stream it says only on the old one, which
+            // is therefore read meanwhile and for a moment longer. Hearing of a change twice is harmless.
+            let outcome = tokio::select! {
+                biased;
+                outcome = opening => outcome,
+                outcome = async {
+                    forward(stream.as_mut(), events).await;
+                    std::future::pending().await
+                } => outcome,
+            };
+            let (opened, refused) = match outcome {
+                Ok(opened) => (opened, BTreeMap::new()),
+                Err(error) => {
+                    let error = match error {
+                        UpstreamError::Refused(error) => error,
+                        other => RpcError::new(code::INTERNAL_ERROR, other.to_string()),
+                    };
+                    tracing::debug!(server.name = %events.server(), error = error.message, "no news from server");
+                    (None, goal.uris.keys().map(|uri| (uri.clone(), error.clone())).collect())
+                }
+            };
+            let old = std::mem::replace(&mut stream, opened);
             self.establish(goal.generation, refused);
+            let leftovers = async {
+                if let Some(mut old) = old {
+                    let _ = tokio::time::timeout(LEFTOVERS, forward(Some(&mut old), events)).await;
+                }
+                std::future::pending::<()>().await;
+            };
             tokio::select! {
                 biased;
                 changed = wanted.changed() => {
@@ -149,6 +170,7 @@ impl Watched {
                         return;
                     }
                 }
+                () = leftovers => {}
                 () = forward(stream.as_mut(), events) => {
                     stream = None;
                     tokio::time::sleep(REOPEN_DELAY).await;

@@ -14,7 +14,7 @@ use crate::cli::Stdio;
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
 /// standard input and SIGKILL two seconds later; by then the servers must be gone, or they outlive Octroi.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let mut config = load(&options.source)?;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use octroi_testkit::peer::process::PeerProcess;
 use serde_json::{Value, json};
 
-use super::{Session, call, gateway, next, next_message, request};
+use super::{Session, call, gateway, gateway_with, next, next_message, request};
+use crate::harness::{SOON, remote_entry};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broken_answer_is_taken_up_where_it_broke() {
@@ -83,4 +85,38 @@ async fn news_wait_for_the_stream_to_open() {
     let mut events = session.stream(last.as_deref()).await;
     let (_, message) = next_message(&mut events).await.expect("news");
     assert_eq!(message["params"], uri, "what came after the last event seen");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_change_is_missed_while_others_come_and_go() {
+    let peer = PeerProcess::start(&["--transport", "http", "--era", "modern"]).await.expect("the peer");
+    let gateway = gateway_with(&remote_entry("peer", "http", &peer.url)).await;
+    let session = Session::open(&gateway, "2025-11-25").await;
+    let mut events = session.stream(None).await;
+    let uri = json!({ "uri": "peer://peer/counter" });
+    let (subscribe, unsubscribe) =
+        (request("1", "resources/subscribe", &uri), request("2", "resources/unsubscribe", &uri));
+    let grow = call("3", "peer_grow", &json!({}));
+    for round in 0..20 {
+        session.post(&subscribe).await;
+        session.post(&unsubscribe).await;
+        // The gateway is changing what it hears of the server right now.
+        let grown = session.post(&grow).await.json()["result"]["content"][0]["text"].clone();
+        let listed = async {
+            loop {
+                next_message(&mut events).await.expect("news");
+                let tools = session.post(&request("4", "tools/list", &json!({}))).await.json();
+                let name = format!("peer_{}", grown.as_str().unwrap_or_default());
+                if tools["result"]["tools"]
+                    .as_array()
+                    .is_some_and(|all| all.iter().any(|tool| tool["name"] == name.as_str()))
+                {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(SOON, listed)
+            .await
+            .unwrap_or_else(|_| panic!("round {round}: {grown} is not listed"));
+    }
 }
