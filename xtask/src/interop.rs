@@ -43,15 +43,19 @@ pub(crate) fn check(bless: bool) -> Result<(), Failure> {
     for (title, explanation, file) in PARTS {
         let path = root().join("target/interop").join(file);
         let table = std::fs::read_to_string(&path).map_err(|_| {
-            Failure::new(format!("no test has written target/interop/{file}"), "run all tests: `cargo xtask test`")
+            Failure::new(
+                format!("no test has written target/interop/{file}"),
+                "run all tests: `cargo xtask test`",
+            )
         })?;
         page.push_str(&format!("\n## {title}\n\n{explanation}\n\n{}\n", table.trim()));
     }
     let file = root().join("docs/interop.md");
     if bless {
         say("writing docs/interop.md");
-        return std::fs::write(&file, page)
-            .map_err(|error| Failure::new(format!("cannot write docs/interop.md: {error}"), "is the disk full?"));
+        return std::fs::write(&file, page).map_err(|error| {
+            Failure::new(format!("cannot write docs/interop.md: {error}"), "is the disk full?")
+        });
     }
     if std::fs::read_to_string(&file).unwrap_or_default() == page {
         return Ok(());

@@ -89,8 +89,19 @@ fn test(arguments: &[&str]) -> Result<(), Failure> {
 
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
     shell::step("building for measurement (a few minutes the first time)");
-    cargo(&["build", "--release", "--package", "octroi", "--package", "octroi-testkit", "--package", "octroi-bench"])?;
+    cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "octroi",
+        "--package",
+        "octroi-testkit",
+        "--package",
+        "octroi-bench",
+    ])?;
     shell::run(
-        std::process::Command::new(root().join("target/release/octroi-bench")).args(arguments).current_dir(root()),
+        std::process::Command::new(root().join("target/release/octroi-bench"))
+            .args(arguments)
+            .current_dir(root()),
     )
 }

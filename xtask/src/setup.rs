@@ -13,15 +13,29 @@ const PYTHON: [(&str, &str); 2] =
 
 /// Installs what is missing or has changed.
 pub(crate) fn install() -> Result<(), Failure> {
-    check_program("node", "--version", "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`")?;
-    check_program("npm", "--version", "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`")?;
-    check_program("python3", "--version", "install Python 3.11 or newer, e.g. `apt-get install python3 python3-venv`")?;
+    check_program(
+        "node",
+        "--version",
+        "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`",
+    )?;
+    check_program(
+        "npm",
+        "--version",
+        "install Node.js 20 or newer with npm, e.g. `apt-get install nodejs npm`",
+    )?;
+    check_program(
+        "python3",
+        "--version",
+        "install Python 3.11 or newer, e.g. `apt-get install python3 python3-venv`",
+    )?;
     for directory in NODE {
         let directory = root().join(directory);
         let stamp = directory.join("node_modules/.octroi-installed");
         fresh(&stamp, &directory.join("package-lock.json"), || {
             say(&format!("npm ci in {}", shown(&directory)));
-            run(Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&directory))
+            run(Command::new("npm")
+                .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+                .current_dir(&directory))
         })?;
     }
     for (name, requirements) in PYTHON {
@@ -46,8 +60,9 @@ fn check_program(program: &str, argument: &str, hint: &str) -> Result<(), Failur
 
 /// Does `work` unless the stamp holds the same text as `source`.
 fn fresh(stamp: &Path, source: &PathBuf, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    let wanted = std::fs::read_to_string(source)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", shown(source)), "is the checkout whole?"))?;
+    let wanted = std::fs::read_to_string(source).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", shown(source)), "is the checkout whole?")
+    })?;
     if std::fs::read_to_string(stamp).is_ok_and(|found| found == wanted) {
         return Ok(());
     }

@@ -33,9 +33,9 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<(), Failure> {
 /// Runs a program to its end; a failure of it is ours.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = shown(command);
-    let status = command
-        .status()
-        .map_err(|error| Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?"))?;
+    let status = command.status().map_err(|error| {
+        Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
+    })?;
     if status.success() {
         return Ok(());
     }
@@ -45,9 +45,9 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
 /// Runs a program and returns what it printed.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let shown = shown(command);
-    let output = command
-        .output()
-        .map_err(|error| Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?"))?;
+    let output = command.output().map_err(|error| {
+        Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
+    })?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(Failure::new(format!("`{shown}` failed"), message));

@@ -42,8 +42,9 @@ fn directions() -> Result<Vec<String>, Failure> {
             .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
             .current_dir(root()),
     )?;
-    let metadata: Value = serde_json::from_str(&metadata)
-        .map_err(|error| Failure::new(format!("cargo metadata cannot be read: {error}"), "is cargo up to date?"))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| {
+        Failure::new(format!("cargo metadata cannot be read: {error}"), "is cargo up to date?")
+    })?;
     let mut complaints = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
@@ -71,7 +72,9 @@ fn directions() -> Result<Vec<String>, Failure> {
 
 fn files() -> Result<Vec<String>, Failure> {
     let listed = output(
-        Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root()),
+        Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+            .current_dir(root()),
     )?;
     let strays = strays();
     let mut complaints = Vec::new();

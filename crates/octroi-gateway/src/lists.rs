@@ -79,7 +79,10 @@ impl Gateway {
     }
 
     async fn profile(&self, view: &View, era: Era) -> Result<Profile, Answer> {
-        self.settled(view).await;
+        // What all servers together can do does not depend on them, and a greeting should not wait.
+        if *view != View::Merged {
+            self.settled(view).await;
+        }
         let catalogue = self.catalogue();
         let mut profile = match view {
             View::Merged => merged_profile(

@@ -7,7 +7,7 @@ use octroi_mcp::json::{self, Edit};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::{Sender, Subject};
-use octroi_mcp::{Envelope, Method, RpcError};
+use octroi_mcp::{Envelope, Era, Method, RpcError};
 use octroi_upstream::Upstream;
 use serde_json::json;
 
@@ -62,11 +62,11 @@ impl Gateway {
             Ok(permit) => permit,
             Err(error) => return error.into(),
         };
-        let sender = Sender {
+        let sender = (caller.era == Era::Legacy).then(|| Sender {
             capabilities: Some(caller.capabilities.json().clone()),
             info: caller.info.clone(),
             log_level: caller.log_level.clone(),
-        };
+        });
         Run {
             gateway: self,
             view,
@@ -74,7 +74,7 @@ impl Gateway {
             envelope,
             params,
             target: &target,
-            sender: &sender,
+            sender: sender.as_ref(),
             permit: &permit,
         }
         .answer()

@@ -40,7 +40,8 @@ pub(crate) struct Run<'a> {
     pub(crate) envelope: &'a Envelope,
     pub(crate) params: &'a Params,
     pub(crate) target: &'a Target,
-    pub(crate) sender: &'a Sender,
+    /// For legacy clients, whose requests do not say it themselves.
+    pub(crate) sender: Option<&'a Sender>,
     pub(crate) permit: &'a Permit,
 }
 
@@ -104,8 +105,8 @@ impl Run<'_> {
             let outgoing = Outgoing {
                 envelope: self.envelope,
                 subject: &self.target.subject,
+                params: self.params,
                 sender: self.sender,
-                wants_progress: self.params.progress_token().is_some(),
                 round: &round,
                 param_headers: headers.clone(),
                 owner: self.caller.owner.clone(),

@@ -152,20 +152,20 @@ mod tests {
             expires_ms: 100,
             digest: call,
         };
-        let sealed = sealer.seal(&state).unwrap();
-        assert_eq!(sealer.open(&sealed, "alice", &call, 99), Ok(state.round));
+        let text = sealer.seal(&state).unwrap();
+        assert_eq!(sealer.open(&text, "alice", &call, 99), Ok(state.round));
         let same = digest(&["tools/call", "x"], Some(br#"{ "b":[2], "a":1 }"#));
-        assert!(sealer.open(&sealed, "alice", &same, 99).is_ok());
+        assert!(sealer.open(&text, "alice", &same, 99).is_ok());
         let other = digest(&["tools/call", "x"], Some(br#"{"a":2,"b":[2]}"#));
-        assert!(sealer.open(&sealed, "alice", &other, 99).is_err());
-        assert!(sealer.open(&sealed, "bob", &call, 99).is_err());
-        assert!(sealer.open(&sealed, "alice", &call, 101).is_err());
-        assert!(Sealer::new().unwrap().open(&sealed, "alice", &call, 99).is_err());
-        for position in 0..sealed.len() {
-            let mut tampered = sealed.clone().into_bytes();
+        assert!(sealer.open(&text, "alice", &other, 99).is_err());
+        assert!(sealer.open(&text, "bob", &call, 99).is_err());
+        assert!(sealer.open(&text, "alice", &call, 101).is_err());
+        assert!(Sealer::new().unwrap().open(&text, "alice", &call, 99).is_err());
+        for position in 0..text.len() {
+            let mut tampered = text.clone().into_bytes();
             tampered[position] = if tampered[position] == b'A' { b'B' } else { b'A' };
             let tampered = String::from_utf8(tampered).unwrap();
-            assert!(sealer.open(&tampered, "alice", &call, 99).is_err() || tampered == sealed, "{position}");
+            assert!(sealer.open(&tampered, "alice", &call, 99).is_err() || tampered == text, "{position}");
         }
         assert!(sealer.open("", "alice", &call, 99).is_err());
     }

@@ -240,6 +240,20 @@ impl Envelope {
         Some(read)
     }
 
+    /// The message under another id and with parameters replaced where they stand, which is the cheap
+    /// way. The spans are those of the parameters; they must not overlap.
+    pub(crate) fn spliced(&self, id: &Id, replacements: &[(Span, &[u8])]) -> Option<Bytes> {
+        let mut all: Vec<(Span, &[u8])> = Vec::with_capacity(replacements.len() + 1);
+        all.push((self.id?, id.as_json()));
+        let start = self.params?.start;
+        all.extend(
+            replacements
+                .iter()
+                .map(|(span, text)| (Span { start: start + span.start, end: start + span.end }, *text)),
+        );
+        Some(Bytes::from(json::splice(&self.json, &mut all)))
+    }
+
     /// The message under another id and with edited parameters, everything else as it came.
     pub fn with(&self, id: Option<&Id>, params: &[Edit<'_>]) -> Bytes {
         let mut edits = Vec::with_capacity(2);

@@ -24,7 +24,7 @@ pub struct Params {
     request_id: Option<Span>,
     progress_token: Option<Span>,
     cursor: Option<Span>,
-    has_meta: bool,
+    meta_span: Option<Span>,
     meta: Meta,
 }
 
@@ -57,10 +57,9 @@ impl Params {
             request_id: None,
             progress_token: None,
             cursor: None,
-            has_meta: false,
+            meta_span: None,
             meta: Meta::default(),
         };
-        let mut meta_span = None;
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
             let slot = match &*member.key(&json) {
                 b"name" => &mut params.name,
@@ -75,13 +74,12 @@ impl Params {
                 b"requestId" => &mut params.request_id,
                 b"progressToken" => &mut params.progress_token,
                 b"cursor" => &mut params.cursor,
-                b"_meta" => &mut meta_span,
+                b"_meta" => &mut params.meta_span,
                 _ => continue,
             };
             once(slot, &member, &json)?;
         }
-        if let Some(span) = meta_span {
-            params.has_meta = json::is_object(span.of(&json));
+        if let Some(span) = params.meta_span {
             params.meta = Meta::read(&json, span)?;
         }
         Ok(params)
@@ -154,7 +152,21 @@ impl Params {
 
     /// Whether there is a `_meta` object.
     pub fn has_meta(&self) -> bool {
-        self.has_meta
+        self.meta_span.is_some_and(|span| json::is_object(span.of(&self.json)))
+    }
+
+    /// Where `name`, `uri`, `taskId`, `ref`, `_meta`, `inputResponses` and `requestState` stand.
+    pub(crate) fn span(&self, key: &str) -> Option<Span> {
+        match key {
+            "name" => self.name,
+            "uri" => self.uri,
+            "taskId" => self.task_id,
+            "ref" => self.reference,
+            "_meta" => self.meta_span,
+            "inputResponses" => self.input_responses,
+            "requestState" => self.request_state,
+            _ => None,
+        }
     }
 
     /// The version a modern request declares.

@@ -4,9 +4,10 @@ use bytes::Bytes;
 
 use crate::code::{self, RpcError};
 use crate::envelope::{Envelope, Id};
-use crate::json::{self, Edit};
+use crate::json::{self, Edit, Span};
 use crate::meta;
 use crate::method::Method;
+use crate::params::Params;
 use crate::result::ResultView;
 use crate::version::{Era, Version};
 
@@ -43,34 +44,36 @@ pub struct Round {
     pub state: Option<String>,
 }
 
-/// A client's request as a server of era `to` should get it.
+/// A client's request as a server of era `to` should get it. `sender` is given where the request does
+/// not say itself, in the server's era, on whose behalf it comes.
 ///
 /// A legacy server gets no modern members in `_meta`: a dual-era server would take the request for a
 /// modern one. The progress token becomes the request's own id, because tokens of different clients
 /// meet on one connection.
 pub fn request(
     envelope: &Envelope,
+    params: &Params,
     to: Era,
     id: &Id,
     subject: &Subject,
-    sender: &Sender,
-    wants_progress: bool,
+    sender: Option<&Sender>,
     round: &Round,
 ) -> Bytes {
     let version = json::quote(Version::LATEST_MODERN.as_str());
-    let log_level = sender.log_level.as_deref().map(json::quote);
-    let mut in_meta = Vec::with_capacity(5);
-    if wants_progress {
+    let log_level = sender.and_then(|sender| sender.log_level.as_deref()).map(json::quote);
+    let mut in_meta = Vec::new();
+    if params.progress_token().is_some() {
         in_meta.push(Edit::Set(meta::PROGRESS_TOKEN, id.as_json()));
     }
-    match to {
-        Era::Legacy => in_meta.extend([
+    match (to, sender) {
+        (Era::Legacy, _) if params.declares_version() => in_meta.extend([
             Edit::Drop(meta::PROTOCOL_VERSION),
             Edit::Drop(meta::CLIENT_INFO),
             Edit::Drop(meta::CLIENT_CAPABILITIES),
             Edit::Drop(meta::LOG_LEVEL),
         ]),
-        Era::Modern => {
+        (Era::Legacy, _) | (Era::Modern, None) => {}
+        (Era::Modern, Some(sender)) => {
             in_meta.push(Edit::Set(meta::PROTOCOL_VERSION, version.as_bytes()));
             let capabilities = sender.capabilities.as_deref().unwrap_or(b"{}");
             in_meta.push(Edit::Set(meta::CLIENT_CAPABILITIES, capabilities));
@@ -93,17 +96,34 @@ pub fn request(
         edits.push(Edit::Set("ref", reference));
     }
     if envelope.method().may_ask() {
-        edits.push(match &round.answers {
-            Some(answers) if to == Era::Modern => Edit::Set("inputResponses", answers),
-            Some(_) | None => Edit::Drop("inputResponses"),
-        });
-        edits.push(match &state {
-            Some(state) if to == Era::Modern => Edit::Set("requestState", state.as_bytes()),
-            Some(_) | None => Edit::Drop("requestState"),
-        });
+        let (answers, state) = match to {
+            Era::Modern => (round.answers.as_deref(), state.as_deref().map(str::as_bytes)),
+            Era::Legacy => (None, None),
+        };
+        for (key, value) in [("inputResponses", answers), ("requestState", state)] {
+            match value {
+                Some(value) => edits.push(Edit::Set(key, value)),
+                None if params.span(key).is_some() => edits.push(Edit::Drop(key)),
+                None => {}
+            }
+        }
     }
-    edits.push(Edit::Within("_meta", &in_meta));
-    envelope.with(Some(id), &edits)
+    if !in_meta.is_empty() {
+        edits.push(Edit::Within("_meta", &in_meta));
+    }
+    in_place(envelope, params, id, &edits).unwrap_or_else(|| envelope.with(Some(id), &edits))
+}
+
+/// Replaces members where they stand, if all of them are there to be replaced.
+fn in_place(envelope: &Envelope, params: &Params, id: &Id, edits: &[Edit<'_>]) -> Option<Bytes> {
+    let mut replacements: Vec<(Span, &[u8])> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        match edit {
+            Edit::Set(key, value) => replacements.push((params.span(key)?, value)),
+            Edit::Drop(_) | Edit::Within(..) => return None,
+        }
+    }
+    envelope.spliced(id, &replacements)
 }
 
 /// Whether results of this method say how long they may be kept.

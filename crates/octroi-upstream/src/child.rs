@@ -40,6 +40,8 @@ const INHERITED: [&str; 20] = [
     "XDG_RUNTIME_DIR",
 ];
 
+/// Values shorter than this are words like `true`, which are no secrets.
+const SECRET_LENGTH: usize = 6;
 const STDERR_LINES: usize = 50;
 const STDERR_LINE_BYTES: usize = 4 << 10;
 /// How long a process has to follow SIGTERM before SIGKILL.
@@ -51,6 +53,8 @@ pub(crate) struct Process {
     child: Child,
     group: Option<Pid>,
     stderr: Arc<Mutex<VecDeque<String>>>,
+    /// What the child was given and must not be repeated from its output.
+    secrets: Vec<Secret>,
     stderr_reader: tokio::task::JoinHandle<()>,
 }
 
@@ -68,6 +72,7 @@ impl Process {
         program: &Program,
         tasks: &tokio_util::task::TaskTracker,
     ) -> Result<(Self, Streams), UpstreamError> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place where processes are started")]
         let mut command = Command::new(&program.command);
         command
             .args(&program.args)
@@ -90,7 +95,9 @@ impl Process {
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let stderr_reader = tasks.spawn(keep_stderr(name.clone(), stderr, Arc::clone(&kept)));
-        Ok((Self { child, group, stderr: kept, stderr_reader }, Streams { stdin, stdout }))
+        let secrets =
+            program.env.values().filter(|value| value.expose().len() >= SECRET_LENGTH).cloned().collect();
+        Ok((Self { child, group, stderr: kept, secrets, stderr_reader }, Streams { stdin, stdout }))
     }
 
     /// Waits for the process to end by itself and says how it did.
@@ -134,7 +141,11 @@ impl Process {
         let lines = self.stderr.lock();
         let words: Vec<&str> = lines.iter().rev().take(3).map(String::as_str).collect();
         let words: Vec<&str> = words.into_iter().rev().filter(|line| !line.trim().is_empty()).collect();
-        (!words.is_empty()).then(|| words.join(" | "))
+        if words.is_empty() {
+            return None;
+        }
+        let words = words.join(" | ");
+        Some(self.secrets.iter().fold(words, |words, secret| words.replace(secret.expose(), "***")))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Permit;
+use octroi_mcp::params::Params;
 use octroi_mcp::translate::{self, Round, Sender, Subject};
 use octroi_mcp::{Envelope, Era, Id, Method, Version, envelope, json, meta};
 use serde_json::Value;
@@ -49,12 +50,12 @@ pub struct ServerIdentity {
 pub struct Outgoing<'a> {
     /// The request as it came.
     pub envelope: &'a Envelope,
+    /// Its parameters, read.
+    pub params: &'a Params,
     /// What it is about, in the server's own names.
     pub subject: &'a Subject,
-    /// On whose behalf.
-    pub sender: &'a Sender,
-    /// Whether the client wants to hear of progress.
-    pub wants_progress: bool,
+    /// On whose behalf, where the request does not say so itself.
+    pub sender: Option<&'a Sender>,
     /// Answers to the server's questions, in later rounds.
     pub round: &'a Round,
     /// Arguments that travel as headers too.
@@ -127,11 +128,11 @@ impl Connection {
         let write = |id: &Id| {
             translate::request(
                 outgoing.envelope,
+                outgoing.params,
                 self.identity.era,
                 id,
                 outgoing.subject,
                 outgoing.sender,
-                outgoing.wants_progress,
                 outgoing.round,
             )
         };

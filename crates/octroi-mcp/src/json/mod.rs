@@ -7,5 +7,5 @@
 mod rewrite;
 mod walk;
 
-pub use rewrite::{Edit, rewrite, rewrite_into};
+pub use rewrite::{Edit, rewrite, rewrite_into, splice};
 pub use walk::{Member, Members, Span, is_object, member, members, quote, text};

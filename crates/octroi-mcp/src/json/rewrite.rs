@@ -21,6 +21,21 @@ impl<'a> Edit<'a> {
     }
 }
 
+/// The text with each of these spans replaced. They must not overlap; their order does not matter.
+pub fn splice(json: &[u8], replacements: &mut [(Span, &[u8])]) -> Vec<u8> {
+    replacements.sort_unstable_by_key(|(span, _)| span.start);
+    let added: usize = replacements.iter().map(|(_, text)| text.len()).sum();
+    let mut out = Vec::with_capacity(json.len() + added);
+    let mut copied = 0;
+    for (span, text) in replacements {
+        out.extend_from_slice(json.get(copied..span.start).unwrap_or_default());
+        out.extend_from_slice(text);
+        copied = span.end;
+    }
+    out.extend_from_slice(json.get(copied..).unwrap_or_default());
+    out
+}
+
 /// The object in `json` with the edits made.
 pub fn rewrite(json: &[u8], edits: &[Edit<'_>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + 64 * edits.len());
@@ -124,6 +139,15 @@ mod tests {
     fn check(json: &str, edits: &[Edit<'_>], expected: &str) {
         let found = String::from_utf8(rewrite(json.as_bytes(), edits)).unwrap_or_default();
         assert_eq!(found, expected, "{json}");
+    }
+
+    #[test]
+    fn spans_are_replaced_in_any_order() {
+        let json = br#"{"id":1,"params":{"name":"a"}}"#;
+        let (id, name) = (Span { start: 6, end: 7 }, Span { start: 25, end: 28 });
+        let spliced = splice(json, &mut [(name, br#""long name""#), (id, b"22")]);
+        assert_eq!(spliced, br#"{"id":22,"params":{"name":"long name"}}"#);
+        assert_eq!(splice(json, &mut []), json);
     }
 
     #[test]

@@ -123,8 +123,35 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// Bytes of a string that are looked at one by one.
-const NEAR: usize = 16;
+/// Strings up to this length are searched eight bytes at a time, which is cheaper than to start the
+/// vectorised search that longer ones deserve.
+const NEAR: usize = 64;
+
+/// Where the next quote or backslash is.
+fn end_of_plain(text: &[u8]) -> Option<usize> {
+    const WORD: usize = size_of::<u64>();
+    let near = &text[..text.len().min(NEAR)];
+    let mut words = near.chunks_exact(WORD);
+    for (index, word) in words.by_ref().enumerate() {
+        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+        let found = zero_bytes(word ^ repeated(b'"')) | zero_bytes(word ^ repeated(b'\\'));
+        if found != 0 {
+            return Some(index * WORD + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let rest = near.len() - words.remainder().len();
+    memchr2(b'"', b'\\', &text[rest..]).map(|offset| rest + offset)
+}
+
+const fn repeated(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The high bit of every byte that is zero. Bytes above the lowest such one may be marked wrongly, and
+/// only the lowest is used.
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
+}
 
 struct Cursor<'a> {
     json: &'a [u8],
@@ -157,13 +184,7 @@ impl Cursor<'_> {
         let mut position = start;
         let mut is_escaped = false;
         loop {
-            let rest = self.json.get(position..)?;
-            // Most strings are shorter than the start of a vectorised search is worth.
-            let near = rest.iter().take(NEAR).position(|byte| matches!(byte, b'"' | b'\\'));
-            position += match near {
-                Some(offset) => offset,
-                None => memchr2(b'"', b'\\', rest.get(NEAR..)?)? + NEAR,
-            };
+            position += end_of_plain(self.json.get(position..)?)?;
             if self.json.get(position) == Some(&b'"') {
                 self.position = position + 1;
                 return Some((Span { start, end: position }, is_escaped));

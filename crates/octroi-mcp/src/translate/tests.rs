@@ -4,10 +4,11 @@ const MODERN: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params"
 const LEGACY: &str =
     r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"s_echo","arguments":{"n":1e400}}}"#;
 
-fn sent(json: &str, to: Era, sender: &Sender, wants_progress: bool, round: &Round) -> String {
+fn sent(json: &str, to: Era, sender: Option<&Sender>, round: &Round) -> String {
     let envelope = Envelope::parse(Bytes::copy_from_slice(json.as_bytes())).unwrap();
+    let params = Params::read(envelope.params()).unwrap();
     let subject = Subject { name: Some("echo".into()), ..Subject::default() };
-    let bytes = request(&envelope, to, &Id::number(7), &subject, sender, wants_progress, round);
+    let bytes = request(&envelope, &params, to, &Id::number(7), &subject, sender, round);
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -22,7 +23,7 @@ fn sender() -> Sender {
 #[test]
 fn a_modern_request_to_a_legacy_server_loses_what_only_modern_servers_read() {
     assert_eq!(
-        sent(MODERN, Era::Legacy, &Sender::default(), true, &Round::default()),
+        sent(MODERN, Era::Legacy, None, &Round::default()),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"progressToken":7,"x":1}}}"#
     );
 }
@@ -30,7 +31,7 @@ fn a_modern_request_to_a_legacy_server_loses_what_only_modern_servers_read() {
 #[test]
 fn a_legacy_request_to_a_modern_server_says_who_asks() {
     assert_eq!(
-        sent(LEGACY, Era::Modern, &sender(), false, &Round::default()),
+        sent(LEGACY, Era::Modern, Some(&sender()), &Round::default()),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/logLevel":"info"}}}"#
     );
 }
@@ -38,29 +39,43 @@ fn a_legacy_request_to_a_modern_server_says_who_asks() {
 #[test]
 fn a_legacy_request_to_a_legacy_server_only_changes_id_and_name() {
     assert_eq!(
-        sent(LEGACY, Era::Legacy, &sender(), false, &Round::default()),
+        sent(LEGACY, Era::Legacy, Some(&sender()), &Round::default()),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400}}}"#
+    );
+}
+
+#[test]
+fn a_modern_request_to_a_modern_server_only_changes_id_name_and_token() {
+    assert_eq!(
+        sent(MODERN, Era::Modern, None, &Round::default()),
+        MODERN.replace("\"a\"", "7").replace("s_echo", "echo").replace("\"p\"", "7")
+    );
+    let quiet = MODERN.replace(r#""progressToken":"p","#, "");
+    assert_eq!(
+        sent(&quiet, Era::Modern, None, &Round::default()),
+        quiet.replace("\"a\"", "7").replace("s_echo", "echo")
     );
 }
 
 #[test]
 fn a_retry_carries_answers_and_state_to_a_modern_server_only() {
     let round = Round { answers: Some(Bytes::from_static(b"{\"k\":1}")), state: Some("s\"".into()) };
-    let modern = sent(LEGACY, Era::Modern, &Sender::default(), false, &round);
+    let modern = sent(LEGACY, Era::Modern, Some(&Sender::default()), &round);
     assert!(modern.contains(r#""inputResponses":{"k":1},"requestState":"s\"""#), "{modern}");
-    let legacy = sent(LEGACY, Era::Legacy, &Sender::default(), false, &round);
+    let legacy = sent(LEGACY, Era::Legacy, None, &round);
     assert!(!legacy.contains("inputResponses") && !legacy.contains("requestState"), "{legacy}");
 }
 
 #[test]
 fn results_in_every_pair_of_eras() {
+    use Era::{Legacy, Modern};
+
     let info = Bytes::from_static(br#"{"name":"s"}"#);
     let check = |from, to, method: Method, before: &str, after: &str| {
         let before = Bytes::copy_from_slice(before.as_bytes());
         let found = result(&ResultView::read(&before), from, to, &method, Some(&info), None);
         assert_eq!(found, after, "{from} to {to}: {before:?}");
     };
-    use Era::{Legacy, Modern};
     check(Legacy, Legacy, Method::ToolsCall, r#"{ "content":[] }"#, r#"{ "content":[] }"#);
     check(
         Modern,

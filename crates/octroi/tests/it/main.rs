@@ -1,5 +1,10 @@
 //! Tests of the real binary.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must stop, and tests start the programs they test"
+)]
 
 mod conformance;
 mod conformance_client;

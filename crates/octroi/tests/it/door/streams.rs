@@ -97,11 +97,11 @@ async fn no_change_is_missed_while_others_come_and_go() {
     let (subscribe, unsubscribe) =
         (request("1", "resources/subscribe", &uri), request("2", "resources/unsubscribe", &uri));
     let grow = call("3", "peer_grow", &json!({}));
-    for round in 0..20 {
+    for round in 0..50 {
         session.post(&subscribe).await;
-        session.post(&unsubscribe).await;
-        // The gateway is changing what it hears of the server right now.
-        let grown = session.post(&grow).await.json()["result"]["content"][0]["text"].clone();
+        // The gateway changes what it hears of the server while something happens there.
+        let (_, grown) = tokio::join!(session.post(&unsubscribe), session.post(&grow));
+        let grown = grown.json()["result"]["content"][0]["text"].clone();
         let listed = async {
             loop {
                 next_message(&mut events).await.expect("news");

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::installed::Installed;
 
 /// A script gives up a step after half a minute, and with it the rest of its plan.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// A library that real clients are made with.
 pub(super) struct Client {
@@ -37,7 +37,7 @@ pub(super) struct Outcome {
 
 /// A line that a script prints.
 #[derive(Deserialize)]
-struct Check {
+struct Line {
     check: String,
     ok: bool,
     detail: String,
@@ -110,10 +110,10 @@ impl Client {
         self.judge(checks.collect(), steps(&installed.plan(plan)), &complaints)
     }
 
-    fn judge(&self, checks: Vec<Check>, n_steps: usize, complaints: &str) -> Outcome {
+    fn judge(&self, checks: Vec<Line>, n_steps: usize, complaints: &str) -> Outcome {
         let mut outcome = Outcome { passed: 0, failed: Vec::new() };
         let expected = format!("protocol {},", self.version);
-        for Check { check, ok, detail } in checks {
+        for Line { check, ok, detail } in checks {
             let is_wrong_era = check == "connect" && !detail.starts_with(&expected);
             if ok && !is_wrong_era {
                 outcome.passed += 1;
