@@ -9,7 +9,10 @@ use crate::meta;
 use crate::method::Method;
 use crate::params::Params;
 use crate::result::ResultView;
-use crate::version::{Era, Version};
+use crate::version::Era;
+
+/// [`Version::LATEST_MODERN`] as JSON text.
+const MODERN_VERSION: &str = "\"2026-07-28\"";
 
 /// On whose behalf a request goes to a server.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +62,6 @@ pub fn request(
     sender: Option<&Sender>,
     round: &Round,
 ) -> Bytes {
-    let version = json::quote(Version::LATEST_MODERN.as_str());
     let log_level = sender.and_then(|sender| sender.log_level.as_deref()).map(json::quote);
     let mut in_meta = Vec::new();
     if params.progress_token().is_some() {
@@ -74,7 +76,7 @@ pub fn request(
         ]),
         (Era::Legacy, _) | (Era::Modern, None) => {}
         (Era::Modern, Some(sender)) => {
-            in_meta.push(Edit::Set(meta::PROTOCOL_VERSION, version.as_bytes()));
+            in_meta.push(Edit::Set(meta::PROTOCOL_VERSION, MODERN_VERSION.as_bytes()));
             let capabilities = sender.capabilities.as_deref().unwrap_or(b"{}");
             in_meta.push(Edit::Set(meta::CLIENT_CAPABILITIES, capabilities));
             if let Some(info) = &sender.info {

@@ -12,9 +12,10 @@ use octroi_core::Principal;
 use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Id, Kind, Method, RpcError, envelope, json, meta, sse};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, check_headers, modern_caller};
@@ -73,19 +74,17 @@ async fn call(
     envelope: Envelope,
     params: Params,
 ) -> Reply {
-    let (sender, mut notes) = mpsc::channel(QUEUED);
-    let caller = modern_caller(principal, &params, Arc::new(Notified(sender)));
+    let notes = Arc::new(Outbox::default());
+    let caller = modern_caller(principal, &params, Arc::clone(&notes) as _);
     let gateway = Arc::clone(&door.gateway);
     let mut work: Work = Box::pin(async move { gateway.request(&view, &caller, &envelope, &params).await });
     let mut first = VecDeque::new();
     tokio::select! {
         biased;
-        Some(note) = notes.recv() => first.push_back(note),
+        note = notes.next() => first.push_back(note),
         answer = &mut work => {
             // Notifications that came in the same moment still go first.
-            while let Ok(note) = notes.try_recv() {
-                first.push_back(note);
-            }
+            first.extend(notes.take());
             if first.is_empty() {
                 let status = answer.code().map_or(StatusCode::OK, reply::status_of);
                 return reply::json(status, answer.to_message(&id));
@@ -107,7 +106,7 @@ type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// A call that is answered by a stream. Dropping it, as a closed connection does, cancels the call.
 struct Running {
     work: Option<Work>,
-    notes: mpsc::Receiver<Bytes>,
+    notes: Arc<Outbox>,
     ready: VecDeque<Bytes>,
     id: Id,
     closed: CancellationToken,
@@ -121,12 +120,10 @@ impl Running {
         let work = self.work.as_mut()?;
         tokio::select! {
             biased;
-            Some(note) = self.notes.recv() => Some(sse::write(&note, None)),
+            note = self.notes.next() => Some(sse::write(&note, None)),
             answer = work => {
                 self.work = None;
-                while let Ok(note) = self.notes.try_recv() {
-                    self.ready.push_back(note);
-                }
+                self.ready.extend(self.notes.take());
                 self.ready.push_back(answer.to_message(&self.id));
                 self.ready.pop_front().map(|message| sse::write(&message, None))
             }
@@ -136,7 +133,45 @@ impl Running {
     }
 }
 
-/// A client that hears what happens during its request.
+/// What a client is to hear during its request. Costs nothing while nothing is said, which is the usual
+/// case.
+#[derive(Default)]
+struct Outbox {
+    messages: Mutex<VecDeque<Bytes>>,
+    added: Notify,
+}
+
+impl Outbox {
+    async fn next(&self) -> Bytes {
+        loop {
+            if let Some(message) = self.messages.lock().pop_front() {
+                return message;
+            }
+            self.added.notified().await;
+        }
+    }
+
+    fn take(&self) -> VecDeque<Bytes> {
+        std::mem::take(&mut *self.messages.lock())
+    }
+}
+
+impl Client for Outbox {
+    fn notify(&self, message: Bytes) {
+        let mut messages = self.messages.lock();
+        // A client that does not keep up misses it, as the trait says.
+        if messages.len() < QUEUED {
+            messages.push_back(message);
+            self.added.notify_one();
+        }
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        NoClient.ask(method, params)
+    }
+}
+
+/// A client over standard streams that hears what happens during its request.
 pub(crate) struct Notified(pub(crate) mpsc::Sender<Bytes>);
 
 impl Client for Notified {

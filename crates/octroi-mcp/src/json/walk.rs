@@ -80,7 +80,15 @@ pub fn text(json: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Encodes a string as JSON text.
 pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // Names and versions hold nothing that would have to be escaped.
+    if text.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
+        return serde_json::Value::from(text).to_string();
+    }
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    quoted.push_str(text);
+    quoted.push('"');
+    quoted
 }
 
 /// The members of the object at `span`. The text must have been validated; on anything else the

@@ -154,3 +154,8 @@ fn a_task_is_shown_under_the_id_the_client_may_use() {
         result(&ResultView::read(&created), Era::Modern, Era::Modern, &Method::ToolsCall, None, Some("s:7"));
     assert_eq!(shown, r#"{"resultType":"task","taskId":"s:7","x":1}"#);
 }
+
+#[test]
+fn the_version_sent_is_the_latest() {
+    assert_eq!(MODERN_VERSION, json::quote(crate::Version::LATEST_MODERN.as_str()));
+}

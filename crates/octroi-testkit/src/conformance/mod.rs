@@ -3,7 +3,7 @@
 //! It has every tool, prompt and resource that the suite calls by name, and serves them in all
 //! protocol versions on one endpoint. The suite is run against it directly, which proves the
 //! fixture, and through the gateway, which proves that the gateway loses nothing. A tool that needs
-//! something from the client is written once ([`asking`]) and works in both eras, so that the same
+//! something from the client is written once (`asking.rs`) and works in both eras, so that the same
 //! scenarios hold when the gateway stands between two eras.
 //!
 //! It is not a model for a real server: the key that seals request state is a constant, and nothing
