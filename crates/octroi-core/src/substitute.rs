@@ -1,6 +1,6 @@
 //! `${VAR}` in configured values.
 //!
-//! Grammar: `${` [`env:`] name [`:-` default] `}`; `$$` is a dollar sign. A reference that cannot be
+//! Grammar: `${NAME}`, `${env:NAME}`, `${NAME:-default}`; `$$` is a dollar sign. A reference that cannot be
 //! resolved and has no default is an error: it is never passed on literally.
 
 /// Why a value cannot be completed.

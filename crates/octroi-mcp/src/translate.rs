@@ -11,7 +11,7 @@ use crate::params::Params;
 use crate::result::ResultView;
 use crate::version::Era;
 
-/// [`Version::LATEST_MODERN`] as JSON text.
+/// The latest modern version as JSON text.
 const MODERN_VERSION: &str = "\"2026-07-28\"";
 
 /// On whose behalf a request goes to a server.
