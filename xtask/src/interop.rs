@@ -1,6 +1,6 @@
 //! `docs/interop.md`: put together from what the tests left behind, never typed.
 
-use crate::shell::{Failure, root, say};
+use crate::shell::{Failure, root, say, target};
 
 const HEAD: &str = "\
 # Who works with whom
@@ -41,7 +41,7 @@ const PARTS: [(&str, &str, &str); 4] = [
 pub(crate) fn check(bless: bool) -> Result<(), Failure> {
     let mut page = HEAD.to_owned();
     for (title, explanation, file) in PARTS {
-        let path = root().join("target/interop").join(file);
+        let path = target().join("interop").join(file);
         let table = std::fs::read_to_string(&path).map_err(|_| {
             Failure::new(
                 format!("no test has written target/interop/{file}"),

@@ -46,8 +46,7 @@ fn main() -> ExitCode {
 fn up(arguments: &[&str]) -> Result<(), Failure> {
     shell::step("building octroi (a few minutes the first time)");
     cargo(&["build", "--package", "octroi"])?;
-    let octroi = root().join("target/debug/octroi");
-    shell::run(std::process::Command::new(octroi).args(["up", "--demo"]).args(arguments))
+    cargo(&[&["run", "--quiet", "--package", "octroi", "--", "up", "--demo"], arguments].concat())
 }
 
 fn build(arguments: &[&str]) -> Result<(), Failure> {
@@ -99,9 +98,6 @@ fn bench(arguments: &[&str]) -> Result<(), Failure> {
         "--package",
         "octroi-bench",
     ])?;
-    shell::run(
-        std::process::Command::new(root().join("target/release/octroi-bench"))
-            .args(arguments)
-            .current_dir(root()),
-    )
+    let program = shell::target().join("release/octroi-bench");
+    shell::run(std::process::Command::new(program).args(arguments).current_dir(root()))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Failure, output, root, run, say};
+use crate::shell::{Failure, output, root, run, say, target};
 
 /// Directories whose `package-lock.json` names what they need.
 const NODE: [&str; 2] = ["tests/conformance", "tests/peers/node"];
@@ -39,7 +39,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         })?;
     }
     for (name, requirements) in PYTHON {
-        let environment = root().join("target/peers").join(name);
+        let environment = target().join("peers").join(name);
         let requirements = root().join(requirements);
         fresh(&environment.join(".octroi-installed"), &requirements, || {
             say(&format!("pip install -r {}", shown(&requirements)));
