@@ -335,7 +335,12 @@ impl Gateway {
             tokio::select! {
                 biased;
                 () = self.shutdown.cancelled() => return,
-                _ = sweep.tick() => self.parking.sweep(),
+                _ = sweep.tick() => {
+                    self.parking.sweep();
+                    for server in self.servers.values() {
+                        server.upstream.sweep();
+                    }
+                }
                 _ = refresh.tick() => {
                     for server in self.servers.values().filter(|server| server.upstream.current().is_some()) {
                         server.refresher.want(&LISTS, &[]);

@@ -115,6 +115,13 @@ impl Connection {
         }
     }
 
+    /// Lets go of what is kept for later and was not needed for a while.
+    pub(crate) fn sweep(&self) {
+        if let Link::Http(link) = &self.link {
+            link.sweep();
+        }
+    }
+
     /// Ends the connection.
     pub(crate) async fn close(&self) {
         match &self.link {

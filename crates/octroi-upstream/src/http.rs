@@ -1,22 +1,22 @@
 //! The HTTP client that all remote servers share.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
-use hyper_util::rt::TokioExecutor;
+use hyper_util::client::legacy::connect::HttpConnector;
 use octroi_core::server::Remote;
 
 use crate::error::UpstreamError;
+use crate::wire::{self, Body, Broken, Idle};
 
-/// Connections to remote servers, pooled. Clones share the pool.
+/// How to reach remote servers. The connections themselves belong to each server's address.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    inner: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    connector: HttpsConnector<HttpConnector>,
 }
 
 impl HttpClient {
@@ -33,23 +33,20 @@ impl HttpClient {
             .https_or_http()
             .enable_http1()
             .wrap_connector(connector);
-        let inner =
-            Client::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_mins(1)).build(connector);
-        Ok(Self { inner })
+        Ok(Self { connector })
     }
 
     pub(crate) async fn send(
         &self,
         address: &Address,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, UpstreamError> {
-        self.inner.request(request).await.map_err(|error| {
-            let reason = root_cause(&error);
-            if error.is_connect() {
-                UpstreamError::Connect { address: address.shown.clone(), reason }
-            } else {
-                UpstreamError::Closed(reason)
+    ) -> Result<Response<Body>, UpstreamError> {
+        wire::send(&self.connector, &address.idle, &address.uri, request).await.map_err(|broken| match broken
+        {
+            Broken::Connect(error) => {
+                UpstreamError::Connect { address: address.shown.clone(), reason: root_cause(&*error) }
             }
+            Broken::During(error) => UpstreamError::Closed(root_cause(&error)),
         })
     }
 }
@@ -61,6 +58,10 @@ pub(crate) struct Address {
     pub(crate) headers: HeaderMap,
     /// Scheme, host, port and path: what may stand in an error.
     pub(crate) shown: String,
+    /// What stands in the request line.
+    pub(crate) path: Uri,
+    /// Connections to this server that wait for a request.
+    pub(crate) idle: Arc<Idle>,
 }
 
 impl Address {
@@ -85,7 +86,13 @@ impl Address {
         let host = uri.host().unwrap_or_default();
         let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
         let shown = format!("{}://{host}{port}{}", uri.scheme_str().unwrap_or_default(), uri.path());
-        Ok(Self { uri, headers, shown })
+        let authority =
+            uri.authority().map(|authority| authority.as_str().rsplit('@').next().unwrap_or_default());
+        let host = HeaderValue::from_str(authority.unwrap_or_default())
+            .map_err(|_| UpstreamError::Protocol("the configured url has no usable host".to_owned()))?;
+        headers.insert(header::HOST, host);
+        let path = path_of(&uri)?;
+        Ok(Self { uri, headers, shown, path, idle: Arc::default() })
     }
 
     /// The same server at another path, as the old transport's `endpoint` event names it. Another
@@ -109,12 +116,18 @@ impl Address {
         if uri.scheme() != self.uri.scheme() || uri.authority() != self.uri.authority() {
             return Err(refused());
         }
-        Ok(Self { uri, headers: self.headers.clone(), shown: self.shown.clone() })
+        let path = path_of(&uri)?;
+        Ok(Self { uri, path, ..self.clone() })
     }
 }
 
+fn path_of(uri: &Uri) -> Result<Uri, UpstreamError> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    path.parse().map_err(|_| UpstreamError::Protocol("the configured url has no usable path".to_owned()))
+}
+
 /// Reads a body up to a limit.
-pub(crate) async fn collect(body: Incoming, limit: usize) -> Result<Bytes, UpstreamError> {
+pub(crate) async fn collect(body: Body, limit: usize) -> Result<Bytes, UpstreamError> {
     let limited = http_body_util::Limited::new(body, limit);
     match limited.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -136,7 +149,7 @@ pub(crate) fn status_error(status: StatusCode) -> UpstreamError {
 
 /// Whether a response is of the given media type.
 pub(crate) fn is_type<B>(response: &Response<B>, media_type: &str) -> bool {
-    response.headers().get(http::header::CONTENT_TYPE).is_some_and(|value| {
+    response.headers().get(header::CONTENT_TYPE).is_some_and(|value| {
         let bytes = value.as_bytes();
         bytes.len() >= media_type.len()
             && bytes[..media_type.len()].eq_ignore_ascii_case(media_type.as_bytes())

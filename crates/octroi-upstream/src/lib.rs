@@ -21,6 +21,7 @@ mod stdio;
 mod streamable;
 mod upstream;
 mod watch;
+mod wire;
 
 pub use connection::{Connection, Control, Outgoing, ServerIdentity};
 pub use error::UpstreamError;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method as HttpMethod, Request, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
 use octroi_mcp::sse;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
@@ -15,6 +14,7 @@ use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::http::{Address, HttpClient, is_type, status_error};
 use crate::mux::Mux;
+use crate::wire::Body;
 
 const QUEUED: usize = 64;
 /// How long the server may take to name the address for messages.
@@ -59,7 +59,7 @@ pub(crate) async fn connect(
 }
 
 struct EventStream {
-    body: Incoming,
+    body: Body,
     reader: sse::Reader,
 }
 
@@ -145,7 +145,7 @@ fn build(
     accept: &'static str,
 ) -> Result<Request<Full<Bytes>>, UpstreamError> {
     let is_post = method == HttpMethod::POST;
-    let mut request = Request::builder().method(method).uri(address.uri.clone());
+    let mut request = Request::builder().method(method).uri(address.path.clone());
     if let Some(headers) = request.headers_mut() {
         headers.extend(address.headers.clone());
         headers.insert(header::ACCEPT, http::HeaderValue::from_static(accept));

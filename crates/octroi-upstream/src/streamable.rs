@@ -8,7 +8,6 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
@@ -20,6 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
+use crate::wire::Body;
 
 mod call;
 mod listener;
@@ -107,6 +107,10 @@ impl Streamable {
         &self.closed
     }
 
+    pub(crate) fn sweep(&self) {
+        self.address.idle.sweep();
+    }
+
     pub(crate) fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
@@ -175,7 +179,7 @@ impl Streamable {
         method: &Method,
         mirror: &Mirror,
         message: Bytes,
-    ) -> Result<Response<Incoming>, UpstreamError> {
+    ) -> Result<Response<Body>, UpstreamError> {
         let mut request = self.request(HttpMethod::POST, &self.session.load(), message);
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -198,7 +202,7 @@ impl Streamable {
     fn request(&self, method: HttpMethod, session: &Session, body: Bytes) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = self.address.uri.clone();
+        *request.uri_mut() = self.address.path.clone();
         *request.headers_mut() = session.headers.clone();
         request
     }
@@ -206,7 +210,7 @@ impl Streamable {
     /// Reads the answer to a request of our own: JSON, or a stream that ends with it.
     pub(crate) async fn read_answer(
         &self,
-        response: Response<Incoming>,
+        response: Response<Body>,
         id: &Id,
     ) -> Result<Envelope, UpstreamError> {
         let status = response.status();

@@ -222,6 +222,14 @@ impl Upstream {
         }
     }
 
+    /// Lets go of what is kept for later and was not needed for a while; to be called now and then.
+    pub fn sweep(&self) {
+        let slots: Vec<_> = self.profiles.lock().values().cloned().collect();
+        for connection in slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()) {
+            connection.sweep();
+        }
+    }
+
     /// Ends all connections. Processes are ended by their own supervisors.
     pub async fn close(&self) {
         let slots: Vec<_> = self.profiles.lock().drain().map(|(_, slot)| slot).collect();

@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope, sse};
 use tokio::sync::mpsc;
@@ -17,6 +16,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
 use crate::http::{is_type, status_error};
 use crate::mux::NOTES_PER_CALL;
+use crate::wire::Body;
 
 /// How often a stream that breaks off before the answer is taken up again.
 const RESUME_ATTEMPTS: u32 = 5;
@@ -35,7 +35,7 @@ pub(crate) struct HttpCall {
 
 enum State {
     /// Waiting for the head of the response.
-    Sending(Pin<Box<dyn Future<Output = Result<Response<Incoming>, UpstreamError>> + Send>>),
+    Sending(Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>),
     Streaming {
         stream: Box<Stream>,
         resumed: u32,
@@ -173,7 +173,7 @@ async fn deliver(
     method: Method,
     mirror: Mirror,
     message: Bytes,
-) -> Result<Response<Incoming>, UpstreamError> {
+) -> Result<Response<Body>, UpstreamError> {
     let session = link.session.load_full();
     let response = link.post(&method, &mirror, message.clone()).await?;
     if !Streamable::is_session_lost(&session, response.status()) {
@@ -219,7 +219,7 @@ impl Streamable {
         &self,
         session: &Session,
         last_event: Option<&str>,
-    ) -> Result<Response<Incoming>, UpstreamError> {
+    ) -> Result<Response<Body>, UpstreamError> {
         let mut request = self.request(HttpMethod::GET, session, Bytes::new());
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -233,18 +233,18 @@ impl Streamable {
 /// Messages out of an event stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    body: Incoming,
+    body: Body,
     reader: sse::Reader,
     last_event: Option<String>,
     limit: usize,
 }
 
 impl Stream {
-    pub(crate) fn new(body: Incoming, limit: usize) -> Self {
+    pub(crate) fn new(body: Body, limit: usize) -> Self {
         Self { body, reader: sse::Reader::new(limit), last_event: None, limit }
     }
 
-    fn reopen(&mut self, body: Incoming) {
+    fn reopen(&mut self, body: Body) {
         self.body = body;
         self.reader = sse::Reader::new(self.limit);
     }
