@@ -9,6 +9,10 @@ use crate::code::{self, RpcError};
 use crate::json::{self, Edit, Span};
 use crate::method::Method;
 
+mod frame;
+
+use frame::Frame;
+
 /// A request id as its sender wrote it: any JSON value, compared and returned byte for byte.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Id(Bytes);
@@ -98,6 +102,10 @@ impl Malformed {
         RpcError::new(code, self.reason)
     }
 
+    fn not_an_object() -> Self {
+        Self { is_json: true, reason: "a message must be a JSON object", id: None }
+    }
+
     fn not_json() -> Self {
         Self { is_json: false, reason: "the message is not valid JSON", id: None }
     }
@@ -106,9 +114,12 @@ impl Malformed {
 impl Incoming {
     /// Reads a body or a line.
     pub fn parse(json: Bytes) -> Result<Self, Malformed> {
+        if json::is_object(&json) {
+            return Envelope::read(json).map(Self::One);
+        }
         let raw: &RawValue = serde_json::from_slice(&json).map_err(|_| Malformed::not_json())?;
         if !raw.get().starts_with('[') {
-            return Envelope::from_valid(json.clone()).map(Self::One);
+            return Err(Malformed::not_an_object());
         }
         let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(|_| Malformed::not_json())?;
         if elements.is_empty() {
@@ -120,7 +131,7 @@ impl Incoming {
         }
         let batch = elements
             .into_iter()
-            .map(|element| Envelope::from_valid(json.slice_ref(element.get().as_bytes())))
+            .map(|element| Envelope::read(json.slice_ref(element.get().as_bytes())))
             .collect();
         Ok(Self::Batch(batch))
     }
@@ -137,36 +148,17 @@ impl Envelope {
         }
     }
 
-    fn from_valid(json: Bytes) -> Result<Self, Malformed> {
-        let whole = Span { start: 0, end: json.len() };
-        let mut id = None;
-        let mut method = None;
-        let mut params = None;
-        let mut result = None;
-        let mut error = None;
-        let mut version = None;
-        let mut doubled = false;
+    fn read(json: Bytes) -> Result<Self, Malformed> {
         if !json::is_object(&json) {
-            return Err(Malformed { is_json: true, reason: "a message must be a JSON object", id: None });
+            return Err(Malformed::not_an_object());
         }
-        for member in json::members(&json, whole) {
-            let slot = match &*member.key(&json) {
-                b"jsonrpc" => &mut version,
-                b"id" => &mut id,
-                b"method" => &mut method,
-                b"params" => &mut params,
-                b"result" => &mut result,
-                b"error" => &mut error,
-                _ => continue,
-            };
-            // A second `method` or `params` would let two readers see two messages in one text.
-            doubled |= slot.replace(member.value).is_some();
-        }
+        let frame = Frame::read(&json).map_err(|_| Malformed::not_json())?;
+        let Frame { version, id, method, params, result, error, is_doubled } = frame;
         let complain = |reason| {
             let id = id.map(|span: Span| Id(json.slice(span.range())));
             Err(Malformed { is_json: true, reason, id })
         };
-        if doubled {
+        if is_doubled {
             return complain("a member of the message is given twice");
         }
         if version.map(|span| span.of(&json)) != Some(b"\"2.0\"") {

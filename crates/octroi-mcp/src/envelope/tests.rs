@@ -83,3 +83,13 @@ fn a_message_shows_no_content_in_a_log() {
         parse(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"secret":"hunter2"}}"#).unwrap();
     assert!(!format!("{envelope:?}").contains("hunter2"));
 }
+
+#[test]
+fn what_is_not_text_is_not_passed_on() {
+    for json in [
+        &b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"y\":\"\xff\"}"[..],
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"\xff\":1}",
+    ] {
+        assert!(!Envelope::parse(Bytes::from_static(json)).unwrap_err().is_json);
+    }
+}
