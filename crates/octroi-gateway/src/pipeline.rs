@@ -95,8 +95,13 @@ impl Gateway {
         let deadline = self.patience(view);
         loop {
             let found = self.find(view, method, params);
-            if found.is_ok() || !self.one_settled(view, deadline).await {
+            if found.is_ok() {
                 return found;
+            }
+            // The last server may have settled after the look above, so nobody left to wait for means
+            // one more look.
+            if !self.one_settled(view, deadline).await {
+                return self.find(view, method, params);
             }
         }
     }
