@@ -14,6 +14,7 @@ use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::{Context, HttpClient, ServerEvent, Upstream, UpstreamError};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -103,6 +104,7 @@ impl Gateway {
             http: HttpClient::new()?,
             client_info,
             tasks: tasks.clone(),
+            runtime: Handle::current(),
             shutdown: shutdown.clone(),
             events,
         });

@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
 use axum::routing::{any, get};
-use axum::serve::ListenerExt as _;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_core::{Principal, ServerName};
@@ -21,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
 use crate::admit::{era_of, read_params};
+use crate::lanes::Lanes;
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::{batch, health, legacy, modern};
@@ -85,25 +85,23 @@ pub async fn serve(
         .route("/health", get(health::health))
         .fallback(not_found)
         .with_state(Arc::clone(&door));
-    // Without this an answer in two writes waits 40 ms for the client's acknowledgment.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
     door.tasks.spawn(sweep(Arc::clone(&door)));
-    let closing = Arc::clone(&door);
-    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
-        shutdown.cancelled().await;
-        closing.closing.cancel();
-    });
+    let n_lanes = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut lanes = Lanes::start(n_lanes, &router, &door.closing)?;
+    tokio::select! {
+        biased;
+        () = shutdown.cancelled() => {}
+        filled = lanes.fill(listener) => filled?,
+    }
+    door.closing.cancel();
     let limit = async {
-        door.closing.cancelled().await;
         tokio::time::sleep(door.settings.drain).await;
         door.closed.cancel();
         // Streams end now; a moment to say so.
         tokio::time::sleep(Duration::from_millis(200)).await;
     };
     tokio::select! {
-        served = serving => served?,
+        served = lanes.served() => served?,
         () = limit => tracing::warn!("some calls did not finish in time"),
     }
     door.closed.cancel();

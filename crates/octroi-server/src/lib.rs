@@ -7,6 +7,7 @@ mod batch;
 mod event_log;
 mod health;
 mod http;
+mod lanes;
 mod legacy;
 mod modern;
 mod reply;

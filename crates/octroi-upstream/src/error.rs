@@ -48,6 +48,9 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
+    /// Octroi itself is about to end.
+    #[error("Octroi is stopping")]
+    Stopping,
 }
 
 impl UpstreamError {
@@ -75,7 +78,8 @@ impl UpstreamError {
             | Self::NeedsAuth
             | Self::Status(_)
             | Self::Timeout(_)
-            | Self::TooLarge { .. } => false,
+            | Self::TooLarge { .. }
+            | Self::Stopping => false,
         }
     }
 }

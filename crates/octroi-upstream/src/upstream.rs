@@ -7,24 +7,24 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use octroi_core::ServerName;
-use octroi_core::server::{EraChoice, Remote, ServerSpec, Start, Transport};
+use octroi_core::server::{ServerSpec, Start, Transport};
+use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
-use octroi_mcp::{Era, Id, Method, envelope};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use crate::connection::{Connection, Link};
+use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::event::{EventSink, ServerEvent};
-use crate::handshake::{self, Introduction, Probe};
-use crate::http::{Address, HttpClient};
-use crate::streamable::{Mirror, Setup, Streamable};
+use crate::http::HttpClient;
 use crate::watch::Watched;
-use crate::{old_sse, stdio};
+
+mod open;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -44,6 +44,8 @@ pub struct Context {
     pub client_info: Bytes,
     /// Owner of every task.
     pub tasks: TaskTracker,
+    /// Where connections live, whoever was the first to need them.
+    pub runtime: Handle,
     /// Ends everything.
     pub shutdown: CancellationToken,
     /// Where events go.
@@ -246,6 +248,17 @@ impl Upstream {
         if let Some(connection) = slot.ready() {
             return Ok(connection);
         }
+        // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
+        let attempt = Arc::clone(self).attempt(Arc::clone(slot), capabilities.cloned());
+        let attempt = self.context.tasks.spawn_on(attempt, &self.context.runtime);
+        attempt.await.unwrap_or_else(|_| Err(UpstreamError::Stopping))
+    }
+
+    async fn attempt(
+        self: Arc<Self>,
+        slot: Arc<Slot>,
+        capabilities: Option<ClientCapabilities>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
         // One attempt at a time; whoever waited takes what came out of it.
         let mut last_failure = slot.connecting.lock().await;
         if let Some(connection) = slot.ready() {
@@ -257,13 +270,19 @@ impl Upstream {
             return Err(error.clone());
         }
         let limit = self.spec.timeouts.connect;
-        let attempt = tokio::time::timeout(limit, self.open(capabilities)).await;
-        match attempt.unwrap_or(Err(UpstreamError::Timeout(limit))) {
+        let opened = tokio::select! {
+            biased;
+            () = self.context.shutdown.cancelled() => Err(UpstreamError::Stopping),
+            opened = tokio::time::timeout(limit, self.open(capabilities.as_ref())) => {
+                opened.unwrap_or(Err(UpstreamError::Timeout(limit)))
+            }
+        };
+        match opened {
             Ok(connection) => {
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));
-                self.announce(slot, &connection).await;
+                self.announce(&slot, &connection).await;
                 Ok(connection)
             }
             Err(error) => {
@@ -291,172 +310,5 @@ impl Upstream {
                 upstream.events.send(ServerEvent::Lost(reason)).await;
             }
         });
-    }
-
-    async fn open(
-        &self,
-        capabilities: Option<&ClientCapabilities>,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        let everything = ClientCapabilities::everything();
-        let introduction = Introduction {
-            client_info: self.context.client_info.clone(),
-            capabilities: capabilities.unwrap_or(&everything).json().clone(),
-        };
-        let remembered = *self.era.lock();
-        let choice = match (self.spec.era, remembered) {
-            (EraChoice::Auto, Some(Era::Legacy)) => EraChoice::Legacy,
-            (EraChoice::Auto, Some(Era::Modern)) => EraChoice::Modern,
-            (choice, _) => choice,
-        };
-        let opened = match self.open_as(choice, &introduction).await {
-            // What was remembered no longer holds: look again.
-            Err(error) if choice != self.spec.era && !matches!(error, UpstreamError::Connect { .. }) => {
-                self.open_as(self.spec.era, &introduction).await
-            }
-            opened => opened,
-        }?;
-        *self.era.lock() = Some(opened.era());
-        Ok(opened)
-    }
-
-    async fn open_as(
-        &self,
-        choice: EraChoice,
-        introduction: &Introduction,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        match &self.spec.transport {
-            Transport::Stdio(program) => {
-                let start = || {
-                    stdio::start(
-                        &self.spec,
-                        program,
-                        self.events.clone(),
-                        &self.context.tasks,
-                        &self.context.shutdown,
-                    )
-                };
-                match self.talk(start()?, choice, introduction).await {
-                    // Some legacy servers end when they are asked something before the handshake.
-                    Err(UpstreamError::Closed(_)) if choice == EraChoice::Auto => {
-                        self.talk(start()?, EraChoice::Legacy, introduction).await
-                    }
-                    opened => opened,
-                }
-            }
-            Transport::Http(remote) => self.open_http(remote, choice, introduction).await,
-            Transport::Sse(remote) => self.open_sse(remote, introduction).await,
-        }
-    }
-
-    /// Has the handshake over a shared channel; a failed one closes the channel.
-    async fn talk(
-        &self,
-        mux: Arc<crate::mux::Mux>,
-        choice: EraChoice,
-        introduction: &Introduction,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        // Closes the channel also when this future is dropped, as a timeout does.
-        let guard = mux.closed().clone().drop_guard();
-        match handshake::over_channel(&mux, choice, introduction).await {
-            Ok(identity) => {
-                guard.disarm();
-                Ok(Connection::new(identity, Link::Shared(mux), introduction.client_info.clone()))
-            }
-            Err(error) => {
-                mux.close(error.to_string());
-                Err(error)
-            }
-        }
-    }
-
-    async fn open_sse(
-        &self,
-        remote: &Remote,
-        introduction: &Introduction,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        let address = Address::new(remote)?;
-        let context = &self.context;
-        let limit = self.spec.limits.message_bytes;
-        let mux = old_sse::connect(
-            &context.http,
-            &address,
-            self.events.clone(),
-            &context.tasks,
-            &context.shutdown,
-            limit,
-        )
-        .await?;
-        self.talk(mux, EraChoice::Legacy, introduction).await
-    }
-
-    async fn open_http(
-        &self,
-        remote: &Remote,
-        choice: EraChoice,
-        introduction: &Introduction,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        let setup = || -> Result<Setup, UpstreamError> {
-            Ok(Setup {
-                client: self.context.http.clone(),
-                address: Address::new(remote)?,
-                initialize_params: introduction.initialize_params(),
-                events: self.events.clone(),
-                tasks: self.context.tasks.clone(),
-                closed: self.context.shutdown.child_token(),
-                limit: self.spec.limits.message_bytes,
-            })
-        };
-        if choice != EraChoice::Legacy {
-            let link = Streamable::new(setup()?, Era::Modern);
-            match (link.probe(introduction).await, choice) {
-                (Ok(Probe::Modern(identity)), _) => {
-                    return Ok(Connection::new(
-                        *identity,
-                        Link::Http(link),
-                        introduction.client_info.clone(),
-                    ));
-                }
-                (Ok(Probe::Legacy), EraChoice::Modern) => {
-                    return Err(UpstreamError::Protocol(
-                        "the server does not speak the modern era that its entry pins it to".to_owned(),
-                    ));
-                }
-                // A modern refusal comes from a modern server: the legacy handshake is not for it.
-                (Err(error), EraChoice::Modern)
-                | (
-                    Err(
-                        error @ (UpstreamError::Connect { .. }
-                        | UpstreamError::NeedsAuth
-                        | UpstreamError::Refused(_)),
-                    ),
-                    _,
-                ) => return Err(error),
-                (Ok(Probe::Legacy) | Err(_), _) => {}
-            }
-        }
-        let link = Streamable::new(setup()?, Era::Legacy);
-        match link.initialize().await {
-            Ok(result) => {
-                let identity = handshake::read_initialized(&result)?;
-                link.start_listening().await;
-                Ok(Connection::new(identity, Link::Http(link), introduction.client_info.clone()))
-            }
-            // No Streamable HTTP here; the same address may be an old event stream.
-            Err(error @ (UpstreamError::Status(400..=499) | UpstreamError::Protocol(_))) => {
-                self.open_sse(remote, introduction).await.map_err(|_| error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-impl Streamable {
-    async fn probe(&self, introduction: &Introduction) -> Result<Probe, UpstreamError> {
-        let id = Id::number(self.next_id());
-        let params = introduction.discover_params();
-        let message = envelope::request(&id, &Method::Discover, params.as_bytes());
-        let response = self.post(&Method::Discover, &Mirror::default(), message).await?;
-        let answer = self.read_answer(response, &id).await?;
-        handshake::read_probe(&answer)
     }
 }

@@ -20,10 +20,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
+use tokio::runtime::{self, Handle};
 use tokio::time::Instant;
 use tower::Service as _;
 
-/// Idle connections that are kept. More are closed: a burst should not hold sockets for ever.
+/// Idle connections that are kept for each runtime. More are closed: a burst should not hold sockets for ever.
 const IDLE_MAX: usize = 256;
 /// Servers close idle connections after a while; one older than this is not worth trying.
 const IDLE_FOR: Duration = Duration::from_secs(30);
@@ -33,14 +34,21 @@ type Connection = http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Full<B
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Connections that wait for their next request.
+///
+/// A socket reports to the runtime that opened it. Used from another one it works, at the price of a
+/// wake-up across threads for every read, so each runtime takes back only its own.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
-    wires: Mutex<Vec<(Instant, Wire)>>,
+    runtimes: Mutex<Vec<(runtime::Id, Stack)>>,
 }
+
+/// The newest on top.
+type Stack = Vec<(Instant, Wire)>;
 
 /// One connection.
 #[derive(Debug)]
 struct Wire {
+    home: runtime::Id,
     sender: SendRequest<Full<Bytes>>,
     /// `None` once it is closed.
     connection: Option<Box<Connection>>,
@@ -85,7 +93,9 @@ pub(crate) async fn send(
 
 impl Idle {
     fn take(&self) -> Option<Wire> {
-        let mut wires = self.wires.lock();
+        let here = Handle::current().id();
+        let mut runtimes = self.runtimes.lock();
+        let (_, wires) = runtimes.iter_mut().find(|(id, _)| *id == here)?;
         let (since, wire) = wires.pop()?;
         if since.elapsed() > IDLE_FOR {
             // The newest is on top, so all below are older still.
@@ -96,17 +106,21 @@ impl Idle {
     }
 
     fn put(&self, wire: Wire) {
-        let mut wires = self.wires.lock();
-        // Nobody drives an idle connection, so one that waits too long is closed when others come.
-        wires.retain(|(since, _)| since.elapsed() <= IDLE_FOR);
-        if wires.len() < IDLE_MAX {
-            wires.push((Instant::now(), wire));
+        let mut runtimes = self.runtimes.lock();
+        if let Some((_, wires)) = runtimes.iter_mut().find(|(id, _)| *id == wire.home) {
+            if wires.len() < IDLE_MAX {
+                wires.push((Instant::now(), wire));
+            }
+        } else {
+            runtimes.push((wire.home, vec![(Instant::now(), wire)]));
         }
     }
 
-    /// Closes what has waited too long.
+    /// Closes what has waited too long. Nobody drives an idle connection, so this must be called.
     pub(crate) fn sweep(&self) {
-        self.wires.lock().retain(|(since, _)| since.elapsed() <= IDLE_FOR);
+        for (_, wires) in &mut *self.runtimes.lock() {
+            wires.retain(|(since, _)| since.elapsed() <= IDLE_FOR);
+        }
     }
 }
 
@@ -116,12 +130,12 @@ impl Wire {
         std::future::poll_fn(|context| connector.poll_ready(context)).await?;
         let stream = connector.call(origin.clone()).await?;
         let (sender, connection) = http1::handshake(stream).await?;
-        Ok(Self { sender, connection: Some(Box::new(connection)) })
+        Ok(Self { home: Handle::current().id(), sender, connection: Some(Box::new(connection)) })
     }
 
     /// Waits until a request can be sent.
     async fn ready(&mut self) -> hyper::Result<()> {
-        let Self { sender, connection } = self;
+        let Self { sender, connection, .. } = self;
         let mut ready = std::pin::pin!(sender.ready());
         std::future::poll_fn(|context| alongside(ready.as_mut(), connection, context)).await
     }
@@ -130,7 +144,7 @@ impl Wire {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, hyper::client::conn::TrySendError<Request<Full<Bytes>>>> {
-        let Self { sender, connection } = self;
+        let Self { sender, connection, .. } = self;
         let mut answer = std::pin::pin!(sender.try_send_request(request));
         std::future::poll_fn(|context| alongside(answer.as_mut(), connection, context)).await
     }
