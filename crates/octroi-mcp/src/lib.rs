@@ -13,6 +13,7 @@ pub mod header;
 pub mod json;
 pub mod meta;
 pub mod method;
+pub mod outcome;
 pub mod param_header;
 pub mod params;
 pub mod result;

@@ -1,0 +1,108 @@
+//! The result of a tool as a person or a log reads it.
+
+use serde_json::Value;
+
+/// A tool's result in words. What clients get is the result itself; this is for everybody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the tool did what it was asked, or said why not.
+    pub is_success: bool,
+    /// Text parts, one per line; what is not text is described in a line.
+    pub text: String,
+    /// `structuredContent` if there is some, else the text.
+    pub payload: Value,
+}
+
+impl Outcome {
+    /// Reads the result of `tools/call`.
+    pub fn read(result: &Value) -> Self {
+        let is_success = result.get("isError").and_then(Value::as_bool) != Some(true);
+        let parts = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut text = parts.iter().map(describe).collect::<Vec<_>>().join("\n");
+        if text.is_empty() && !is_success {
+            "the tool failed and did not say why".clone_into(&mut text);
+        }
+        let payload = result.get("structuredContent").cloned().unwrap_or_else(|| Value::String(text.clone()));
+        Self { is_success, text, payload }
+    }
+}
+
+fn describe(part: &Value) -> String {
+    let member = |name: &str| part.get(name).and_then(Value::as_str);
+    let kind = member("type").unwrap_or("unknown");
+    match kind {
+        "text" => member("text").unwrap_or_default().to_owned(),
+        "image" | "audio" => blob(kind, member("mimeType"), member("data")),
+        "resource" => {
+            let resource = part.get("resource").unwrap_or(&Value::Null);
+            let inner = |name: &str| resource.get(name).and_then(Value::as_str);
+            match inner("text") {
+                Some(text) => text.to_owned(),
+                None => blob(inner("uri").unwrap_or("resource"), inner("mimeType"), inner("blob")),
+            }
+        }
+        "resource_link" => format!("[resource {}]", member("uri").unwrap_or_default()),
+        other => format!("[{other}]"),
+    }
+}
+
+fn blob(name: &str, media_type: Option<&str>, base64: Option<&str>) -> String {
+    let encoded = base64.unwrap_or_default().trim_end_matches('=');
+    let n_bytes = encoded.len() * 3 / 4;
+    format!("[{name} {}, {n_bytes} bytes]", media_type.unwrap_or("of unknown type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_told_in_words() {
+        for (result, is_success, text) in [
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                true,
+                "a\nb",
+            ),
+            (
+                json!({"content": [{"type": "image", "mimeType": "image/png", "data": "AAECAw=="}]}),
+                true,
+                "[image image/png, 4 bytes]",
+            ),
+            (json!({"content": [{"type": "audio", "data": ""}]}), true, "[audio of unknown type, 0 bytes]"),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "file:///x", "text": "inside"}}]}),
+                true,
+                "inside",
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "file:///x", "blob": "AAEC"}}]}),
+                true,
+                "[file:///x of unknown type, 3 bytes]",
+            ),
+            (
+                json!({"content": [{"type": "resource_link", "uri": "file:///x"}]}),
+                true,
+                "[resource file:///x]",
+            ),
+            (json!({"content": [{"type": "hologram"}]}), true, "[hologram]"),
+            (json!({"content": [{"type": "text", "text": "no"}], "isError": true}), false, "no"),
+            (json!({"content": [], "isError": true}), false, "the tool failed and did not say why"),
+            (json!({"isError": true}), false, "the tool failed and did not say why"),
+            (json!({}), true, ""),
+        ] {
+            let outcome = Outcome::read(&result);
+            assert_eq!((outcome.is_success, outcome.text.as_str()), (is_success, text), "{result}");
+        }
+    }
+
+    #[test]
+    fn structured_content_is_the_payload() {
+        let result = json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}});
+        assert_eq!(Outcome::read(&result).payload, json!({"sum": 3}));
+        let result = json!({"content": [{"type": "text", "text": "3"}]});
+        assert_eq!(Outcome::read(&result).payload, json!("3"));
+    }
+}
