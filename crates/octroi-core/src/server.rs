@@ -12,16 +12,92 @@ use crate::secret::Secret;
 pub struct ServerSpec {
     /// Under which it appears.
     pub name: ServerName,
+    /// What people call it.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whether it may be used at all.
+    pub enabled: bool,
     /// Where it is.
     pub transport: Transport,
     /// Which era to speak to it.
     pub era: EraChoice,
     /// When to connect.
     pub start: Start,
+    /// Who shares a process or a connection.
+    pub sharing: Sharing,
+    /// Whether to connect again after the connection was lost.
+    pub reconnect: bool,
     /// How long to wait for what.
     pub timeouts: Timeouts,
-    /// How much it may send.
+    /// How much it may send, and how much it is asked at once.
     pub limits: Limits,
+    /// How often to ask whether it is well; `None` never asks.
+    pub health_interval: Option<Duration>,
+    /// Stopped after this long without a call, until the next one.
+    pub idle_stop: Option<Duration>,
+    /// How far it is trusted.
+    pub trust: Trust,
+    /// What of it may be used.
+    pub access: ToolAccess,
+}
+
+impl ServerSpec {
+    /// A definition with everything but name and address left at its default.
+    pub fn new(name: ServerName, transport: Transport) -> Self {
+        Self {
+            name,
+            title: None,
+            description: None,
+            enabled: true,
+            transport,
+            era: EraChoice::default(),
+            start: Start::default(),
+            sharing: Sharing::default(),
+            reconnect: true,
+            timeouts: Timeouts::default(),
+            limits: Limits::default(),
+            health_interval: Some(Duration::from_mins(1)),
+            idle_stop: None,
+            trust: Trust::default(),
+            access: ToolAccess::default(),
+        }
+    }
+}
+
+/// Who shares a process or a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Everybody.
+    #[default]
+    Shared,
+    /// All sessions of one principal.
+    PerUser,
+    /// Nobody: each client session has its own.
+    PerSession,
+}
+
+/// How far a server is trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// Unknown source, or dangerous operations.
+    Low,
+    /// Community servers, limited side effects.
+    #[default]
+    Medium,
+    /// Official or verified sources.
+    High,
+}
+
+/// Which tools of a server may be used, as glob patterns over their own names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolAccess {
+    /// If not empty, only these.
+    pub allow_tools: Vec<String>,
+    /// Never these.
+    pub deny_tools: Vec<String>,
+    /// No tool with one of these side effects.
+    pub deny_side_effect_tags: Vec<String>,
 }
 
 /// Where a server is and how to reach it.
@@ -79,6 +155,8 @@ pub enum Start {
     Eager,
     /// When somebody lists or calls.
     Lazy,
+    /// When somebody says so.
+    Manual,
 }
 
 /// How long to wait for what.
@@ -116,11 +194,13 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Calls in flight; more wait.
     pub concurrency: usize,
+    /// Calls that may wait; more are refused as busy.
+    pub queue: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 16 << 20, concurrency: 10 }
+        Self { message_bytes: 16 << 20, concurrency: 10, queue: 100 }
     }
 }
 

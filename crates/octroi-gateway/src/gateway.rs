@@ -185,7 +185,7 @@ impl Gateway {
                 (Some(_), _) => "running",
                 (None, Some(_)) => "failed",
                 (None, None) if *server.refresher.settled.borrow() => "stopped",
-                (None, None) if server.upstream.spec().start == Start::Lazy => "stopped",
+                (None, None) if server.upstream.spec().start != Start::Eager => "stopped",
                 (None, None) => "starting",
             };
             ServerStatus {

@@ -188,7 +188,7 @@ impl Upstream {
 
     /// Connects when Octroi starts, and again whenever the connection is lost.
     pub async fn keep_connected(self: Arc<Self>) {
-        if self.spec.start == Start::Lazy {
+        if self.spec.start != Start::Eager {
             return;
         }
         let mut delay = BACKOFF_FIRST;

@@ -298,30 +298,30 @@ fn server(entry: ServerEntry, lookup: impl Fn(&str) -> Option<String> + Copy) ->
     let defaults = Timeouts::default();
     let span = |written: Option<Span>, default| written.map_or(default, |span| span.0);
     let call = span(entry.timeout, defaults.call);
-    Ok(ServerSpec {
-        name,
-        transport,
-        era: match entry.era {
-            EraWord::Auto => EraChoice::Auto,
-            EraWord::Legacy => EraChoice::Legacy,
-            EraWord::Modern => EraChoice::Modern,
-        },
-        start: match entry.start {
-            StartWord::Eager => Start::Eager,
-            StartWord::Lazy => Start::Lazy,
-        },
-        timeouts: Timeouts {
-            connect: span(entry.connect_timeout, defaults.connect),
-            call,
-            call_cap: span(entry.max_call_timeout, defaults.call_cap).max(call),
-            list: span(entry.list_timeout, defaults.list),
-            shutdown: span(entry.shutdown_grace, defaults.shutdown),
-        },
-        limits: Limits {
-            message_bytes: entry.max_message_bytes.unwrap_or(Limits::default().message_bytes),
-            concurrency: entry.max_concurrency.unwrap_or(Limits::default().concurrency).max(1),
-        },
-    })
+    let mut spec = ServerSpec::new(name, transport);
+    spec.era = match entry.era {
+        EraWord::Auto => EraChoice::Auto,
+        EraWord::Legacy => EraChoice::Legacy,
+        EraWord::Modern => EraChoice::Modern,
+    };
+    spec.start = match entry.start {
+        StartWord::Eager => Start::Eager,
+        StartWord::Lazy => Start::Lazy,
+    };
+    spec.timeouts = Timeouts {
+        connect: span(entry.connect_timeout, defaults.connect),
+        call,
+        call_cap: span(entry.max_call_timeout, defaults.call_cap).max(call),
+        list: span(entry.list_timeout, defaults.list),
+        shutdown: span(entry.shutdown_grace, defaults.shutdown),
+    };
+    let limits = Limits::default();
+    spec.limits = Limits {
+        message_bytes: entry.max_message_bytes.unwrap_or(limits.message_bytes),
+        concurrency: entry.max_concurrency.unwrap_or(limits.concurrency).max(1),
+        ..limits
+    };
+    Ok(spec)
 }
 
 fn token(entry: TokenEntry, number: usize) -> Result<(TokenHash, Principal), String> {

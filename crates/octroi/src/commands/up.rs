@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::principal::hash_token;
-use octroi_core::server::{EraChoice, Limits, Program, ServerSpec, Start, Timeouts, Transport};
+use octroi_core::server::{Program, ServerSpec, Transport};
 use octroi_core::{Principal, Role, ServerName};
 use octroi_gateway::Gateway;
 use octroi_server::{Access, AccessSettings, Door, DoorSettings};
@@ -87,20 +87,14 @@ pub(super) fn start(servers: Vec<ServerSpec>) -> Result<Arc<Gateway>, Failure> {
 fn demo_server() -> Result<ServerSpec, Failure> {
     let program: PathBuf = std::env::current_exe().map_err(|error| Failure::from_error(&error))?;
     let name = ServerName::parse("demo").map_err(|error| Failure::from_error(&error))?;
-    Ok(ServerSpec {
-        name,
-        transport: Transport::Stdio(Program {
-            command: program.to_string_lossy().into_owned(),
-            args: vec!["demo-server".to_owned()],
-            env: BTreeMap::new(),
-            inherit_env: Vec::new(),
-            cwd: None,
-        }),
-        era: EraChoice::Auto,
-        start: Start::Eager,
-        timeouts: Timeouts::default(),
-        limits: Limits::default(),
-    })
+    let program = Program {
+        command: program.to_string_lossy().into_owned(),
+        args: vec!["demo-server".to_owned()],
+        env: BTreeMap::new(),
+        inherit_env: Vec::new(),
+        cwd: None,
+    };
+    Ok(ServerSpec::new(name, Transport::Stdio(program)))
 }
 
 fn announce(config: &Config, address: SocketAddr, admin: &token::AdminToken, gateway: &Gateway) {
