@@ -22,8 +22,13 @@ pub(crate) fn memory_of(process: u32) -> u64 {
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Direct children of a process.
-pub(crate) fn children_of(process: u32) -> Vec<u32> {
+/// The program of a server that Octroi started, below its keeper.
+pub(crate) fn server_of(octroi: u32) -> Option<u32> {
+    let keeper = children_of(octroi).into_iter().next()?;
+    children_of(keeper).into_iter().next()
+}
+
+fn children_of(process: u32) -> Vec<u32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
     };

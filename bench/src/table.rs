@@ -42,7 +42,7 @@ async fn row(era: &'static str, transport: &str, n_clients: usize) -> Outcome<()
     let octroi = gateway.id()?;
     let server = match &peer {
         Some(peer) => peer.child.id().ok_or("the peer has ended")?,
-        None => *cpu::children_of(octroi).first().ok_or("octroi has started no server")?,
+        None => cpu::server_of(octroi).ok_or("octroi has started no server")?,
     };
     let before = (cpu::time_of(octroi), cpu::time_of(server));
     let through = http_load::run(&target, n_clients, SPAN).await?;

@@ -1,6 +1,7 @@
 //! The servers, the catalogue, and what keeps both up to date.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use octroi_core::server::{ServerSpec, Start, Transport};
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Method, RpcError};
-use octroi_upstream::{Context, HttpClient, ServerEvent, Upstream, UpstreamError};
+use octroi_upstream::{Context, HttpClient, ServerEvent, Spawner, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
@@ -73,6 +74,17 @@ struct Wanted {
     announced: HashSet<Method>,
 }
 
+/// How the processes of servers are started and found again.
+#[derive(Clone, Debug)]
+pub struct Processes {
+    /// Marks them; the same after a restart, and different from that of any other gateway.
+    pub owner: String,
+    /// A program that calls [`take_over`](octroi_upstream::take_over) first of all, to stay with each.
+    pub keeper: Option<PathBuf>,
+    /// Whether no other gateway with this mark can be running, so that what carries it is left over.
+    pub is_alone: bool,
+}
+
 /// What a person wants to know about a server.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ServerStatus {
@@ -93,15 +105,22 @@ pub struct ServerStatus {
 
 impl Gateway {
     /// Starts all servers in the background. Nothing here waits for any of them.
-    pub fn start(specs: Vec<ServerSpec>) -> Result<Arc<Self>, UpstreamError> {
+    pub fn start(specs: Vec<ServerSpec>, processes: Processes) -> Result<Arc<Self>, UpstreamError> {
         let (events, received) = mpsc::channel(EVENTS_QUEUED);
         let tasks = TaskTracker::new();
         let shutdown = CancellationToken::new();
         let client_info = Bytes::from_static(
             concat!(r#"{"name":"octroi","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).as_bytes(),
         );
+        let spawner = Spawner::new(processes.owner, processes.keeper, Handle::current())
+            .map_err(|error| UpstreamError::Protocol(format!("no thread can be started: {error}")))?;
+        let n_killed = if processes.is_alone { spawner.kill_leftovers() } else { 0 };
+        if n_killed > 0 {
+            info!(n_killed, "processes of an earlier run ended");
+        }
         let context = Arc::new(Context {
             http: HttpClient::new()?,
+            spawner,
             client_info,
             tasks: tasks.clone(),
             runtime: Handle::current(),

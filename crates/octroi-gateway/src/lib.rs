@@ -20,6 +20,7 @@ mod view;
 pub use answer::Answer;
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, Rendered};
-pub use gateway::{Gateway, ServerStatus};
+pub use gateway::{Gateway, Processes, ServerStatus};
 pub use hub::{Filter, Listener, Notice};
+pub use octroi_upstream::take_over;
 pub use view::View;

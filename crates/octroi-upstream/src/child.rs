@@ -1,20 +1,22 @@
 //! Child processes: how they are started, listened to, and ended.
 
-use std::collections::VecDeque;
+use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::server::Program;
 use octroi_core::{Secret, ServerName};
-use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncRead;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tracing::debug;
 
 use crate::error::UpstreamError;
+use crate::keeper;
 use crate::lines::{Line, Lines};
+use crate::logs::Logs;
+use crate::spawner::{Mark, Spawner};
 
 /// What every child gets of Octroi's own environment. Anything else could be a secret.
 const INHERITED: [&str; 20] = [
@@ -40,21 +42,22 @@ const INHERITED: [&str; 20] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// Values shorter than this are words like `true`, which are no secrets.
-const SECRET_LENGTH: usize = 6;
-const STDERR_LINES: usize = 50;
 const STDERR_LINE_BYTES: usize = 4 << 10;
 /// How long a process has to follow SIGTERM before SIGKILL.
 const TERM_PATIENCE: Duration = Duration::from_secs(2);
+/// How long its keeper may take to kill what is left, once it does so.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running child and the last lines of its standard error.
+/// A running child and what it started.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
-    group: Option<Pid>,
-    stderr: Arc<Mutex<VecDeque<String>>>,
-    /// What the child was given and must not be repeated from its output.
-    secrets: Vec<Secret>,
+    id: Option<Pid>,
+    is_kept: bool,
+    mark: Mark,
+    logs: Arc<Logs>,
+    /// Where in the log this start begins.
+    since: u64,
     stderr_reader: tokio::task::JoinHandle<()>,
 }
 
@@ -67,37 +70,50 @@ pub(crate) struct Streams {
 impl Process {
     /// Starts the program in a process group of its own, with a clean environment, never through a
     /// shell.
-    pub(crate) fn spawn(
+    pub(crate) async fn spawn(
         name: &ServerName,
         program: &Program,
+        spawner: &Spawner,
+        logs: &Arc<Logs>,
         tasks: &tokio_util::task::TaskTracker,
     ) -> Result<(Self, Streams), UpstreamError> {
+        let environment = environment(program);
+        // A keeper could only say so in words.
+        find_program(program, &environment)?;
+        let keeper = spawner.keeper();
         #[expect(clippy::disallowed_methods, reason = "this is the one place where processes are started")]
-        let mut command = Command::new(&program.command);
+        let mut command = match keeper {
+            Some(keeper) => {
+                let mut command = Command::new(keeper);
+                command.arg0("octroi").args(keeper::command_line(TERM_PATIENCE, &program.command));
+                command
+            }
+            None => Command::new(&program.command),
+        };
         command
             .args(&program.args)
             .env_clear()
-            .envs(environment(program))
+            .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
         if let Some(cwd) = &program.cwd {
             command.current_dir(cwd);
         }
-        let mut child = command.spawn().map_err(|error| UpstreamError::spawn(&program.command, &error))?;
+        let is_kept = keeper.is_some();
+        let started = spawner.spawn(command).await;
+        let (mut child, mark) = started.map_err(|error| UpstreamError::spawn(&program.command, &error))?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(UpstreamError::Protocol("the child has no standard streams".to_owned()));
         };
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let kept = Arc::new(Mutex::new(VecDeque::new()));
-        let stderr_reader = tasks.spawn(keep_stderr(name.clone(), stderr, Arc::clone(&kept)));
-        let secrets =
-            program.env.values().filter(|value| value.expose().len() >= SECRET_LENGTH).cloned().collect();
-        Ok((Self { child, group, stderr: kept, secrets, stderr_reader }, Streams { stdin, stdout }))
+        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let since = logs.next();
+        let stderr_reader = tasks.spawn(keep_stderr(name.clone(), stderr, Arc::clone(logs)));
+        let logs = Arc::clone(logs);
+        Ok((Self { child, id, is_kept, mark, logs, since, stderr_reader }, Streams { stdin, stdout }))
     }
 
     /// Waits for the process to end by itself and says how it did.
@@ -115,45 +131,76 @@ impl Process {
         }
     }
 
-    /// Ends the process and its whole group: patience, then SIGTERM, then SIGKILL. Its standard input
-    /// has been closed before, which is the polite way to ask.
+    /// Ends the process and everything it started: patience, then SIGTERM, then SIGKILL. Its standard
+    /// input has been closed before, which is the polite way to ask.
     pub(crate) async fn stop(&mut self, patience: Duration) {
         if tokio::time::timeout(patience, self.child.wait()).await.is_err() {
             self.signal(Signal::TERM);
-            if tokio::time::timeout(TERM_PATIENCE, self.child.wait()).await.is_err() {
+            let limit = if self.is_kept { TERM_PATIENCE + KILL_PATIENCE } else { TERM_PATIENCE };
+            if tokio::time::timeout(limit, self.child.wait()).await.is_err() {
                 let _ = self.child.start_kill();
             }
         }
-        // Also what the process left behind in its group.
-        self.signal(Signal::KILL);
-        let _ = self.child.wait().await;
+        if !self.is_kept {
+            // What the process left behind in its group.
+            self.signal(Signal::KILL);
+        }
+        match self.child.wait().await {
+            // Somebody killed the keeper, so what it kept is looked for.
+            Ok(status) if status.code().is_none() => {
+                self.mark.kill();
+            }
+            Ok(_) | Err(_) => {}
+        }
         self.stderr_reader.abort();
     }
 
+    /// A keeper passes on what it is told; without one the whole group is told.
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // Fails when the group is gone already, which is what is wanted.
-            let _ = rustix::process::kill_process_group(group, signal);
-        }
+        let Some(id) = self.id else {
+            return;
+        };
+        // Fails when nobody is left, which is what is wanted.
+        let _ = if self.is_kept {
+            rustix::process::kill_process(id, signal)
+        } else {
+            rustix::process::kill_process_group(id, signal)
+        };
     }
 
     fn last_words(&self) -> Option<String> {
-        let lines = self.stderr.lock();
-        let words: Vec<&str> = lines.iter().rev().take(3).map(String::as_str).collect();
-        let words: Vec<&str> = words.into_iter().rev().filter(|line| !line.trim().is_empty()).collect();
-        if words.is_empty() {
-            return None;
-        }
-        let words = words.join(" | ");
-        Some(self.secrets.iter().fold(words, |words, secret| words.replace(secret.expose(), "***")))
+        let lines = self.logs.last(3, self.since);
+        let words: Vec<&str> =
+            lines.iter().map(|line| line.text.as_str()).filter(|text| !text.trim().is_empty()).collect();
+        (!words.is_empty()).then(|| words.join(" | "))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        // Nobody waits any more. A keeper needs nobody for the rest.
+        if self.child.id().is_some() {
+            self.signal(if self.is_kept { Signal::TERM } else { Signal::KILL });
+        }
         self.stderr_reader.abort();
     }
+}
+
+/// Says why a program cannot be run, if that can be seen beforehand.
+fn find_program(program: &Program, environment: &[(String, String)]) -> Result<(), UpstreamError> {
+    let missing = || UpstreamError::spawn(&program.command, &io::ErrorKind::NotFound.into());
+    if let Some(cwd) = program.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+        let reason = format!("its directory {} does not exist", cwd.display());
+        return Err(UpstreamError::Spawn { command: program.command.clone(), reason });
+    }
+    let is_found = if program.command.contains('/') {
+        program.cwd.clone().unwrap_or_default().join(&program.command).exists()
+    } else {
+        let path = environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+        std::env::split_paths(path.unwrap_or("/usr/local/bin:/usr/bin:/bin"))
+            .any(|directory| directory.join(&program.command).is_file())
+    };
+    if is_found { Ok(()) } else { Err(missing()) }
 }
 
 fn environment(program: &Program) -> Vec<(String, String)> {
@@ -166,7 +213,7 @@ fn environment(program: &Program) -> Vec<(String, String)> {
     variables
 }
 
-async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<VecDeque<String>>>) {
+async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, logs: Arc<Logs>) {
     let mut lines = Lines::new(stderr, STDERR_LINE_BYTES);
     while let Ok(Some(line)) = lines.next().await {
         let text = match line {
@@ -174,10 +221,6 @@ async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, kept: Arc
             Line::TooLong { head, .. } => format!("{}…", String::from_utf8_lossy(&head)),
         };
         debug!(server.name = %name, stderr = text, "server says");
-        let mut kept = kept.lock();
-        if kept.len() == STDERR_LINES {
-            kept.pop_front();
-        }
-        kept.push_back(text);
+        logs.push(text);
     }
 }

@@ -10,27 +10,30 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::child::{Process, Streams};
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
+use crate::logs::Logs;
 use crate::mux::Mux;
+use crate::upstream::Context;
 
 /// Messages that may wait for a child that does not read.
 const QUEUED: usize = 64;
 
 /// Starts the program and a channel to it. The channel closes when the process ends, and the process
 /// ends when the channel closes.
-pub(crate) fn start(
+pub(crate) async fn start(
     spec: &ServerSpec,
     program: &Program,
+    context: &Context,
     events: EventSink,
-    tasks: &TaskTracker,
-    shutdown: &CancellationToken,
+    logs: &Arc<Logs>,
 ) -> Result<Arc<Mux>, UpstreamError> {
-    let (process, Streams { stdin, stdout }) = Process::spawn(&spec.name, program, tasks)?;
+    let Context { tasks, shutdown, spawner, .. } = context;
+    let (process, Streams { stdin, stdout }) =
+        Process::spawn(&spec.name, program, spawner, logs, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);

@@ -22,6 +22,8 @@ use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::event::{EventSink, ServerEvent};
 use crate::http::HttpClient;
+use crate::logs::Logs;
+use crate::spawner::Spawner;
 use crate::watch::Watched;
 
 mod open;
@@ -40,6 +42,8 @@ const PROFILES_MAX: usize = 32;
 pub struct Context {
     /// For remote servers.
     pub http: HttpClient,
+    /// For processes.
+    pub spawner: Spawner,
     /// Name and version that Octroi gives, as JSON text.
     pub client_info: Bytes,
     /// Owner of every task.
@@ -58,6 +62,7 @@ pub struct Upstream {
     spec: ServerSpec,
     context: Arc<Context>,
     events: EventSink,
+    logs: Arc<Logs>,
     era: Mutex<Option<Era>>,
     shared: Arc<Slot>,
     profiles: Mutex<HashMap<Bytes, Arc<Slot>>>,
@@ -84,10 +89,12 @@ impl Upstream {
     pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
         let events = EventSink::new(spec.name.clone(), context.events.clone());
         let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
+        let logs = Arc::new(Logs::new(&spec));
         Arc::new(Self {
             spec,
             context,
             events,
+            logs,
             era: Mutex::default(),
             shared: Arc::default(),
             profiles: Mutex::default(),
@@ -108,6 +115,11 @@ impl Upstream {
     /// Why the last attempt to connect failed, if it did.
     pub fn last_error(&self) -> Option<UpstreamError> {
         self.shared.last_error.lock().clone()
+    }
+
+    /// What it wrote to its standard error.
+    pub fn logs(&self) -> &Logs {
+        &self.logs
     }
 
     /// Room for one more call; waits while too many are in flight.

@@ -17,6 +17,10 @@ mod token;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Each server's process has one of these beside it, so nothing else is set up for it.
+    if let Some(code) = octroi_gateway::take_over(std::env::args_os().skip(1)) {
+        return code;
+    }
     let cli = cli::Cli::parse();
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {

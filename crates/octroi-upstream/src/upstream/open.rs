@@ -49,19 +49,12 @@ impl Upstream {
     ) -> Result<Arc<Connection>, UpstreamError> {
         match &self.spec.transport {
             Transport::Stdio(program) => {
-                let start = || {
-                    stdio::start(
-                        &self.spec,
-                        program,
-                        self.events.clone(),
-                        &self.context.tasks,
-                        &self.context.shutdown,
-                    )
-                };
-                match self.talk(start()?, choice, introduction).await {
+                let start =
+                    || stdio::start(&self.spec, program, &self.context, self.events.clone(), &self.logs);
+                match self.talk(start().await?, choice, introduction).await {
                     // Some legacy servers end when they are asked something before the handshake.
                     Err(UpstreamError::Closed(_)) if choice == EraChoice::Auto => {
-                        self.talk(start()?, EraChoice::Legacy, introduction).await
+                        self.talk(start().await?, EraChoice::Legacy, introduction).await
                     }
                     opened => opened,
                 }

@@ -8,7 +8,7 @@ use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use super::up::{load, start, wait_for_signal};
+use super::up::{data_directory, load, start, wait_for_signal};
 use crate::cli::Stdio;
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     for server in &mut servers {
         server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
     }
-    let gateway = start(servers)?;
+    let gateway = start(servers, &data_directory(&options.source))?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served =

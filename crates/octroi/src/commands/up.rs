@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::principal::hash_token;
 use octroi_core::server::{Program, ServerSpec, Transport};
 use octroi_core::{Principal, Role, ServerName};
-use octroi_gateway::Gateway;
+use octroi_gateway::{Gateway, Processes};
 use octroi_server::{Access, AccessSettings, Door, DoorSettings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let mut config = load(&options.source)?;
-    let data = options.source.data.clone().unwrap_or_else(config::data_directory);
+    let data = data_directory(&options.source);
     let admin = token::admin(&data).map_err(|error| {
         Failure::new(format!("cannot keep the admin token in {}", data.display()))
             .cause(error)
@@ -44,7 +44,7 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     })?;
     let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
 
-    let gateway = start(std::mem::take(&mut config.servers))?;
+    let gateway = start(std::mem::take(&mut config.servers), &data)?;
     let access_settings =
         AccessSettings { hosts: config.allowed_hosts.clone(), origins: config.allowed_origins.clone() };
     let defaults = DoorSettings::default();
@@ -66,6 +66,10 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     served.map_err(|error| Failure::from_error(&error))
 }
 
+pub(super) fn data_directory(source: &Source) -> PathBuf {
+    source.data.clone().unwrap_or_else(config::data_directory)
+}
+
 /// Reads the configuration and adds the demo server where it is wanted.
 pub(super) fn load(source: &Source) -> Result<Config, Failure> {
     let mut config = config::load(source.config.as_deref()).map_err(|error| {
@@ -80,8 +84,14 @@ pub(super) fn load(source: &Source) -> Result<Config, Failure> {
     Ok(config)
 }
 
-pub(super) fn start(servers: Vec<ServerSpec>) -> Result<Arc<Gateway>, Failure> {
-    Gateway::start(servers).map_err(|error| Failure::from_error(&error))
+pub(super) fn start(servers: Vec<ServerSpec>, data: &Path) -> Result<Arc<Gateway>, Failure> {
+    let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
+    let processes = Processes {
+        owner: owner.to_string_lossy().into_owned(),
+        keeper: Some(PathBuf::from("/proc/self/exe")),
+        is_alone: false,
+    };
+    Gateway::start(servers, processes).map_err(|error| Failure::from_error(&error))
 }
 
 fn demo_server() -> Result<ServerSpec, Failure> {

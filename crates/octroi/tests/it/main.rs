@@ -12,6 +12,7 @@ mod door;
 mod faults;
 mod grid;
 mod harness;
+mod leaks;
 mod peers;
 mod processes;
 mod suite;

@@ -1,0 +1,129 @@
+//! What a server wrote to its standard error, as far as it is worth keeping.
+
+use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use octroi_core::Secret;
+use octroi_core::server::{ServerSpec, Transport};
+use parking_lot::Mutex;
+
+const LINES_MAX: usize = 1_000;
+const BYTES_MAX: usize = 256 << 10;
+/// Values shorter than this are words like `true`, which are no secrets.
+const SECRET_LENGTH: usize = 6;
+
+/// The last lines of a server, over all its starts. A server that floods pushes out its own lines only.
+#[derive(Debug)]
+pub struct Logs {
+    ring: Mutex<Ring>,
+    /// What the server was given and must not be repeated from its output.
+    secrets: Vec<Secret>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    lines: VecDeque<LogLine>,
+    bytes: usize,
+    next: u64,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct LogLine {
+    /// Counts from 0 and never repeats while Octroi runs.
+    pub number: u64,
+    /// When it was read, in milliseconds since 1970.
+    pub at: u64,
+    /// What it says, secrets removed.
+    pub text: String,
+}
+
+impl Logs {
+    pub(crate) fn new(spec: &ServerSpec) -> Self {
+        let given: Vec<&Secret> = match &spec.transport {
+            Transport::Stdio(program) => program.env.values().collect(),
+            Transport::Http(remote) | Transport::Sse(remote) => remote.headers.values().collect(),
+        };
+        let secrets =
+            given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).cloned().collect();
+        Self { ring: Mutex::default(), secrets }
+    }
+
+    pub(crate) fn push(&self, text: String) {
+        let text = self
+            .secrets
+            .iter()
+            .filter(|secret| text.contains(secret.expose()))
+            .fold(text.clone(), |text, secret| text.replace(secret.expose(), "***"));
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let mut ring = self.ring.lock();
+        let number = ring.next;
+        ring.next += 1;
+        ring.bytes += text.len();
+        ring.lines.push_back(LogLine { number, at: u64::try_from(at).unwrap_or(u64::MAX), text });
+        while ring.lines.len() > LINES_MAX || ring.bytes > BYTES_MAX {
+            if let Some(gone) = ring.lines.pop_front() {
+                ring.bytes -= gone.text.len();
+            }
+        }
+    }
+
+    /// The newest `n` lines from number `from` on, oldest first.
+    pub fn last(&self, n: usize, from: u64) -> Vec<LogLine> {
+        let ring = self.ring.lock();
+        let wanted = ring.lines.iter().filter(|line| line.number >= from).count().min(n);
+        ring.lines.range(ring.lines.len() - wanted..).cloned().collect()
+    }
+
+    /// The number that the next line will have.
+    pub(crate) fn next(&self) -> u64 {
+        self.ring.lock().next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use octroi_core::ServerName;
+    use octroi_core::server::Program;
+
+    use super::*;
+
+    fn logs(secret: &str) -> Logs {
+        let program = Program {
+            command: "server".into(),
+            args: Vec::new(),
+            env: BTreeMap::from([("KEY".into(), Secret::new(secret))]),
+            inherit_env: Vec::new(),
+            cwd: None,
+        };
+        Logs::new(&ServerSpec::new(ServerName::parse("a").unwrap(), Transport::Stdio(program)))
+    }
+
+    fn texts(logs: &Logs, n: usize, from: u64) -> Vec<String> {
+        logs.last(n, from).into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn only_the_last_lines_are_kept() {
+        let logs = logs("");
+        for number in 0..2 * LINES_MAX {
+            logs.push(number.to_string());
+        }
+        assert_eq!(logs.last(usize::MAX, 0).len(), LINES_MAX);
+        assert_eq!(texts(&logs, 2, 0), ["1998", "1999"]);
+        assert_eq!(texts(&logs, 10, 1_999), ["1999"]);
+        for _ in 0..100 {
+            logs.push("x".repeat(BYTES_MAX / 10));
+        }
+        assert_eq!(logs.last(usize::MAX, 0).len(), 10);
+    }
+
+    #[test]
+    fn secrets_are_not_repeated() {
+        let logs = logs("hunter2");
+        logs.push("the key is hunter2, yes, hunter2".into());
+        assert_eq!(texts(&logs, 1, 0), ["the key is ***, yes, ***"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the kernel says about processes.
+
+use std::collections::HashMap;
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Every process that descends from this one, however deep.
+pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for id in all() {
+        if let Some(parent) = parent(id) {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    let mut found = vec![of.as_raw_nonzero().get()];
+    let mut next = 0;
+    while let Some(parent) = found.get(next) {
+        if let Some(children) = children.remove(parent) {
+            found.extend(children);
+        }
+        next += 1;
+    }
+    found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+}
+
+/// Kills every process whose environment holds this variable, and says how many there were. Children
+/// inherit it, however they detach themselves.
+pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> usize {
+    let mut killed = 0;
+    for id in all() {
+        let Ok(environment) = fs::read(format!("/proc/{id}/environ")) else {
+            continue;
+        };
+        let value = environment.split(|byte| *byte == 0).find_map(|entry| {
+            let value = entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"=")?;
+            std::str::from_utf8(value).ok()
+        });
+        if value.is_some_and(&is_meant)
+            && let Some(process) = Pid::from_raw(id)
+            && kill_process(process, Signal::KILL).is_ok()
+        {
+            killed += 1;
+        }
+    }
+    killed
+}
+
+fn all() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn parent(id: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The second field is the program's name in brackets, which may hold anything.
+    stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse().ok()
+}

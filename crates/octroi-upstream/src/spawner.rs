@@ -1,0 +1,80 @@
+//! The thread that starts processes.
+//!
+//! The kernel tells a child of its parent's death when the *thread* that started it ends. So all are
+//! started by one thread that lives as long as the gateway.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::processes::kill_marked;
+
+/// The variable by which a process is known as one of ours, whatever became of its parents.
+const MARK: &str = "OCTROI_PROCESS";
+const WAITING: usize = 16;
+
+/// Starts processes and marks them.
+#[derive(Debug)]
+pub struct Spawner {
+    orders: mpsc::Sender<Order>,
+    keeper: Option<PathBuf>,
+    owner: String,
+    started: AtomicU64,
+}
+
+struct Order {
+    command: Command,
+    reply: oneshot::Sender<io::Result<Child>>,
+}
+
+impl Spawner {
+    /// Starts the thread. `owner` marks every process; it must be the same after a restart and
+    /// different from that of any other gateway. `keeper` is a program that calls
+    /// [`take_over`](crate::take_over) first of all; without one, a process that leaves its
+    /// group may be left behind.
+    pub fn new(owner: String, keeper: Option<PathBuf>, runtime: Handle) -> io::Result<Self> {
+        let (orders, mut received) = mpsc::channel::<Order>(WAITING);
+        std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
+            while let Some(mut order) = received.blocking_recv() {
+                let _context = runtime.enter();
+                let _ = order.reply.send(order.command.spawn());
+            }
+        })?;
+        Ok(Self { orders, keeper, owner, started: AtomicU64::new(0) })
+    }
+
+    /// Kills what an earlier gateway with the same mark left behind; says how many processes.
+    pub fn kill_leftovers(&self) -> usize {
+        kill_marked(MARK, |mark| mark.splitn(3, '.').nth(2) == Some(&self.owner))
+    }
+
+    pub(crate) fn keeper(&self) -> Option<&PathBuf> {
+        self.keeper.as_ref()
+    }
+
+    /// Starts a command; the mark says which processes came of it.
+    pub(crate) async fn spawn(&self, mut command: Command) -> io::Result<(Child, Mark)> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}.{number}.{}", std::process::id(), self.owner);
+        command.env(MARK, &mark);
+        let (reply, spawned) = oneshot::channel();
+        let gone = || io::Error::other("Octroi is stopping");
+        self.orders.send(Order { command, reply }).await.map_err(|_| gone())?;
+        Ok((spawned.await.map_err(|_| gone())??, Mark(mark)))
+    }
+}
+
+/// What all processes of one start have in common.
+#[derive(Debug)]
+pub(crate) struct Mark(String);
+
+impl Mark {
+    /// Kills whatever carries the mark.
+    pub(crate) fn kill(&self) -> usize {
+        kill_marked(MARK, |mark| mark == self.0)
+    }
+}
