@@ -3,7 +3,9 @@
 //! Names, principals, server definitions and decisions as plain values. There is no async here, no
 //! clock, no file and no network: what depends on them comes in as an argument.
 
+pub mod breaker;
 pub mod decision;
+pub mod health;
 pub mod name;
 pub mod principal;
 pub mod secret;
@@ -13,6 +15,7 @@ pub mod uri;
 pub mod wire_name;
 
 pub use decision::{Decision, Permit, Subject, decide};
+pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, ServerName};
 pub use principal::{Principal, Role, Tokens};
 pub use secret::Secret;

@@ -6,6 +6,9 @@ use octroi_mcp::{Id, Method, RpcError, code, envelope};
 use octroi_upstream::UpstreamError;
 use serde_json::json;
 
+/// Too much is asked at once.
+const BUSY: i64 = -32954;
+
 /// The end of a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -58,11 +61,20 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    pub(crate) fn error(&self) -> &UpstreamError {
+        match self {
+            Self::Unavailable(error) | Self::During(error) => error,
+        }
+    }
+
     /// The stable word for programs.
     fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(UpstreamError::NeedsAuth) | Self::During(UpstreamError::NeedsAuth) => {
                 "needs_auth"
+            }
+            Self::Unavailable(UpstreamError::Busy { .. }) | Self::During(UpstreamError::Busy { .. }) => {
+                "busy"
             }
             Self::During(UpstreamError::Timeout(_)) => "call_timeout",
             Self::During(error) if error.outcome_is_unknown() => "outcome_unknown",
@@ -78,6 +90,7 @@ impl Failure {
             }
             "outcome_unknown" => "the call may or may not have taken effect: check before calling again",
             "result_too_large" => "ask for less, or raise `max_message_bytes` of the server's entry",
+            "busy" => "try again in a moment, or raise `max_concurrency` of the server's entry",
             "needs_auth" => "check the `headers` of the server's entry",
             _ => "check the server's entry and its log; other servers are not affected",
         }
@@ -94,6 +107,9 @@ impl Failure {
     pub(crate) fn to_answer(&self, server: &ServerName, method: &Method) -> Answer {
         let message = self.message(server);
         let data = json!({"code": self.kind(), "server": server.as_str(), "hint": self.hint()});
+        if self.kind() == "busy" {
+            return Answer::Error(RpcError::new(BUSY, message).with_data(data));
+        }
         if *method == Method::ToolsCall {
             let text = format!("{message} ({})", self.hint());
             let result = json!({"content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data}});

@@ -1,15 +1,16 @@
 //! Who wants to hear of which changes.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use octroi_core::{ServerName, uri};
 use octroi_mcp::Method;
 use octroi_mcp::capability::ClientCapabilities;
-use octroi_upstream::Upstream;
+use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
 
+use crate::gateway::Gateway;
 use crate::view::View;
 
 /// A change that a client asked to hear of.
@@ -48,44 +49,53 @@ impl Filter {
 
 type Deliver = Box<dyn Fn(Notice) + Send + Sync>;
 
+/// Who wishes to hear of changes.
+#[derive(Clone, Debug)]
+pub struct Wisher {
+    /// What it sees.
+    pub view: View,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+    /// The principal.
+    pub user: Arc<str>,
+    /// The client's session; the principal again where there are none.
+    pub session: Arc<str>,
+}
+
 /// One client's wishes. Dropping it ends them.
 pub struct Listener {
     number: u64,
-    view: View,
+    wisher: Wisher,
     filter: Filter,
-    capabilities: ClientCapabilities,
     watched: Mutex<HashSet<(ServerName, String)>>,
     deliver: Deliver,
     hub: Arc<Hub>,
 }
 
 /// All wishes.
-#[derive(Default)]
 pub(crate) struct Hub {
     next: AtomicU64,
-    listeners: RwLock<HashMap<u64, std::sync::Weak<Listener>>>,
-    upstreams: RwLock<HashMap<ServerName, Arc<Upstream>>>,
+    listeners: RwLock<HashMap<u64, Weak<Listener>>>,
+    gateway: Weak<Gateway>,
 }
 
 impl Hub {
-    pub(crate) fn add_upstream(&self, upstream: &Arc<Upstream>) {
-        self.upstreams.write().insert(upstream.spec().name.clone(), Arc::clone(upstream));
+    pub(crate) fn new(gateway: Weak<Gateway>) -> Self {
+        Self { next: AtomicU64::new(0), listeners: RwLock::default(), gateway }
     }
 
     /// Registers a client. `deliver` must not wait.
     pub(crate) fn listen(
         self: &Arc<Self>,
-        view: View,
+        wisher: Wisher,
         filter: Filter,
-        capabilities: ClientCapabilities,
         deliver: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Arc<Listener> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let listener = Arc::new(Listener {
             number,
-            view,
+            wisher,
             filter,
-            capabilities,
             watched: Mutex::default(),
             deliver: Box::new(deliver),
             hub: Arc::clone(self),
@@ -106,7 +116,7 @@ impl Hub {
         for listener in self.interested(server) {
             let key = (server.clone(), own.to_owned());
             if listener.watched.lock().contains(&key) {
-                let shown = match &listener.view {
+                let shown = match &listener.wisher.view {
                     View::Merged => uri::publish(server, own),
                     View::Server(_) => own.to_owned(),
                 };
@@ -119,19 +129,23 @@ impl Hub {
         let listeners = self.listeners.read();
         listeners
             .values()
-            .filter_map(std::sync::Weak::upgrade)
-            .filter(|listener| listener.view.shows(server))
+            .filter_map(Weak::upgrade)
+            .filter(|listener| listener.wisher.view.shows(server))
             .collect()
     }
 }
 
 impl Listener {
     pub(crate) fn capabilities(&self) -> &ClientCapabilities {
-        &self.capabilities
+        &self.wisher.capabilities
+    }
+
+    pub(crate) fn sharer(&self) -> Sharer<'_> {
+        Sharer { user: &self.wisher.user, session: &self.wisher.session }
     }
 
     pub(crate) fn view(&self) -> &View {
-        &self.view
+        &self.wisher.view
     }
 
     /// Adds a resource; `false` if it was watched already.
@@ -152,8 +166,8 @@ impl Listener {
     }
 
     fn release(&self, server: &ServerName, own: &str) {
-        if let Some(upstream) = self.hub.upstreams.read().get(server) {
-            upstream.unwatch(&self.capabilities, own);
+        if let Some(upstream) = self.hub.gateway.upgrade().and_then(|gateway| gateway.upstream(server)) {
+            upstream.unwatch(&self.sharer(), self.capabilities(), own);
         }
     }
 }

@@ -92,7 +92,7 @@ impl Gateway {
         if let View::Server(_) = view {
             self.settled(view).await;
         }
-        let deadline = self.patience(view);
+        let deadline = self.fleet.patience(view);
         loop {
             let found = self.find(view, method, params);
             if found.is_ok() {
@@ -168,7 +168,7 @@ impl Gateway {
             RpcError::invalid_params(format!("unknown server `{server}`"))
                 .with_data(json!({"code": "not_found"}))
         })?;
-        Ok(Target { upstream: Arc::clone(upstream), subject, headers })
+        Ok(Target { upstream, subject, headers })
     }
 
     /// Names the reason where an unknown tool would belong to a server that has shown no tools.

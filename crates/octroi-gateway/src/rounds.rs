@@ -17,7 +17,7 @@ use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
-use octroi_upstream::{CallEvent, Connection, LiveCall, Outgoing, Question, UpstreamError};
+use octroi_upstream::{CallEvent, Connection, LiveCall, Outgoing, Question, Sharer, UpstreamError};
 use tokio::time::Instant;
 
 use crate::answer::{Answer, Failure};
@@ -92,12 +92,18 @@ impl Run<'_> {
             Ok(Some(Position::Parked(number))) => return self.resume(number).await,
             Err(error) => return Ok(error.into()),
         }
+        let room = self.target.upstream.room().await.map_err(Failure::Unavailable)?;
+        let outcome = self.exchange(round).await;
+        room.settle(outcome.as_ref().err().map(Failure::error));
+        outcome
+    }
+
+    /// Makes the call, as often as the server asks back.
+    async fn exchange(&self, mut round: Round) -> Result<Answer, Failure> {
         let upstream = &self.target.upstream;
-        let limit = upstream.spec().timeouts.call;
-        let busy = || Failure::During(UpstreamError::Timeout(limit));
-        let _room = tokio::time::timeout(limit, upstream.permit()).await.map_err(|_| busy())?;
-        let connection =
-            upstream.connection_for(&self.caller.capabilities).await.map_err(Failure::Unavailable)?;
+        let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
+        let connection = upstream.connection_for(&sharer, &self.caller.capabilities).await;
+        let connection = connection.map_err(Failure::Unavailable)?;
         self.set_log_level(&connection).await;
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
@@ -323,8 +329,10 @@ impl Run<'_> {
         if let Some((_, question)) = open.pop() {
             return Ok(self.park(call, connection, question));
         }
-        let _room = self.target.upstream.permit().await;
-        match self.drive(&mut call).await {
+        let room = self.target.upstream.room().await.map_err(Failure::Unavailable)?;
+        let driven = self.drive(&mut call).await;
+        room.settle(driven.as_ref().err().map(Failure::error));
+        match driven {
             Err(failure) => Err(self.suspect(&connection, failure).await),
             Ok(Driven::Asked(question)) => Ok(self.park(call, connection, question)),
             Ok(Driven::Answered(answer)) => Ok(match (answer.result(), answer.error()) {

@@ -116,7 +116,11 @@ async fn sweep(door: Arc<Door>) {
         tokio::select! {
             biased;
             () = door.closing.cancelled() => return,
-            () = tokio::time::sleep(every) => door.sessions.sweep(),
+            () = tokio::time::sleep(every) => {
+                for session in door.sessions.sweep() {
+                    door.gateway.end_session(&session).await;
+                }
+            }
         }
     }
 }

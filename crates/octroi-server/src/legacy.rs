@@ -147,7 +147,10 @@ pub(crate) fn open_stream(door: &Door, view: &View, principal: &Principal, heade
 pub(crate) fn end(door: &Door, view: &View, principal: &Principal, headers: &HeaderMap) -> Reply {
     match find(door, view, principal, headers) {
         Ok(session) => {
-            door.sessions.close(&session.id);
+            if let Some(owner) = door.sessions.close(&session.id) {
+                let gateway = Arc::clone(&door.gateway);
+                door.tasks.spawn(async move { gateway.end_session(&owner).await });
+            }
             reply::empty(StatusCode::NO_CONTENT)
         }
         Err(reply) => *reply,

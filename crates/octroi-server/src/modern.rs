@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View};
+use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View, Wisher};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Id, Kind, Method, RpcError, envelope, json, meta, sse};
 use parking_lot::Mutex;
@@ -219,7 +219,14 @@ impl Listening {
             .map(octroi_mcp::capability::ClientCapabilities::read)
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
-        let listener = door.gateway.listen(door.view.clone(), filter, capabilities, move |notice| {
+        let user = &door.principal.id;
+        let wisher = Wisher {
+            view: door.view.clone(),
+            capabilities,
+            user: Arc::clone(user),
+            session: Arc::clone(user),
+        };
+        let listener = door.gateway.listen(wisher, filter, move |notice| {
             let _ = sender.try_send(notice);
         });
         let mut watched = Vec::new();
@@ -285,17 +292,18 @@ impl Listening {
 pub(crate) struct ListenContext<'a> {
     pub(crate) gateway: &'a Arc<octroi_gateway::Gateway>,
     pub(crate) view: &'a View,
+    pub(crate) principal: &'a Principal,
     pub(crate) closing: &'a CancellationToken,
 }
 
 async fn listen(
     door: &Arc<Door>,
     view: View,
-    _principal: &Principal,
+    principal: &Principal,
     id: Id,
     params: &Params,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
-    let context = ListenContext { gateway: &door.gateway, view: &view, closing: &door.closing };
+    let context = ListenContext { gateway: &door.gateway, view: &view, principal, closing: &door.closing };
     let listening = Listening::open(&context, id, params).await;
     stream::unfold(listening, |mut listening| async move {
         let event = match listening.next().await? {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Gateway, Listener, Notice, View};
+use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Gateway, Listener, Notice, View, Wisher};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::is_level;
@@ -93,12 +93,20 @@ impl Session {
         gateway: &Gateway,
         deliver: impl Fn(Bytes) + std::marker::Send + Sync + 'static,
     ) {
-        let listener =
-            gateway.listen(self.view.clone(), Filter::ALL, self.capabilities.clone(), move |notice| {
-                deliver(written(&notice));
-            });
+        let wisher = Wisher {
+            view: self.view.clone(),
+            capabilities: self.capabilities.clone(),
+            user: Arc::clone(&self.principal.id),
+            session: Arc::clone(&self.owner),
+        };
+        let listener = gateway.listen(wisher, Filter::ALL, move |notice| deliver(written(&notice)));
         // Called once per session; a second listener would double every message.
         let _ = self.listener.set(listener);
+    }
+
+    /// Under which its servers know it, where they keep sessions apart.
+    pub(crate) fn owner(&self) -> &Arc<str> {
+        &self.owner
     }
 
     /// The sender of a request in this session.

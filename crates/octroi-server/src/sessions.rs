@@ -123,18 +123,17 @@ impl Sessions {
         Some(session)
     }
 
-    /// Ends a session.
-    pub(crate) fn close(&self, id: &str) {
+    /// Ends a session; says how its servers know it.
+    pub(crate) fn close(&self, id: &str) -> Option<Arc<str>> {
         // Bound first: the lock must not be held while streams end.
-        let closed = self.by_id.write().remove(id);
-        if let Some(session) = closed {
-            session.end();
-        }
+        let closed = self.by_id.write().remove(id)?;
+        closed.end();
+        Some(Arc::clone(closed.session.owner()))
     }
 
     /// Ends sessions that nobody used for a while. An open stream or a running request is use: both
-    /// hold the session.
-    pub(crate) fn sweep(&self) {
+    /// hold the session. Says how the servers know those that ended.
+    pub(crate) fn sweep(&self) -> Vec<Arc<str>> {
         let limit = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let idle: Vec<String> = self
             .by_id
@@ -145,13 +144,12 @@ impl Sessions {
             })
             .map(|session| session.id.clone())
             .collect();
-        for id in idle {
-            self.close(&id);
-        }
+        let ended = idle.iter().filter_map(|id| self.close(id)).collect();
         let mut by_id = self.by_id.write();
         if by_id.capacity() > 1024 && by_id.len() < by_id.capacity() / 4 {
             by_id.shrink_to_fit();
         }
+        ended
     }
 
     /// How many there are.

@@ -215,7 +215,12 @@ impl Peer {
     /// Passes news on until the client cancels or closes its end.
     async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
         let view = View::Merged;
-        let context = ListenContext { gateway: &self.gateway, view: &view, closing: &self.closing };
+        let context = ListenContext {
+            gateway: &self.gateway,
+            view: &view,
+            principal: &self.principal,
+            closing: &self.closing,
+        };
         let mut listening = Listening::open(&context, id.clone(), params).await;
         while let Some(message) = listening.next().await {
             if let Some(message) = message {

@@ -48,9 +48,26 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
-    /// Octroi itself is about to end.
-    #[error("Octroi is stopping")]
+    /// Octroi itself is about to end, or the server was taken out of the configuration.
+    #[error("it is being stopped")]
     Stopping,
+    /// Nobody started it, or somebody stopped it.
+    #[error("it is {0}")]
+    Idle(&'static str),
+    /// Too many calls wait for it already.
+    #[error("it is busy: {limit} calls are waiting for it already")]
+    Busy {
+        /// How many may wait.
+        limit: usize,
+    },
+    /// It failed so often that it is left alone for a while.
+    #[error("it failed again and again ({reason}); the next try is in {} s", .retry_in.as_secs().max(1))]
+    Resting {
+        /// When calls may be tried again.
+        retry_in: Duration,
+        /// The last failure.
+        reason: String,
+    },
 }
 
 impl UpstreamError {
@@ -79,7 +96,35 @@ impl UpstreamError {
             | Self::Status(_)
             | Self::Timeout(_)
             | Self::TooLarge { .. }
-            | Self::Stopping => false,
+            | Self::Stopping
+            | Self::Idle(_)
+            | Self::Busy { .. }
+            | Self::Resting { .. } => false,
+        }
+    }
+
+    /// Whether trying again at once could help: the server may just be starting.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
+    }
+
+    /// Whether it says that the server is not there, rather than that it is not content.
+    pub(crate) fn is_absence(&self) -> bool {
+        match self {
+            Self::Spawn { .. }
+            | Self::Connect { .. }
+            | Self::Protocol(_)
+            | Self::Status(500..)
+            | Self::Closed(_)
+            | Self::Timeout(_) => true,
+            Self::Refused(_)
+            | Self::NeedsAuth
+            | Self::Status(_)
+            | Self::TooLarge { .. }
+            | Self::Stopping
+            | Self::Idle(_)
+            | Self::Busy { .. }
+            | Self::Resting { .. } => false,
         }
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::ServerName;
+use octroi_core::health::Checks;
 use octroi_mcp::{Envelope, Id, Method, RpcError, envelope};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::UpstreamError;
 use crate::mux::Mux;
 use crate::streamable::Streamable;
 
@@ -41,6 +43,8 @@ pub enum ServerEvent {
     Connected,
     /// The connection is gone.
     Lost(String),
+    /// It was asked whether it is well; why there was no answer, if there was none.
+    Checked(Checks, Option<UpstreamError>),
 }
 
 /// Where a server's events go.

@@ -30,8 +30,9 @@ pub(crate) async fn start(
     context: &Context,
     events: EventSink,
     logs: &Arc<Logs>,
+    shutdown: &CancellationToken,
 ) -> Result<Arc<Mux>, UpstreamError> {
-    let Context { tasks, shutdown, spawner, .. } = context;
+    let Context { tasks, spawner, .. } = context;
     let (process, Streams { stdin, stdout }) =
         Process::spawn(&spec.name, program, spawner, logs, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);

@@ -1,22 +1,24 @@
 //! One configured server and its connections.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use octroi_core::ServerName;
-use octroi_core::server::{ServerSpec, Start, Transport};
+use octroi_core::breaker::Breaker;
+use octroi_core::health::Checks;
+use octroi_core::server::{ServerSpec, Start};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::connection::Connection;
 use crate::error::UpstreamError;
@@ -26,16 +28,21 @@ use crate::logs::Logs;
 use crate::spawner::Spawner;
 use crate::watch::Watched;
 
+mod life;
 mod open;
+mod room;
+mod slots;
+
+pub use life::Condition;
+pub use room::Room;
+pub use slots::Sharer;
+use slots::Slots;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-const BACKOFF_FIRST: Duration = Duration::from_secs(1);
-const BACKOFF_LAST: Duration = Duration::from_mins(1);
-/// A connection that lived this long was good, and the next failure starts the backoff anew.
-const STABLE: Duration = Duration::from_secs(10);
-/// Legacy sessions are kept per set of client capabilities; clients beyond this share one.
-const PROFILES_MAX: usize = 32;
+/// One attempt to connect is up to so many tries.
+const TRIES: usize = 3;
+const TRIES_APART: Duration = Duration::from_secs(1);
 
 /// What all servers share.
 #[derive(Debug)]
@@ -65,17 +72,34 @@ pub struct Upstream {
     logs: Arc<Logs>,
     era: Mutex<Option<Era>>,
     shared: Arc<Slot>,
-    profiles: Mutex<HashMap<Bytes, Arc<Slot>>>,
+    slots: Slots,
+    /// Ends this server for good.
+    closing: CancellationToken,
+    /// Whether it may be connected to.
+    is_wanted: AtomicBool,
+    is_connecting: AtomicBool,
+    /// Something changed that its supervisor should look at.
+    changed: Notify,
+    checks: Mutex<Checks>,
+    restarts: AtomicU64,
+    breaker: Mutex<Breaker>,
     permits: Arc<Semaphore>,
+    n_waiting: AtomicUsize,
+    n_in_flight: AtomicUsize,
+    made: Instant,
+    /// When the last call began or ended, in milliseconds after `made`.
+    last_used: AtomicU64,
 }
 
 /// Room for one connection, made by one caller at a time.
 #[derive(Debug, Default)]
-struct Slot {
+pub(crate) struct Slot {
     current: ArcSwapOption<Connection>,
     connecting: tokio::sync::Mutex<Option<(Instant, UpstreamError)>>,
     last_error: Mutex<Option<UpstreamError>>,
     watched: Watched,
+    /// As the server's own.
+    last_used: AtomicU64,
 }
 
 impl Slot {
@@ -89,7 +113,9 @@ impl Upstream {
     pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
         let events = EventSink::new(spec.name.clone(), context.events.clone());
         let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
+        let closing = context.shutdown.child_token();
         let logs = Arc::new(Logs::new(&spec));
+        let is_wanted = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
         Arc::new(Self {
             spec,
             context,
@@ -97,8 +123,19 @@ impl Upstream {
             logs,
             era: Mutex::default(),
             shared: Arc::default(),
-            profiles: Mutex::default(),
+            slots: Slots::default(),
+            closing,
+            is_wanted,
+            is_connecting: AtomicBool::new(false),
+            changed: Notify::new(),
+            checks: Mutex::default(),
+            restarts: AtomicU64::new(0),
+            breaker: Mutex::default(),
             permits,
+            n_waiting: AtomicUsize::new(0),
+            n_in_flight: AtomicUsize::new(0),
+            made: Instant::now(),
+            last_used: AtomicU64::new(0),
         })
     }
 
@@ -122,73 +159,27 @@ impl Upstream {
         &self.logs
     }
 
-    /// Room for one more call; waits while too many are in flight.
-    pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).acquire_owned().await.ok()
-    }
-
     /// The connection that lists go over.
     pub async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         self.connect(&self.shared, None).await
     }
 
-    /// The connection for a client with these capabilities.
-    pub async fn connection_for(
-        self: &Arc<Self>,
-        capabilities: &ClientCapabilities,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        let slot = self.slot_for(capabilities).await?;
-        self.connect_profile(&slot, capabilities).await
-    }
-
-    /// Watches a resource for a client with these capabilities; returns once the server knows.
+    /// Watches a resource for a client; returns once the server knows.
     pub async fn watch(
         self: &Arc<Self>,
+        sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
         uri: &str,
     ) -> Result<(), UpstreamError> {
-        let slot = self.slot_for(capabilities).await?;
-        self.connect_profile(&slot, capabilities).await?;
+        let slot = self.slot_for(sharer, capabilities).await?;
+        self.connect_slot(&slot, capabilities).await?;
         slot.watched.add(uri).await
     }
 
     /// Watches a resource no longer.
-    pub fn unwatch(&self, capabilities: &ClientCapabilities, uri: &str) {
-        let profile = self.profiles.lock().get(capabilities.json()).cloned();
-        profile.as_ref().unwrap_or(&self.shared).watched.remove(uri);
-    }
-
-    /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
-    /// session, so it gets a session per set of capabilities; every other server serves all clients
-    /// over one connection.
-    async fn slot_for(
-        self: &Arc<Self>,
-        capabilities: &ClientCapabilities,
-    ) -> Result<Arc<Slot>, UpstreamError> {
-        let shared = self.connection().await?;
-        let is_remote = match self.spec.transport {
-            Transport::Http(_) | Transport::Sse(_) => true,
-            Transport::Stdio(_) => false,
-        };
-        if shared.era() == Era::Modern || !is_remote {
-            return Ok(Arc::clone(&self.shared));
-        }
-        let mut profiles = self.profiles.lock();
-        let has_room = profiles.len() < PROFILES_MAX;
-        Ok(match profiles.get(capabilities.json()) {
-            Some(slot) => Arc::clone(slot),
-            None if has_room => Arc::clone(profiles.entry(capabilities.json().clone()).or_default()),
-            None => Arc::clone(&self.shared),
-        })
-    }
-
-    async fn connect_profile(
-        self: &Arc<Self>,
-        slot: &Arc<Slot>,
-        capabilities: &ClientCapabilities,
-    ) -> Result<Arc<Connection>, UpstreamError> {
-        let is_shared = Arc::ptr_eq(slot, &self.shared);
-        self.connect(slot, (!is_shared).then_some(capabilities)).await
+    pub fn unwatch(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities, uri: &str) {
+        let slot = self.slots.find(&self.spec, sharer, capabilities);
+        slot.as_ref().unwrap_or(&self.shared).watched.remove(uri);
     }
 
     /// Forgets a connection that turned out not to work, so that the next caller opens a new one and
@@ -198,56 +189,31 @@ impl Upstream {
         connection.close().await;
     }
 
-    /// Connects when Octroi starts, and again whenever the connection is lost.
-    pub async fn keep_connected(self: Arc<Self>) {
-        if self.spec.start != Start::Eager {
-            return;
-        }
-        let mut delay = BACKOFF_FIRST;
-        loop {
-            let since = Instant::now();
-            let pause = tokio::select! {
-                biased;
-                () = self.context.shutdown.cancelled() => return,
-                connected = self.connection() => match connected {
-                    Ok(connection) => {
-                        tokio::select! {
-                            biased;
-                            () = self.context.shutdown.cancelled() => return,
-                            _ = connection.closed() => {}
-                        }
-                        if since.elapsed() > STABLE {
-                            delay = BACKOFF_FIRST;
-                        }
-                        delay
-                    }
-                    Err(error) => {
-                        warn!(server.name = %self.spec.name, %error, retry_ms = delay.as_millis(), "cannot connect");
-                        delay
-                    }
-                },
-            };
-            tokio::select! {
-                biased;
-                () = self.context.shutdown.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
-            }
-            delay = (delay * 2).min(BACKOFF_LAST);
-        }
-    }
-
     /// Lets go of what is kept for later and was not needed for a while; to be called now and then.
-    pub fn sweep(&self) {
-        let slots: Vec<_> = self.profiles.lock().values().cloned().collect();
-        for connection in slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()) {
+    pub async fn sweep(&self) {
+        for slot in self.slots.idle(self.now()) {
+            self.close_slot(&slot).await;
+        }
+        for connection in self.connections() {
             connection.sweep();
         }
     }
 
     /// Ends all connections. Processes are ended by their own supervisors.
     pub async fn close(&self) {
-        let slots: Vec<_> = self.profiles.lock().drain().map(|(_, slot)| slot).collect();
-        for connection in slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()) {
+        let slots = self.slots.clear();
+        let connections: Vec<_> =
+            slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()).collect();
+        futures_util::future::join_all(connections.iter().map(|connection| connection.close())).await;
+    }
+
+    fn connections(&self) -> Vec<Arc<Connection>> {
+        let slots = self.slots.all();
+        slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()).collect()
+    }
+
+    async fn close_slot(&self, slot: &Slot) {
+        if let Some(connection) = slot.ready() {
             connection.close().await;
         }
     }
@@ -263,7 +229,7 @@ impl Upstream {
         // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
         let attempt = Arc::clone(self).attempt(Arc::clone(slot), capabilities.cloned());
         let attempt = self.context.tasks.spawn_on(attempt, &self.context.runtime);
-        attempt.await.unwrap_or_else(|_| Err(UpstreamError::Stopping))
+        attempt.await.unwrap_or(Err(UpstreamError::Stopping))
     }
 
     async fn attempt(
@@ -276,20 +242,27 @@ impl Upstream {
         if let Some(connection) = slot.ready() {
             return Ok(connection);
         }
+        if let Some(reason) = self.refusal() {
+            return Err(reason);
+        }
         if let Some((at, error)) = &*last_failure
             && at.elapsed() < RETRY_PAUSE
         {
             return Err(error.clone());
         }
-        let limit = self.spec.timeouts.connect;
+        self.is_connecting.store(true, Ordering::Relaxed);
         let opened = tokio::select! {
             biased;
-            () = self.context.shutdown.cancelled() => Err(UpstreamError::Stopping),
-            opened = tokio::time::timeout(limit, self.open(capabilities.as_ref())) => {
-                opened.unwrap_or(Err(UpstreamError::Timeout(limit)))
-            }
+            () = self.closing.cancelled() => Err(UpstreamError::Stopping),
+            opened = self.try_often(capabilities.as_ref()) => opened,
         };
+        self.is_connecting.store(false, Ordering::Relaxed);
         match opened {
+            // Somebody stopped it meanwhile.
+            Ok(connection) if self.refusal().is_some() => {
+                connection.close().await;
+                Err(self.refusal().unwrap_or(UpstreamError::Stopping))
+            }
             Ok(connection) => {
                 *last_failure = None;
                 *slot.last_error.lock() = None;
@@ -305,22 +278,51 @@ impl Upstream {
         }
     }
 
+    async fn try_often(
+        &self,
+        capabilities: Option<&ClientCapabilities>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let limit = self.spec.timeouts.connect;
+        let mut tries = 1;
+        loop {
+            let opened = tokio::time::timeout(limit, self.open(capabilities)).await;
+            match opened.unwrap_or(Err(UpstreamError::Timeout(limit))) {
+                Err(error) if error.is_passing() && tries < TRIES => tries += 1,
+                settled => return settled,
+            }
+            tokio::time::sleep(TRIES_APART).await;
+        }
+    }
+
     /// Reports a new connection and keeps its news coming. Lists are followed over one connection.
     async fn announce(self: &Arc<Self>, slot: &Arc<Slot>, connection: &Arc<Connection>) {
         let is_shared = Arc::ptr_eq(slot, &self.shared);
         let identity = connection.identity();
         if is_shared {
             info!(server.name = %self.spec.name, era = %identity.era, version = %identity.version, "connected");
+            self.touch(slot);
+            self.changed.notify_one();
             self.events.send(ServerEvent::Connected).await;
         }
         let (upstream, slot, followed) = (Arc::clone(self), Arc::clone(slot), Arc::clone(connection));
         self.context.tasks.spawn(async move {
             slot.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
             let reason = followed.closed().await;
-            if is_shared && !upstream.context.shutdown.is_cancelled() {
+            if is_shared && !upstream.closing.is_cancelled() {
                 info!(server.name = %upstream.spec.name, reason, "connection lost");
+                upstream.changed.notify_one();
                 upstream.events.send(ServerEvent::Lost(reason)).await;
             }
         });
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn touch(&self, slot: &Slot) {
+        let now = self.now();
+        slot.last_used.store(now, Ordering::Relaxed);
+        self.last_used.store(now, Ordering::Relaxed);
     }
 }

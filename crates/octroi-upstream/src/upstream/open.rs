@@ -49,8 +49,16 @@ impl Upstream {
     ) -> Result<Arc<Connection>, UpstreamError> {
         match &self.spec.transport {
             Transport::Stdio(program) => {
-                let start =
-                    || stdio::start(&self.spec, program, &self.context, self.events.clone(), &self.logs);
+                let start = || {
+                    stdio::start(
+                        &self.spec,
+                        program,
+                        &self.context,
+                        self.events.clone(),
+                        &self.logs,
+                        &self.closing,
+                    )
+                };
                 match self.talk(start().await?, choice, introduction).await {
                     // Some legacy servers end when they are asked something before the handshake.
                     Err(UpstreamError::Closed(_)) if choice == EraChoice::Auto => {
@@ -98,7 +106,7 @@ impl Upstream {
             &address,
             self.events.clone(),
             &context.tasks,
-            &context.shutdown,
+            &self.closing,
             limit,
         )
         .await?;
@@ -118,7 +126,7 @@ impl Upstream {
                 initialize_params: introduction.initialize_params(),
                 events: self.events.clone(),
                 tasks: self.context.tasks.clone(),
-                closed: self.context.shutdown.child_token(),
+                closed: self.closing.child_token(),
                 limit: self.spec.limits.message_bytes,
             })
         };

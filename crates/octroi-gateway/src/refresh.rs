@@ -1,0 +1,226 @@
+//! Keeping the catalogue up to date, without anybody waiting for it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use octroi_core::ServerName;
+use octroi_core::server::Transport;
+use octroi_core::wire_name::WIRE_NAME_MAX;
+use octroi_mcp::Method;
+use octroi_upstream::{ServerEvent, Upstream};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc, watch};
+use tracing::{debug, info, warn};
+
+use crate::catalogue::{Catalogue, LISTS, ServerLists, fetch};
+use crate::fleet::Member;
+use crate::gateway::Gateway;
+
+/// Lists are asked for again after this time even if no change was announced.
+const REFRESH_EVERY: Duration = Duration::from_mins(5);
+const SWEEP_EVERY: Duration = Duration::from_secs(30);
+
+/// Which lists of a server are to be fetched again.
+#[derive(Default)]
+pub(crate) struct Refresher {
+    wanted: Mutex<Wanted>,
+    notify: Notify,
+    /// Whether the server has answered or failed once.
+    settled: watch::Sender<bool>,
+    woken: AtomicBool,
+}
+
+#[derive(Default)]
+struct Wanted {
+    lists: HashSet<Method>,
+    announced: HashSet<Method>,
+}
+
+impl Refresher {
+    fn want(&self, lists: &[Method], announced: &[Method]) {
+        let mut wanted = self.wanted.lock();
+        wanted.lists.extend(lists.iter().cloned());
+        wanted.announced.extend(announced.iter().cloned());
+        self.notify.notify_one();
+    }
+
+    /// `true` for the first who asks.
+    pub(crate) fn wake(&self) -> bool {
+        !self.woken.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn settle(&self) {
+        self.settled.send_replace(true);
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        *self.settled.borrow()
+    }
+
+    pub(crate) async fn settled(&self) {
+        let mut settled = self.settled.subscribe();
+        // The sender lives as long as this.
+        let _ = settled.wait_for(|settled| *settled).await;
+    }
+}
+
+impl Gateway {
+    pub(crate) async fn follow_events(
+        self: Arc<Self>,
+        mut events: mpsc::Receiver<(ServerName, ServerEvent)>,
+    ) {
+        loop {
+            let received = tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                received = events.recv() => received,
+            };
+            let Some((name, event)) = received else {
+                return;
+            };
+            let Some(member) = self.fleet.get(&name) else {
+                continue;
+            };
+            match event {
+                ServerEvent::Connected => member.refresher.want(&LISTS, &[]),
+                ServerEvent::ListChanged(method) => {
+                    member.refresher.want(lists_of(&method), std::slice::from_ref(&method));
+                }
+                ServerEvent::ResourceUpdated(uri) => self.hub.resource_updated(&name, &uri),
+                // The first two concern a client's own out-of-band business, whose end it learns by asking;
+                // what a lost server offered stays listed.
+                ServerEvent::ElicitationComplete(_)
+                | ServerEvent::TaskChanged(_)
+                | ServerEvent::Lost(_)
+                | ServerEvent::Checked(..) => {}
+            }
+        }
+    }
+
+    pub(crate) async fn keep_fresh(self: Arc<Self>) {
+        let mut refresh = tokio::time::interval(REFRESH_EVERY);
+        let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        refresh.reset();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                _ = sweep.tick() => {
+                    self.parking.sweep();
+                    let members: Vec<_> = self.fleet.members().values().cloned().collect();
+                    for member in members {
+                        member.upstream.sweep().await;
+                    }
+                }
+                _ = refresh.tick() => {
+                    for member in self.fleet.members().values() {
+                        if member.upstream.current().is_some() {
+                            member.refresher.want(&LISTS, &[]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn refresh_on_demand(self: Arc<Self>, member: Arc<Member>) {
+        let refresher = &member.refresher;
+        loop {
+            tokio::select! {
+                biased;
+                () = member.upstream.ended() => return,
+                () = refresher.notify.notified() => {}
+            }
+            let wanted = std::mem::take(&mut *refresher.wanted.lock());
+            let changed = self.refresh(&member.upstream, &wanted.lists).await;
+            refresher.settle();
+            for method in changed.union(&wanted.announced) {
+                self.hub.list_changed(&member.upstream.spec().name, method);
+            }
+        }
+    }
+
+    /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for
+    /// those that differ from before.
+    pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> HashSet<Method> {
+        let name = &upstream.spec().name;
+        let connection = match upstream.connection().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                debug!(server.name = %name, %error, "lists not refreshed");
+                return HashSet::new();
+            }
+        };
+        let is_http = matches!(upstream.spec().transport, Transport::Http(_));
+        let mut fetched = Vec::new();
+        for method in lists {
+            match fetch(name, &connection, method, is_http, upstream.spec().timeouts.list).await {
+                Ok(items) => fetched.push((method, items)),
+                Err(error) => {
+                    warn!(server.name = %name, list = %method, %error, "list not refreshed, the old one stays")
+                }
+            }
+        }
+        let mut changed = HashSet::new();
+        let _changing = self.changing.lock();
+        // A new configuration may have replaced or removed it meanwhile.
+        if self.upstream(name).is_none_or(|current| !Arc::ptr_eq(&current, upstream)) {
+            return changed;
+        }
+        let old = self.catalogue.load_full();
+        let mut servers = old.servers().clone();
+        let known = servers.get(name).map(|lists| ServerLists::clone(lists));
+        let mut lists = known.unwrap_or_else(|| ServerLists::empty(connection.identity().clone()));
+        lists.identity = connection.identity().clone();
+        for (method, items) in fetched {
+            if *lists.list(method) != items {
+                changed.insert(notification_of(method));
+                lists.set(method, items);
+            }
+        }
+        if !changed.is_empty() || !servers.contains_key(name) {
+            info!(server.name = %name, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
+        }
+        servers.insert(name.clone(), Arc::new(lists));
+        self.catalogue.store(Arc::new(Catalogue::new(servers, WIRE_NAME_MAX)));
+        changed
+    }
+
+    /// Takes servers out of the catalogue and tells whose lists became shorter.
+    pub(crate) fn forget(&self, names: &[&ServerName]) {
+        let _changing = self.changing.lock();
+        let old = self.catalogue.load_full();
+        let mut servers = old.servers().clone();
+        let gone: Vec<(&ServerName, Arc<ServerLists>)> =
+            names.iter().filter_map(|name| Some((*name, servers.remove(*name)?))).collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.catalogue.store(Arc::new(Catalogue::new(servers, WIRE_NAME_MAX)));
+        for (name, lists) in gone {
+            let shorter: HashSet<Method> =
+                LISTS.iter().filter(|list| !lists.list(list).is_empty()).map(notification_of).collect();
+            for method in &shorter {
+                self.hub.list_changed(name, method);
+            }
+        }
+    }
+}
+
+fn lists_of(notification: &Method) -> &'static [Method] {
+    match notification {
+        Method::PromptsChanged => &LISTS[1..2],
+        Method::ResourcesChanged => &LISTS[2..4],
+        _ => &LISTS[..1],
+    }
+}
+
+fn notification_of(list: &Method) -> Method {
+    match list {
+        Method::PromptsList => Method::PromptsChanged,
+        Method::ResourcesList | Method::TemplatesList => Method::ResourcesChanged,
+        _ => Method::ToolsChanged,
+    }
+}

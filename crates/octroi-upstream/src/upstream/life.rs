@@ -1,0 +1,282 @@
+//! Keeping a server alive: connecting, asking how it is, resting, ending.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use octroi_core::health::{Checks, Health, Lifecycle};
+use octroi_core::server::Start;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::Upstream;
+use crate::connection::{Connection, Control};
+use crate::error::UpstreamError;
+use crate::event::ServerEvent;
+
+const BACKOFF_FIRST: Duration = Duration::from_secs(1);
+const BACKOFF_LAST: Duration = Duration::from_mins(1);
+/// A connection that lived this long was good, and the next failure starts the backoff anew.
+const STABLE: Duration = Duration::from_secs(10);
+/// A check that takes longer has failed.
+const CHECK_LIMIT: Duration = Duration::from_secs(10);
+/// How often to look whether a server is idle.
+const IDLE_CHECK: Duration = Duration::from_secs(1);
+
+/// How a server is doing.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// What it is up to.
+    pub lifecycle: Lifecycle,
+    /// What the checks came to.
+    pub checks: Checks,
+    /// How often it was connected to again.
+    pub restarts: u64,
+    /// Why it cannot be reached, if it cannot.
+    pub error: Option<UpstreamError>,
+    /// Calls that are being made.
+    pub in_flight: usize,
+    /// Calls that wait for room.
+    pub waiting: usize,
+    /// Whether calls are refused because too many failed.
+    pub is_resting: bool,
+}
+
+/// Why the supervisor stopped watching a connection.
+enum Event {
+    Closed,
+    Changed,
+    Check,
+    Look,
+}
+
+impl Upstream {
+    /// How the server is doing.
+    pub fn condition(&self) -> Condition {
+        let error = self.last_error();
+        let is_running =
+            self.shared.ready().is_some() || self.slots.all().iter().any(|slot| slot.ready().is_some());
+        let lifecycle = if !self.spec.enabled {
+            Lifecycle::Disabled
+        } else if self.closing.is_cancelled() {
+            Lifecycle::Stopping
+        } else if is_running {
+            Lifecycle::Running
+        } else if !self.is_wanted.load(Ordering::Relaxed) {
+            Lifecycle::Stopped
+        } else if self.is_connecting.load(Ordering::Relaxed) && error.is_none() {
+            Lifecycle::Starting
+        } else {
+            match &error {
+                Some(UpstreamError::NeedsAuth) => Lifecycle::NeedsAuth,
+                Some(_) => Lifecycle::Failed,
+                None => Lifecycle::Stopped,
+            }
+        };
+        Condition {
+            lifecycle,
+            checks: self.checks.lock().clone(),
+            restarts: self.restarts.load(Ordering::Relaxed),
+            error: error.filter(|_| !is_running),
+            in_flight: self.n_in_flight(),
+            waiting: self.n_waiting(),
+            is_resting: self.breaker.lock().is_open(),
+        }
+    }
+
+    /// Why nobody may connect at present, if nobody may.
+    pub(super) fn refusal(&self) -> Option<UpstreamError> {
+        if !self.spec.enabled {
+            return Some(UpstreamError::Idle("disabled"));
+        }
+        if self.closing.is_cancelled() {
+            return Some(UpstreamError::Stopping);
+        }
+        (!self.is_wanted.load(Ordering::Relaxed)).then_some(UpstreamError::Idle("stopped"))
+    }
+
+    /// Connects again, whatever there was before; calls in flight are cut off.
+    pub async fn restart(self: &Arc<Self>) -> Result<(), UpstreamError> {
+        self.close().await;
+        self.shared.connecting.lock().await.take();
+        self.breaker.lock().succeeded();
+        self.is_wanted.store(true, Ordering::Relaxed);
+        self.changed.notify_one();
+        self.connection().await.map(drop)
+    }
+
+    /// Ends the server until it is started again.
+    pub async fn stop(&self) {
+        self.is_wanted.store(false, Ordering::Relaxed);
+        self.close().await;
+        self.changed.notify_one();
+    }
+
+    /// Ends the server for good, once its calls are done or the time is up.
+    pub async fn retire(&self, limit: Duration) {
+        self.is_wanted.store(false, Ordering::Relaxed);
+        let until = Instant::now() + limit;
+        while self.n_in_flight() > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.close().await;
+        self.closing.cancel();
+    }
+
+    /// Waits until the server is ended for good.
+    pub async fn ended(&self) {
+        self.closing.cancelled().await;
+    }
+
+    /// Looks after the server until it is ended for good.
+    pub async fn supervise(self: Arc<Self>) {
+        let mut backoff = BACKOFF_FIRST;
+        let mut is_first = true;
+        // Ended because nobody used it, and not connected again before somebody calls.
+        let mut is_idle = false;
+        loop {
+            let keeps_connected = || self.refusal().is_none() && self.spec.start == Start::Eager;
+            let should_connect = keeps_connected() && (is_first || self.spec.reconnect) && !is_idle;
+            let connection = match self.shared.ready() {
+                Some(connection) => Some(connection),
+                None if should_connect => {
+                    if !is_first {
+                        self.restarts.fetch_add(1, Ordering::Relaxed);
+                    }
+                    match self.connection().await {
+                        Ok(connection) => Some(connection),
+                        Err(error) => {
+                            warn!(server.name = %self.spec.name, %error, retry_ms = backoff.as_millis(), "cannot connect");
+                            if !self.rest(jittered(backoff)).await {
+                                return;
+                            }
+                            backoff = (backoff * 2).min(BACKOFF_LAST);
+                            is_first = false;
+                            continue;
+                        }
+                    }
+                }
+                None => None,
+            };
+            is_first = false;
+            let Some(connection) = connection else {
+                // A call, a person or a new configuration will say when to look again.
+                tokio::select! {
+                    biased;
+                    () = self.closing.cancelled() => return,
+                    () = self.changed.notified() => continue,
+                }
+            };
+            let since = Instant::now();
+            is_idle = self.attend(&connection).await;
+            if self.closing.is_cancelled() {
+                return;
+            }
+            if since.elapsed() > STABLE {
+                backoff = BACKOFF_FIRST;
+            }
+            if keeps_connected() && self.spec.reconnect && !is_idle {
+                if !self.rest(jittered(backoff)).await {
+                    return;
+                }
+                backoff = (backoff * 2).min(BACKOFF_LAST);
+            }
+        }
+    }
+
+    /// Waits; `false` when the server was ended meanwhile.
+    async fn rest(&self, pause: Duration) -> bool {
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => false,
+            () = tokio::time::sleep(pause) => true,
+        }
+    }
+
+    /// Stays with a connection until it is gone; `true` if it was ended because nobody used it.
+    async fn attend(&self, connection: &Arc<Connection>) -> bool {
+        let mut next_check = self.spec.health_interval.map(|every| Instant::now() + jittered(every));
+        loop {
+            let look = self.spec.idle_stop.map(|idle| idle.min(IDLE_CHECK));
+            let event = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return false,
+                _ = connection.closed() => Event::Closed,
+                () = self.changed.notified() => Event::Changed,
+                () = until(next_check) => Event::Check,
+                () = pause(look) => Event::Look,
+            };
+            match event {
+                Event::Closed => return false,
+                Event::Changed if connection.is_closed() => return false,
+                Event::Changed => {}
+                Event::Check => {
+                    next_check = self.spec.health_interval.map(|every| Instant::now() + every);
+                    // Calls in flight have time limits of their own, and a server that does one thing
+                    // at a time is not ill.
+                    if self.n_in_flight() == 0 && self.check(connection).await.health == Health::Unhealthy {
+                        warn!(server.name = %self.spec.name, "does not answer, ended");
+                        connection.close().await;
+                        return false;
+                    }
+                }
+                Event::Look => {
+                    let idle = Duration::from_millis(
+                        self.now().saturating_sub(self.last_used.load(Ordering::Relaxed)),
+                    );
+                    if self.spec.idle_stop.is_some_and(|limit| idle >= limit) && self.n_in_flight() == 0 {
+                        info!(server.name = %self.spec.name, "not used, ended until the next call");
+                        connection.close().await;
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the server whether it is there, and keeps what comes of it.
+    async fn check(&self, connection: &Connection) -> Checks {
+        let begun = Instant::now();
+        let outcome = connection.control(Control::Alive, CHECK_LIMIT).await;
+        let error = match outcome {
+            // A server that refuses the question has answered it.
+            Ok(_) | Err(UpstreamError::Refused(_)) => None,
+            Err(error) => Some(error),
+        };
+        let checks = {
+            let mut checks = self.checks.lock();
+            checks.observe(error.is_none().then(|| begun.elapsed()));
+            checks.clone()
+        };
+        self.events.send(ServerEvent::Checked(checks.clone(), error)).await;
+        checks
+    }
+
+    /// Checks the server now, connecting if need be.
+    pub async fn check_now(self: &Arc<Self>) -> Result<Checks, UpstreamError> {
+        let connection = self.connection().await?;
+        Ok(self.check(&connection).await)
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn pause(span: Option<Duration>) {
+    match span {
+        Some(span) => tokio::time::sleep(span).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Up to a fifth more or less, so that servers that failed together do not come back together.
+fn jittered(span: Duration) -> Duration {
+    let mut byte = [0_u8];
+    // Without chance the span is as good as any.
+    let _ = getrandom::fill(&mut byte);
+    span.mul_f64(0.8 + 0.4 * f64::from(byte[0]) / 255.0)
+}

@@ -1,0 +1,153 @@
+//! Whose connection is whose.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::server::{ServerSpec, Sharing, Transport};
+use octroi_mcp::Era;
+use octroi_mcp::capability::ClientCapabilities;
+use parking_lot::Mutex;
+
+use super::{Slot, Upstream};
+use crate::connection::Connection;
+use crate::error::UpstreamError;
+
+/// Clients beyond so many sets of capabilities share one legacy session.
+const PROFILES_MAX: usize = 32;
+/// Nobody has more connections of their own to one server than this.
+const SHARERS_MAX: usize = 256;
+/// A connection of somebody's own that is not used this long is closed.
+const IDLE_FOR: Duration = Duration::from_mins(10);
+
+/// On whose behalf a connection is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharer<'a> {
+    /// The principal.
+    pub user: &'a str,
+    /// The client's session; the principal again where there are none.
+    pub session: &'a str,
+}
+
+/// Connections besides the one that everybody shares.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    owner: Option<Arc<str>>,
+    capabilities: Option<Bytes>,
+}
+
+impl Slots {
+    fn key(spec: &ServerSpec, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Key {
+        let owner = match spec.sharing {
+            Sharing::Shared => None,
+            Sharing::PerUser => Some(Arc::from(sharer.user)),
+            Sharing::PerSession => Some(Arc::from(sharer.session)),
+        };
+        let is_remote = match spec.transport {
+            Transport::Http(_) | Transport::Sse(_) => true,
+            Transport::Stdio(_) => false,
+        };
+        Key { owner, capabilities: is_remote.then(|| capabilities.json().clone()) }
+    }
+
+    pub(super) fn find(
+        &self,
+        spec: &ServerSpec,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<Slot>> {
+        self.slots.lock().get(&Self::key(spec, sharer, capabilities)).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Slot>> {
+        self.slots.lock().values().cloned().collect()
+    }
+
+    pub(super) fn clear(&self) -> Vec<Arc<Slot>> {
+        self.slots.lock().drain().map(|(_, slot)| slot).collect()
+    }
+
+    /// Takes out those that nobody used for a while.
+    pub(super) fn idle(&self, now: u64) -> Vec<Arc<Slot>> {
+        let limit = now.saturating_sub(u64::try_from(IDLE_FOR.as_millis()).unwrap_or(u64::MAX));
+        self.take(|_, slot| slot.last_used.load(Ordering::Relaxed) < limit)
+    }
+
+    fn take(&self, is_meant: impl Fn(&Key, &Slot) -> bool) -> Vec<Arc<Slot>> {
+        let mut slots = self.slots.lock();
+        slots.extract_if(|key, slot| is_meant(key, slot)).map(|(_, slot)| slot).collect()
+    }
+}
+
+impl Upstream {
+    /// The connection for a client with these capabilities.
+    pub async fn connection_for(
+        self: &Arc<Self>,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let slot = self.slot_for(sharer, capabilities).await?;
+        let connection = self.connect_slot(&slot, capabilities).await?;
+        self.touch(&slot);
+        Ok(connection)
+    }
+
+    /// Ends what a client's session had to itself.
+    pub async fn end_session(&self, session: &str) {
+        if self.spec.sharing != Sharing::PerSession {
+            return;
+        }
+        for slot in self.slots.take(|key, _| key.owner.as_deref() == Some(session)) {
+            self.close_slot(&slot).await;
+        }
+    }
+
+    /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
+    /// session, so it gets a session per set of capabilities. Every other server serves all clients
+    /// over one connection, unless its entry says that they do not share.
+    pub(super) async fn slot_for(
+        self: &Arc<Self>,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Slot>, UpstreamError> {
+        let is_shared = self.spec.sharing == Sharing::Shared;
+        if is_shared {
+            let is_remote = !matches!(self.spec.transport, Transport::Stdio(_));
+            if self.connection().await?.era() == Era::Modern || !is_remote {
+                return Ok(Arc::clone(&self.shared));
+            }
+        }
+        let key = Slots::key(&self.spec, sharer, capabilities);
+        let mut slots = self.slots.slots.lock();
+        if let Some(slot) = slots.get(&key) {
+            return Ok(Arc::clone(slot));
+        }
+        match (is_shared, slots.len()) {
+            (true, PROFILES_MAX..) => Ok(Arc::clone(&self.shared)),
+            // Nobody gets into somebody else's process because there are too many.
+            (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
+            _ => {
+                let slot: Arc<Slot> = Arc::default();
+                self.touch(&slot);
+                slots.insert(key, Arc::clone(&slot));
+                Ok(slot)
+            }
+        }
+    }
+
+    pub(super) async fn connect_slot(
+        self: &Arc<Self>,
+        slot: &Arc<Slot>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let is_shared = Arc::ptr_eq(slot, &self.shared);
+        self.connect(slot, (!is_shared).then_some(capabilities)).await
+    }
+}
