@@ -4,7 +4,7 @@
 //! the file only serves to tell people who has it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const FILE_NAME: &str = "gateway.pid";
 /// Held as long as the directory is used.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    _file: File,
+    file: File,
 }
 
 impl DirectoryLock {
@@ -41,10 +41,18 @@ impl DirectoryLock {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        file.set_len(0).map_err(failed)?;
-        file.rewind().map_err(failed)?;
-        writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Self { _file: file })
+        let text = format!("{}\n", std::process::id());
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.set_len(text.len() as u64).map_err(failed)?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that is just being started has it too, until it
+        // becomes the program it shall be.
+        let _ = self.file.unlock();
     }
 }
 

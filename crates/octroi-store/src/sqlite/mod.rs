@@ -18,7 +18,7 @@ use std::time::Duration;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Sqlite as Driver, Transaction};
+use sqlx::{Connection as _, Sqlite as Driver, Transaction};
 
 use crate::error::StoreError;
 use crate::lock::DirectoryLock;
@@ -86,9 +86,11 @@ fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).foreign_keys(true)
 }
 
-/// Connections to a file neither age nor break.
+/// Connections to a file do not age. One breaks, though, when SQLite itself gives up a transaction,
+/// as it does on a full disk: the driver goes on to believe in it. That one is replaced.
 fn pool() -> SqlitePoolOptions {
     SqlitePoolOptions::new()
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)

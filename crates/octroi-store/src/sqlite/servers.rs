@@ -6,7 +6,7 @@ use super::Sqlite;
 use crate::error::StoreError;
 use crate::server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
 
-/// Scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms.
+/// The columns in the order of the queries below.
 type Row = (String, String, String, String, i64, Option<bool>, i64, i64);
 
 impl Sqlite {
