@@ -158,24 +158,20 @@ impl StoreError {
                 "make room on the disk, or name another directory with --data DIR".to_owned()
             }
             Self::Busy { path, .. } => format!("close what else has {} open", path.display()),
-            Self::Corrupt { path, .. } => {
+            Self::Corrupt { path, .. } | Self::Unreadable { path, .. } => {
+                let away = moved_away(path);
                 let path = path.display();
-                format!(
-                    "move {path}, {path}-wal and {path}-shm away; then copy the newest {path}.backup-* to {path}, \
-                     or start without it"
-                )
+                format!("{away}; then copy the newest {path}.backup-* to {path}, or start without it")
             }
             Self::Foreign { path } | Self::MigrationChanged { path, .. } => {
-                format!("move {} away, or name another directory with --data DIR", path.display())
+                format!("{}, or name another directory with --data DIR", moved_away(path))
             }
             Self::Newer { path, program, .. } => {
+                let away = moved_away(path);
                 let path = path.display();
                 format!(
-                    "use a newer octroi; or move {path} away and copy {path}.backup-{program} to it, if there is one"
+                    "use a newer octroi; or {away}, and copy {path}.backup-{program} to {path} if there is one"
                 )
-            }
-            Self::Unreadable { path, .. } => {
-                format!("restore {} from a backup, or move it away", path.display())
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
             Self::Io { .. } | Self::Database { .. } => {
@@ -196,6 +192,12 @@ impl StoreError {
             _ => Self::Io { path, source },
         }
     }
+}
+
+/// All three: a log that is left would be applied to whatever file comes next.
+fn moved_away(path: &Path) -> String {
+    let path = path.display();
+    format!("move {path}, {path}-wal and {path}-shm away")
 }
 
 fn in_brackets(process: Option<u32>) -> String {

@@ -2,8 +2,9 @@ use std::path::Path;
 
 use octroi_core::ServerName;
 use serde_json::json;
+use sqlx::ConnectOptions as _;
 
-use super::Sqlite;
+use super::{Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
 use crate::server::{CanonicalJson, ManagedBy, ServerKey};
@@ -47,6 +48,19 @@ async fn a_database_that_became_read_only_is_told() {
     pragma(&sqlite, "PRAGMA query_only = 1").await;
     let error = sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn another_program_that_holds_the_database_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, key) = open(directory.path()).await;
+    pragma(&sqlite, "PRAGMA busy_timeout = 10").await;
+    let mut other = options(&sqlite.path).connect().await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let error = sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }), "{error:?}");
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    assert_eq!(sqlite.save_catalogue(&key, &catalogue(3), 3).await.unwrap(), Saved::Written);
 }
 
 #[tokio::test]

@@ -102,23 +102,26 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
         (
             "UPDATE migrations SET checksum = 'other' WHERE version = 2",
             "DIR/octroi.db was brought to version 2 by another migration than this Octroi's; nothing was changed\n\
-             hint: move DIR/octroi.db away, or name another directory with --data DIR",
+             hint: move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away, or name another directory with \
+             --data DIR",
         ),
         (
             "DELETE FROM migrations WHERE version = 1",
             "DIR/octroi.db was brought to version 1 by another migration than this Octroi's; nothing was changed\n\
-             hint: move DIR/octroi.db away, or name another directory with --data DIR",
+             hint: move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away, or name another directory with \
+             --data DIR",
         ),
         (
             "INSERT INTO migrations VALUES (4, 'next', 'x'), (5, 'after', 'y')",
             "DIR/octroi.db has version 5, but this Octroi only knows versions up to 3; nothing was changed\n\
-             hint: use a newer octroi; or move DIR/octroi.db away and copy DIR/octroi.db.backup-3 to it, \
-             if there is one",
+             hint: use a newer octroi; or move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away, \
+             and copy DIR/octroi.db.backup-3 to DIR/octroi.db if there is one",
         ),
         (
             "DROP TABLE migrations",
             "DIR/octroi.db is a database, but not Octroi's; nothing was changed\n\
-             hint: move DIR/octroi.db away, or name another directory with --data DIR",
+             hint: move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away, or name another directory with \
+             --data DIR",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();

@@ -41,8 +41,11 @@ fn directory() -> String {
 }
 
 fn remount(options: &str) {
-    let status =
-        Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(directory()).status().unwrap();
+    // With type and source, or `mount` would repeat options that mean nothing in the namespace.
+    let status = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", &format!("remount,{options}"), "none", &directory()])
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
