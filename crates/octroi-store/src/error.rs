@@ -174,9 +174,7 @@ impl StoreError {
                 )
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
-            Self::Io { .. } | Self::Database { .. } => {
-                "see the cause; octroi doctor may know more".to_owned()
-            }
+            Self::Io { .. } | Self::Database { .. } => "the cause says why".to_owned(),
         }
     }
 
