@@ -7,19 +7,20 @@ use serde_json::Value;
 use crate::shell::{Failure, cargo_program, output, root};
 
 /// Which crate may know which: the arrows of ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("octroi-core", &[]),
     ("octroi-mcp", &[]),
+    ("octroi-store", &["octroi-core"]),
     ("octroi-upstream", &["octroi-core", "octroi-mcp"]),
-    ("octroi-gateway", &["octroi-core", "octroi-mcp", "octroi-upstream"]),
-    ("octroi-server", &["octroi-core", "octroi-gateway", "octroi-mcp"]),
-    ("octroi", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server"]),
+    ("octroi-gateway", &["octroi-core", "octroi-mcp", "octroi-store", "octroi-upstream"]),
+    ("octroi-server", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-store"]),
+    ("octroi", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server", "octroi-store"]),
     ("octroi-testkit", &[]),
     ("octroi-bench", &[]),
 ];
 
 /// What the pure crates must not depend on, because it would let IO in.
-const IMPURE: [&str; 6] = ["tokio", "hyper", "axum", "rustix", "getrandom", "tracing"];
+const IMPURE: [&str; 7] = ["tokio", "hyper", "axum", "rustix", "getrandom", "sqlx", "tracing"];
 const PURE: [&str; 2] = ["octroi-core", "octroi-mcp"];
 
 /// A file longer than this holds more than one idea. Tests are tables and may be longer.

@@ -1,0 +1,22 @@
+//! What Octroi remembers between two runs.
+//!
+//! A [`Store`] keeps server definitions, the lists that each server last offered, and how the
+//! servers were. Nothing outside this crate knows SQL. There is no clock here: times come in as
+//! arguments, in milliseconds since 1970. The data plane never waits for a store; it reads what was
+//! loaded at the start.
+
+mod catalogue;
+mod error;
+mod hash;
+mod health;
+mod lock;
+mod server;
+mod sqlite;
+mod store;
+
+pub use catalogue::{Catalogue, Saved, StoredCatalogue};
+pub use error::{Cause, StoreError};
+pub use hash::ContentHash;
+pub use health::{ERROR_LENGTH_MAX, Health, HealthSample, SAMPLES_MAX};
+pub use server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
+pub use store::Store;

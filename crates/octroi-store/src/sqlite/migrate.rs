@@ -1,0 +1,151 @@
+//! Bringing a database to the version of the program: forwards only, all or nothing.
+
+use std::path::Path;
+
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions as _, Connection as _};
+use tracing::info;
+
+use super::failure::from_sqlx;
+use super::{files, options};
+use crate::error::StoreError;
+use crate::hash::ContentHash;
+
+/// The steps to the newest version; the first leads to version 1. A released step never changes.
+const MIGRATIONS: [Migration; 3] = [
+    Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
+    Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
+    Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
+];
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
+    version  INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL,
+    checksum TEXT NOT NULL
+) STRICT";
+
+struct Migration {
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// How far a database is: the number of migrations it has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Version(usize);
+
+/// Finds out whether the file is sound and of which version, without changing it.
+pub(crate) async fn inspect(path: &Path) -> Result<Version, StoreError> {
+    // A journal is left where the very first transaction was cut off, before there was a write-ahead
+    // log. It has to be rolled back, which a connection that only reads cannot do.
+    let is_cut_off = files::beside(path, "-journal").exists();
+    let failed = |error| from_sqlx(path, error);
+    let mut connection = options(path).read_only(!is_cut_off).connect().await.map_err(failed)?;
+    let version = examine(path, &mut connection).await;
+    connection.close().await.map_err(failed)?;
+    version
+}
+
+/// Applies what is missing, after a copy of a database that is more than empty.
+pub(crate) async fn bring_up_to_date(
+    path: &Path,
+    writer: &SqlitePool,
+    version: Version,
+) -> Result<(), StoreError> {
+    let Version(n_applied) = version;
+    let missing = MIGRATIONS.get(n_applied..).unwrap_or_default();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if n_applied > 0 {
+        back_up(path, writer, version).await?;
+    }
+    apply(writer, n_applied, missing).await.map_err(|error| from_sqlx(path, error))?;
+    info!(from = n_applied, to = MIGRATIONS.len(), "database migrated");
+    Ok(())
+}
+
+async fn examine(path: &Path, connection: &mut SqliteConnection) -> Result<Version, StoreError> {
+    let failed = |error| from_sqlx(path, error);
+    let verdict: String =
+        sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut *connection).await.map_err(failed)?;
+    if verdict != "ok" {
+        // The verdict may have several lines; the first says enough.
+        let detail = verdict.lines().next().unwrap_or_default().trim_matches(['*', ' ']).to_owned();
+        return Err(StoreError::Corrupt { path: path.to_owned(), detail });
+    }
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(failed)?;
+    if tables.is_empty() {
+        return Ok(Version(0));
+    }
+    if !tables.iter().any(|table| table == "migrations") {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    let applied: Vec<(i64, String)> =
+        sqlx::query_as("SELECT version, checksum FROM migrations ORDER BY version")
+            .fetch_all(connection)
+            .await
+            .map_err(failed)?;
+    compare(path, &applied)
+}
+
+/// A database is known if its migrations are the first ones of ours.
+fn compare(path: &Path, applied: &[(i64, String)]) -> Result<Version, StoreError> {
+    let newest = applied.last().map_or(0, |(version, _)| *version);
+    if newest > number(MIGRATIONS.len()) {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            database: newest,
+            program: number(MIGRATIONS.len()),
+        });
+    }
+    for (index, (version, checksum)) in applied.iter().enumerate() {
+        let expected = MIGRATIONS.get(index).map(|migration| ContentHash::of(migration.sql));
+        if *version != number(index + 1) || expected.as_ref().map(ContentHash::as_str) != Some(checksum) {
+            return Err(StoreError::MigrationChanged { path: path.to_owned(), version: number(index + 1) });
+        }
+    }
+    Ok(Version(applied.len()))
+}
+
+/// Copies the database. The copy gets its name when it is complete.
+async fn back_up(path: &Path, writer: &SqlitePool, Version(version): Version) -> Result<(), StoreError> {
+    let backup = files::beside(path, &format!(".backup-{version}"));
+    let unfinished = files::beside(&backup, ".part");
+    files::remove(&unfinished)?;
+    // SQLite would make it readable for everybody; an empty file it takes as it is.
+    files::make_private_file(&unfinished)?;
+    let copied =
+        sqlx::query("VACUUM INTO ?").bind(unfinished.to_string_lossy().as_ref()).execute(writer).await;
+    if let Err(error) = copied {
+        files::remove(&unfinished)?;
+        return Err(from_sqlx(&backup, error));
+    }
+    files::rename_durably(&unfinished, &backup)?;
+    info!(file = %backup.display(), "database backed up");
+    Ok(())
+}
+
+async fn apply(writer: &SqlitePool, n_applied: usize, missing: &[Migration]) -> Result<(), sqlx::Error> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    sqlx::raw_sql(TABLE).execute(&mut *transaction).await?;
+    for (index, migration) in missing.iter().enumerate() {
+        sqlx::raw_sql(migration.sql).execute(&mut *transaction).await?;
+        sqlx::query("INSERT INTO migrations (version, name, checksum) VALUES (?, ?, ?)")
+            .bind(number(n_applied + index + 1))
+            .bind(migration.name)
+            .bind(ContentHash::of(migration.sql).as_str())
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await
+}
+
+/// A version as the database counts.
+fn number(version: usize) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}

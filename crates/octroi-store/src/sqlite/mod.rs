@@ -1,0 +1,98 @@
+//! A store in one SQLite file.
+//!
+//! One connection writes; a few others read beside it. A file is looked at through a connection that
+//! cannot write before anything else touches it, so that a damaged one stays as it is.
+
+mod catalogues;
+mod failure;
+mod files;
+mod health;
+mod migrate;
+mod servers;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Connection as _, Sqlite as Driver, Transaction};
+
+use crate::error::StoreError;
+use crate::lock::DirectoryLock;
+
+/// How long to wait for another program that has locked the file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait for a connection of our own.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
+
+const READERS: u32 = 4;
+
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    writer: SqlitePool,
+    readers: SqlitePool,
+    /// Last, so that it is given up last.
+    _lock: DirectoryLock,
+}
+
+impl Sqlite {
+    pub(crate) async fn open(directory: &Path) -> Result<Self, StoreError> {
+        files::make_directory(directory)?;
+        let lock = DirectoryLock::take(directory)?;
+        let path = directory.join("octroi.db");
+        files::make_private_file(&path)?;
+        let version = migrate::inspect(&path).await?;
+
+        let failed = |error| failure::from_sqlx(&path, error);
+        let options =
+            options(&path).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
+        let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
+        migrate::bring_up_to_date(&path, &writer, version).await?;
+        let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
+        Ok(Self { path, writer, readers, _lock: lock })
+    }
+
+    pub(crate) async fn close(self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    /// A transaction that writes. It waits for its turn here, not at its first change.
+    async fn begin(&self) -> Result<Transaction<'static, Driver>, StoreError> {
+        self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed(error))
+    }
+
+    async fn commit(&self, transaction: Transaction<'static, Driver>) -> Result<(), StoreError> {
+        transaction.commit().await.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: sqlx::Error) -> StoreError {
+        failure::from_sqlx(&self.path, error)
+    }
+
+    /// The way to say that a stored value makes no sense.
+    fn unreadable(&self, what: &'static str) -> impl FnOnce() -> StoreError {
+        let path = self.path.clone();
+        move || StoreError::Unreadable { path, what }
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).foreign_keys(true)
+}
+
+/// Connections to a file do not age. One breaks, though, when SQLite itself gives up a transaction,
+/// as it does on a full disk: the driver goes on to believe in it. That one is replaced.
+fn pool() -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}

@@ -1,0 +1,143 @@
+//! Server definitions.
+
+use octroi_core::ServerName;
+
+use super::Sqlite;
+use crate::error::StoreError;
+use crate::server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
+
+/// The columns in the order of the queries below.
+type Row = (String, String, String, String, i64, Option<bool>, i64, i64);
+
+impl Sqlite {
+    pub(crate) async fn record_server(
+        &self,
+        key: &ServerKey,
+        managed_by: ManagedBy,
+        definition: &CanonicalJson,
+        now_ms: i64,
+    ) -> Result<Recorded, StoreError> {
+        let mut transaction = self.begin().await?;
+        let known: Option<(i64, String, String)> = sqlx::query_as(
+            "SELECT revision, content_hash, managed_by FROM servers WHERE scope = ? AND name = ?",
+        )
+        .bind(key.scope.to_string())
+        .bind(key.name.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        let recorded = match known {
+            None => Recorded { revision: 1, change: Change::Added },
+            Some((revision, hash, manager))
+                if hash == definition.hash().as_str() && manager == managed_by.as_str() =>
+            {
+                Recorded { revision, change: Change::Unchanged }
+            }
+            Some((revision, ..)) => Recorded { revision: revision + 1, change: Change::Changed },
+        };
+        sqlx::query(
+            "INSERT INTO servers
+                (scope, name, managed_by, definition, content_hash, revision, first_seen_ms, last_seen_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+             ON CONFLICT (scope, name) DO UPDATE SET
+                managed_by = ?3, definition = ?4, content_hash = ?5, revision = ?6, last_seen_ms = ?7",
+        )
+        .bind(key.scope.to_string())
+        .bind(key.name.as_str())
+        .bind(managed_by.as_str())
+        .bind(definition.as_str())
+        .bind(definition.hash().as_str())
+        .bind(recorded.revision)
+        .bind(now_ms)
+        .execute(&mut *transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        self.commit(transaction).await?;
+        Ok(recorded)
+    }
+
+    pub(crate) async fn servers(&self) -> Result<Vec<ServerRecord>, StoreError> {
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms
+             FROM servers ORDER BY scope, name",
+        )
+        .fetch_all(&self.readers)
+        .await
+        .map_err(|error| self.failed(error))?;
+        rows.into_iter().map(|row| self.server_record(row)).collect()
+    }
+
+    pub(crate) async fn server(&self, key: &ServerKey) -> Result<Option<ServerRecord>, StoreError> {
+        let row: Option<Row> = sqlx::query_as(
+            "SELECT scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms
+             FROM servers WHERE scope = ? AND name = ?",
+        )
+        .bind(key.scope.to_string())
+        .bind(key.name.as_str())
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(|error| self.failed(error))?;
+        row.map(|row| self.server_record(row)).transpose()
+    }
+
+    pub(crate) async fn set_enabled_override(
+        &self,
+        key: &ServerKey,
+        enabled: Option<bool>,
+    ) -> Result<(), StoreError> {
+        let result = sqlx::query("UPDATE servers SET enabled_override = ? WHERE scope = ? AND name = ?")
+            .bind(enabled)
+            .bind(key.scope.to_string())
+            .bind(key.name.as_str())
+            .execute(&self.writer)
+            .await
+            .map_err(|error| self.failed(error))?;
+        match result.rows_affected() {
+            0 => Err(StoreError::UnknownServer { key: key.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) async fn forget_server(&self, key: &ServerKey) -> Result<bool, StoreError> {
+        let result = sqlx::query("DELETE FROM servers WHERE scope = ? AND name = ?")
+            .bind(key.scope.to_string())
+            .bind(key.name.as_str())
+            .execute(&self.writer)
+            .await
+            .map_err(|error| self.failed(error))?;
+        Ok(result.rows_affected() > 0)
+    }
+
+    /// Reads the key of a row.
+    pub(super) fn server_key(&self, scope: &str, name: &str) -> Result<ServerKey, StoreError> {
+        Ok(ServerKey {
+            scope: Scope::parse(scope).ok_or_else(self.unreadable("scope"))?,
+            name: ServerName::parse(name).ok().ok_or_else(self.unreadable("server name"))?,
+        })
+    }
+
+    fn server_record(&self, row: Row) -> Result<ServerRecord, StoreError> {
+        let (scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms) =
+            row;
+        Ok(ServerRecord {
+            key: self.server_key(&scope, &name)?,
+            managed_by: ManagedBy::parse(&managed_by)
+                .ok_or_else(self.unreadable("word for who manages a server"))?,
+            definition: CanonicalJson::stored(definition),
+            revision,
+            enabled_override,
+            first_seen_ms,
+            last_seen_ms,
+        })
+    }
+
+    /// Tells a server that is not recorded from other failures.
+    pub(super) fn failed_for(&self, key: &ServerKey, error: sqlx::Error) -> StoreError {
+        match &error {
+            sqlx::Error::Database(database) if database.is_foreign_key_violation() => {
+                StoreError::UnknownServer { key: key.clone() }
+            }
+            _ => self.failed(error),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use std::path::Path;
+
+use octroi_core::ServerName;
+use serde_json::json;
+use sqlx::ConnectOptions as _;
+
+use super::{Sqlite, options};
+use crate::catalogue::{Catalogue, Saved};
+use crate::error::StoreError;
+use crate::server::{CanonicalJson, ManagedBy, ServerKey};
+
+async fn open(directory: &Path) -> (Sqlite, ServerKey) {
+    let sqlite = Sqlite::open(directory).await.unwrap();
+    let key = ServerKey::system(ServerName::parse("files").unwrap());
+    let definition = CanonicalJson::of(json!({ "command": "x" }));
+    sqlite.record_server(&key, ManagedBy::File, &definition, 1).await.unwrap();
+    (sqlite, key)
+}
+
+fn catalogue(n_tools: usize) -> Catalogue {
+    let tools = (0..n_tools).map(|number| json!({ "name": format!("tool{number}") }).to_string()).collect();
+    Catalogue { identity: "{}".to_owned(), tools, ..Catalogue::default() }
+}
+
+async fn pragma(sqlite: &Sqlite, sql: &'static str) {
+    sqlx::query(sql).execute(&sqlite.writer).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_leaves_the_old_catalogue() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, key) = open(directory.path()).await;
+    sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap();
+
+    pragma(&sqlite, "PRAGMA max_page_count = 1").await;
+    let error = sqlite.save_catalogue(&key, &catalogue(10_000), 3).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    assert_eq!(sqlite.catalogues().await.unwrap()[0].catalogue, catalogue(3));
+
+    pragma(&sqlite, "PRAGMA max_page_count = 1000000").await;
+    assert_eq!(sqlite.save_catalogue(&key, &catalogue(10_000), 4).await.unwrap(), Saved::Written);
+}
+
+#[tokio::test]
+async fn a_database_that_became_read_only_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, key) = open(directory.path()).await;
+    pragma(&sqlite, "PRAGMA query_only = 1").await;
+    let error = sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn another_program_that_holds_the_database_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, key) = open(directory.path()).await;
+    pragma(&sqlite, "PRAGMA busy_timeout = 10").await;
+    let mut other = options(&sqlite.path).connect().await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let error = sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }), "{error:?}");
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    assert_eq!(sqlite.save_catalogue(&key, &catalogue(3), 3).await.unwrap(), Saved::Written);
+}
+
+#[tokio::test]
+async fn a_catalogue_that_was_altered_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, key) = open(directory.path()).await;
+    sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap();
+    pragma(&sqlite, "UPDATE catalogue_items SET item = '{}' WHERE position = 1").await;
+    assert_eq!(sqlite.catalogues().await.unwrap(), []);
+    assert_eq!(sqlite.save_catalogue(&key, &catalogue(3), 3).await.unwrap(), Saved::Written);
+}
+
+#[tokio::test]
+async fn settings_are_those_that_were_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    for pool in [&sqlite.writer, &sqlite.readers] {
+        let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(pool).await.unwrap();
+        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(pool).await.unwrap();
+        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(pool).await.unwrap();
+        let timeout: i64 = sqlx::query_scalar("PRAGMA busy_timeout").fetch_one(pool).await.unwrap();
+        assert_eq!((mode.as_str(), synchronous, foreign_keys, timeout), ("wal", 1, 1, 5_000));
+    }
+    let error = sqlx::query("DELETE FROM servers").execute(&sqlite.readers).await.unwrap_err();
+    assert!(matches!(sqlite.failed(error), StoreError::ReadOnly { .. }));
+}

@@ -1,0 +1,17 @@
+//! The store as its users see it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must stop and say so, and processes are started here to be killed"
+)]
+
+mod contract;
+mod crashes;
+mod damage;
+mod migrations;
+mod mounts;
+mod opening;
+mod support;

@@ -1,0 +1,118 @@
+//! Real disks that are full or read-only. Each test starts itself again where it may mount: in a
+//! namespace of its own, which goes with the process.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+use octroi_store::{Saved, Store, StoreError};
+
+use crate::support::{catalogue, fill, key};
+
+const DIRECTORY: &str = "OCTROI_STORE_TEST_MOUNT";
+
+/// Runs an ignored test below on a file system that is mounted as the script says. Where that is not
+/// permitted it says so; the tests of `opening` and of result codes then stand alone.
+fn run_mounted(test: &str, mount: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let is_permitted = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "mount", "-t", "tmpfs", "none"])
+        .arg(directory.path())
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !is_permitted {
+        eprintln!("{test}: not run, because file systems may not be mounted here");
+        return;
+    }
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-ec"])
+        .arg(format!("{mount}; exec \"$TEST\" mounts::{test} --exact --ignored"))
+        .env("TEST", env::current_exe().unwrap())
+        .env(DIRECTORY, directory.path())
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && report.contains("1 passed"), "{report}");
+}
+
+/// Where the file system is.
+fn directory() -> String {
+    env::var(DIRECTORY).unwrap()
+}
+
+fn remount(options: &str) {
+    // With type and source, or `mount` would repeat options that mean nothing in the namespace.
+    let status = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", &format!("remount,{options}"), "none", &directory()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// Room for this many kilobytes, whatever was there before.
+fn mount_with_room(kilobytes: usize) -> String {
+    format!("mount -t tmpfs -o size={kilobytes}k none \"${DIRECTORY}\"")
+}
+
+#[test]
+fn a_disk_that_fills_up() {
+    run_mounted("child_on_a_disk_that_fills_up", &mount_with_room(400));
+}
+
+#[tokio::test]
+#[ignore = "started by another test, on a small disk"]
+async fn child_on_a_disk_that_fills_up() {
+    let directory = directory();
+    let directory = Path::new(&directory);
+    fill(directory).await;
+    let store = Store::open(directory).await.unwrap();
+    let mut large = catalogue(2);
+    large.tools = (0..10_000).map(|number| format!(r#"{{"name":"tool{number}"}}"#)).collect();
+    let error = store.save_catalogue(&key("files"), &large, 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
+
+    // There is room again: the same store goes on.
+    remount("size=20m");
+    assert_eq!(store.save_catalogue(&key("files"), &large, 3).await.unwrap(), Saved::Written);
+    store.close().await;
+    let store = Store::open(directory).await.unwrap();
+    assert_eq!(store.catalogues().await.unwrap()[0].catalogue, large);
+}
+
+#[test]
+fn a_disk_without_room_to_begin() {
+    for kilobytes in (4..=76).step_by(4) {
+        run_mounted("child_on_a_disk_without_room_to_begin", &mount_with_room(kilobytes));
+    }
+}
+
+#[tokio::test]
+#[ignore = "started by another test, on a tiny disk"]
+async fn child_on_a_disk_without_room_to_begin() {
+    let directory = directory();
+    let error = Store::open(Path::new(&directory)).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    // Once there is room nothing of that is in the way.
+    remount("size=20m");
+    fill(Path::new(&directory)).await;
+}
+
+#[test]
+fn a_read_only_disk() {
+    run_mounted("child_on_a_read_only_disk", &mount_with_room(20_000));
+}
+
+#[tokio::test]
+#[ignore = "started by another test, on a disk of its own"]
+async fn child_on_a_read_only_disk() {
+    let directory = directory();
+    fill(Path::new(&directory)).await;
+    remount("ro");
+    for path in [directory.clone(), format!("{directory}/below")] {
+        let error = Store::open(Path::new(&path)).await.unwrap_err();
+        assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    }
+    remount("rw");
+    Store::open(Path::new(&directory)).await.unwrap();
+}

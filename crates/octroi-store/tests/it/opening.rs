@@ -1,0 +1,116 @@
+//! Opening a data directory, and who may.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use octroi_store::{Store, StoreError};
+
+use crate::support::{catalogue, fill, told};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn everything_missing_is_made_for_this_user_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("a/b");
+    let store = Store::open(&directory).await.unwrap();
+    assert_eq!(mode(&directory), 0o700);
+    let mut names: Vec<String> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["gateway.pid", "octroi.db", "octroi.db-shm", "octroi.db-wal"]);
+    for name in names {
+        assert_eq!(mode(&directory.join(&name)), 0o600, "{name}");
+    }
+    store.close().await;
+    assert!(!directory.join("octroi.db-wal").exists());
+}
+
+#[tokio::test]
+async fn what_was_kept_is_there_again() {
+    // A name in which an address would read other things.
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("a b?mode=memory&c%20d#e'f");
+    fill(&directory).await;
+    assert!(directory.join("octroi.db").exists());
+    let store = Store::open(&directory).await.unwrap();
+    assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
+}
+
+#[tokio::test]
+async fn a_second_gateway_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = Store::open(directory.path()).await.unwrap();
+    let error = Store::open(directory.path()).await.unwrap_err();
+    let process = std::process::id();
+    assert_eq!(
+        told(&error, directory.path()),
+        format!(
+            "another Octroi (process {process}) uses DIR\n\
+             hint: stop it (kill {process}), or name another directory with --data DIR"
+        )
+    );
+    drop(first);
+    Store::open(directory.path()).await.unwrap().close().await;
+    Store::open(directory.path()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_is_no_directory() {
+    let parent = tempfile::tempdir().unwrap();
+    let file = parent.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    for (path, expected) in [(file.clone(), "DIR/file"), (file.join("below"), "DIR/file/below")] {
+        let error = Store::open(&path).await.unwrap_err();
+        assert_eq!(
+            told(&error, parent.path()),
+            format!(
+                "cannot keep data in {expected}: it is not a directory\n\
+                 hint: name another directory with --data DIR"
+            )
+        );
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+/// The kernel's own files refuse new ones from everybody, root included.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_directory_without_permission() {
+    let directory = Path::new("/sys/kernel");
+    let error = Store::open(directory).await.unwrap_err();
+    let text = told(&error, directory);
+    // In containers it is often mounted read-only instead.
+    match error {
+        StoreError::PermissionDenied { .. } => assert_eq!(
+            text,
+            "cannot use DIR/gateway.pid: permission denied\n\
+             hint: let this user read and write DIR/gateway.pid, or name another directory with --data DIR"
+        ),
+        StoreError::ReadOnly { .. } => assert_eq!(
+            text,
+            "cannot write DIR/gateway.pid: it is read-only\n\
+             hint: name a directory that can be written with --data DIR"
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Everything can be opened on `/dev/full`, and nothing can be written.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("gateway.pid")).unwrap();
+    let error = Store::open(directory.path()).await.unwrap_err();
+    assert_eq!(
+        told(&error, directory.path()),
+        "cannot write DIR/gateway.pid: the disk is full\n\
+         hint: make room on the disk, or name another directory with --data DIR"
+    );
+}

@@ -1,0 +1,60 @@
+//! What the tests share.
+
+use std::path::Path;
+
+use octroi_core::ServerName;
+use octroi_store::{CanonicalJson, Catalogue, ManagedBy, ServerKey, Store};
+use serde_json::json;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+
+pub(crate) fn key(name: &str) -> ServerKey {
+    ServerKey::system(ServerName::parse(name).unwrap())
+}
+
+pub(crate) fn definition(command: &str) -> CanonicalJson {
+    CanonicalJson::of(json!({ "transport": "stdio", "command": command }))
+}
+
+/// A catalogue that is told from others by its number.
+pub(crate) fn catalogue(number: usize) -> Catalogue {
+    let items = |kind: &str, n_items: usize| {
+        (0..n_items).map(|item| format!(r#"{{"name":"{kind}{item}", "n":{number}}}"#)).collect()
+    };
+    Catalogue {
+        identity: format!(r#"{{"version":"{number}"}}"#),
+        tools: items("tool", 20 + number % 7),
+        prompts: items("prompt", number % 3),
+        resources: items("resource", 5),
+        templates: items("template", 1),
+    }
+}
+
+/// A closed database in the directory with one server and its catalogue.
+pub(crate) async fn fill(directory: &Path) {
+    let store = Store::open(directory).await.unwrap();
+    store.record_server(&key("files"), ManagedBy::File, &definition("files"), 1).await.unwrap();
+    store.save_catalogue(&key("files"), &catalogue(1), 1).await.unwrap();
+    store.close().await;
+}
+
+/// Past the store, straight into the file.
+pub(crate) async fn connect(directory: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new()
+        .filename(directory.join("octroi.db"))
+        .create_if_missing(true)
+        .connect()
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn run_sql(directory: &Path, sql: &str) {
+    let mut connection = connect(directory).await;
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// The error and all its causes, with the directory called DIR.
+pub(crate) fn told(error: &octroi_store::StoreError, directory: &Path) -> String {
+    format!("{error}\nhint: {}", error.hint()).replace(directory.to_str().unwrap(), "DIR")
+}
