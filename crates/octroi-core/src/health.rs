@@ -66,6 +66,13 @@ impl Health {
             Self::Unhealthy => "unhealthy",
         }
     }
+
+    /// What a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Unknown, Self::Healthy, Self::Degraded, Self::Unhealthy]
+            .into_iter()
+            .find(|health| health.as_str() == word)
+    }
 }
 
 /// What the checks of a server came to.

@@ -157,6 +157,14 @@ impl Gateway {
         changes.removed =
             left.iter().filter(|name| !members.contains_key(**name)).map(ToString::to_string).collect();
         self.forget(&left);
+        if let Some(memory) = &self.memory {
+            for member in &begun {
+                memory.define(member.upstream.spec());
+            }
+            for name in left.iter().filter(|name| !members.contains_key(**name)) {
+                memory.forget(name);
+            }
+        }
         for member in begun {
             self.begin(&member);
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use octroi_core::server::ServerSpec;
+use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::RpcError;
 use octroi_upstream::{Context, HttpClient, Spawner, UpstreamError};
 use parking_lot::Mutex;
@@ -19,6 +20,7 @@ use tracing::{info, warn};
 use crate::catalogue::Catalogue;
 use crate::fleet::Fleet;
 use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
+use crate::memory::Memory;
 use crate::park::Parking;
 use crate::seal::Sealer;
 
@@ -36,6 +38,7 @@ pub struct Gateway {
     pub(crate) hub: Arc<Hub>,
     pub(crate) sealer: Sealer,
     pub(crate) parking: Parking,
+    pub(crate) memory: Option<Memory>,
 }
 
 /// How the processes of servers are started and found again.
@@ -51,7 +54,11 @@ pub struct Processes {
 
 impl Gateway {
     /// Starts all servers in the background. Nothing here waits for any of them.
-    pub fn start(specs: Vec<ServerSpec>, processes: Processes) -> Result<Arc<Self>, UpstreamError> {
+    pub async fn start(
+        specs: Vec<ServerSpec>,
+        processes: Processes,
+        mut memory: Option<Memory>,
+    ) -> Result<Arc<Self>, UpstreamError> {
         let (events, received) = mpsc::channel(EVENTS_QUEUED);
         let client_info = Bytes::from_static(
             concat!(r#"{"name":"octroi","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).as_bytes(),
@@ -74,14 +81,32 @@ impl Gateway {
         let sealer = Sealer::new().map_err(|error| {
             UpstreamError::Protocol(format!("the system gives no random numbers: {error}"))
         })?;
+        let known = match &memory {
+            Some(memory) => memory.recall().await.unwrap_or_else(|error| {
+                warn!(%error, hint = error.hint(), "what servers offered before is not known");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        // What is no longer configured is not offered either.
+        let known = known
+            .into_iter()
+            .filter(|(name, _)| specs.iter().any(|spec| spec.name == *name && spec.enabled))
+            .map(|(name, lists)| (name, Arc::new(lists)))
+            .collect();
+        let catalogue = Catalogue::new(known, WIRE_NAME_MAX);
+        if let Some(writer) = memory.as_mut().and_then(Memory::writer) {
+            context.runtime.spawn(writer);
+        }
         let gateway = Arc::new_cyclic(|gateway| Self {
             context,
             fleet: Fleet::default(),
-            catalogue: ArcSwap::default(),
+            catalogue: ArcSwap::from_pointee(catalogue),
             changing: Mutex::default(),
             hub: Arc::new(Hub::new(gateway.clone())),
             sealer,
             parking: Parking::default(),
+            memory,
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
@@ -104,6 +129,14 @@ impl Gateway {
             warn!("some servers did not end in time");
         }
         self.context.shutdown.cancel();
+        if let Some(memory) = &self.memory {
+            let _ = tokio::time::timeout(GOODBYE, memory.flush()).await;
+        }
+    }
+
+    /// What is remembered from one run to the next, if anything is.
+    pub fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
     }
 
     /// The lists as they are now.

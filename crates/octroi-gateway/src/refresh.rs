@@ -91,10 +91,12 @@ impl Gateway {
                 ServerEvent::ResourceUpdated(uri) => self.hub.resource_updated(&name, &uri),
                 // The first two concern a client's own out-of-band business, whose end it learns by asking;
                 // what a lost server offered stays listed.
-                ServerEvent::ElicitationComplete(_)
-                | ServerEvent::TaskChanged(_)
-                | ServerEvent::Lost(_)
-                | ServerEvent::Checked(..) => {}
+                ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) | ServerEvent::Lost(_) => {}
+                ServerEvent::Checked(checks, error) => {
+                    if let Some(memory) = &self.memory {
+                        memory.checked(&name, &checks, error.as_ref());
+                    }
+                }
             }
         }
     }
@@ -183,7 +185,11 @@ impl Gateway {
         if !changed.is_empty() || !servers.contains_key(name) {
             info!(server.name = %name, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
         }
-        servers.insert(name.clone(), Arc::new(lists));
+        let lists = Arc::new(lists);
+        if let Some(memory) = &self.memory {
+            memory.keep(name, &lists);
+        }
+        servers.insert(name.clone(), lists);
         self.catalogue.store(Arc::new(Catalogue::new(servers, WIRE_NAME_MAX)));
         changed
     }

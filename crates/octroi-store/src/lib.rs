@@ -17,6 +17,6 @@ mod store;
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;
-pub use health::{ERROR_LENGTH_MAX, Health, HealthSample, SAMPLES_MAX};
+pub use health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
 pub use server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
 pub use store::Store;

@@ -33,7 +33,16 @@ impl TestGateway {
 
     /// Starts `binary` and waits only until it listens.
     pub async fn launch(binary: &Path, config: &str, flags: &[&str]) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        Self::launch_in(tempfile::tempdir().expect("a temporary directory"), binary, config, flags).await
+    }
+
+    /// Starts `binary` again, with the data that an earlier one left in its directory.
+    pub async fn launch_in(
+        directory: tempfile::TempDir,
+        binary: &Path,
+        config: &str,
+        flags: &[&str],
+    ) -> Self {
         let file = write_config(directory.path(), config);
         let mut child = Command::new(binary)
             .args(["up", "--listen", "127.0.0.1:0", "--config"])
@@ -118,13 +127,25 @@ impl TestGateway {
         self.directory.path()
     }
 
+    /// Replaces the configuration file, as an editor does: a new file takes the old one's name.
+    pub fn rewrite_config(&self, config: &str) {
+        let file = write_config(&self.directory.path().join("new"), config);
+        std::fs::rename(file, self.directory.path().join("octroi.toml")).expect("the file can be replaced");
+    }
+
     /// Asks the process to end and returns what it said.
-    pub async fn stop(mut self) -> String {
+    pub async fn stop(self) -> String {
+        self.stop_and_keep().await.1
+    }
+
+    /// Asks the process to end; returns its directory and what it said.
+    pub async fn stop_and_keep(mut self) -> (tempfile::TempDir, String) {
         if let Some(id) = self.child.id() {
             let _ = Command::new("kill").args(["-TERM", &id.to_string()]).status().await;
         }
         let _ = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
-        self.stderr.await.unwrap_or_default()
+        let said = self.stderr.await.unwrap_or_default();
+        (self.directory, said)
     }
 }
 
@@ -136,6 +157,7 @@ pub fn stdio_transport(binary: &Path, directory: &Path, config: &str) -> Transpo
 }
 
 fn write_config(directory: &Path, config: &str) -> PathBuf {
+    std::fs::create_dir_all(directory).expect("the directory can be made");
     let file = directory.join("octroi.toml");
     let tokens =
         format!("\n[[tokens]]\ntoken = \"{AGENT_TOKEN}\"\nrole = \"agent\"\nagent_id = \"tester\"\n");

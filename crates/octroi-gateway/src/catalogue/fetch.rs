@@ -129,35 +129,11 @@ fn read_page(
 ) -> Result<Vec<Item>, UpstreamError> {
     let read: Page<'_> = serde_json::from_slice(page)
         .map_err(|_| UpstreamError::Protocol(format!("the answer to {method} holds no list")))?;
-    let items = read.items.into_iter().filter_map(|raw| {
-        let definition = page.slice_ref(raw.get().as_bytes());
-        let key = match method {
-            Method::ResourcesList => "uri",
-            Method::TemplatesList => "uriTemplate",
-            _ => "name",
-        };
-        let whole = Span { start: 0, end: definition.len() };
-        let member = |name: &str| Some(json::member(&definition, whole, name)?.of(&definition));
-        let Some(name) = member(key).and_then(json::text) else {
-            warn!(server.name = %server, list = %method, "entry without `{key}`, left out");
-            return None;
-        };
-        // A schema that cannot be decoded (`1e400`) is for the client to judge; it passes as it is.
-        let schema: Value =
-            member("inputSchema").and_then(|schema| serde_json::from_slice(schema).ok()).unwrap_or_default();
-        let headers = match ParamHeaders::from_schema(&schema) {
-            Ok(headers) => headers,
-            // A wrong annotation makes the whole definition invalid, but only where headers exist.
-            Err(reason) if is_http => {
-                warn!(server.name = %server, tool = &*name, reason, "invalid tool left out");
-                return None;
-            }
-            Err(_) => ParamHeaders::default(),
-        };
-        // A copy, so that one entry that stays does not keep its whole page in memory.
-        let copied = Bytes::copy_from_slice(&definition);
-        Some(Item { name: name.into_owned(), definition: copied, headers: Arc::new(headers) })
-    });
+    // Copies, so that one entry that stays does not keep its whole page in memory.
+    let items = read
+        .items
+        .into_iter()
+        .filter_map(|raw| read_item(server, method, Bytes::copy_from_slice(raw.get().as_bytes()), is_http));
     let mut items: Vec<Item> = items.collect();
     let mut seen = std::collections::HashSet::new();
     items.retain(|item| {
@@ -168,6 +144,39 @@ fn read_page(
         first
     });
     Ok(items)
+}
+
+/// Reads one entry of a list.
+pub(crate) fn read_item(
+    server: &ServerName,
+    method: &Method,
+    definition: Bytes,
+    is_http: bool,
+) -> Option<Item> {
+    let key = match method {
+        Method::ResourcesList => "uri",
+        Method::TemplatesList => "uriTemplate",
+        _ => "name",
+    };
+    let whole = Span { start: 0, end: definition.len() };
+    let member = |name: &str| Some(json::member(&definition, whole, name)?.of(&definition));
+    let Some(name) = member(key).and_then(json::text) else {
+        warn!(server.name = %server, list = %method, "entry without `{key}`, left out");
+        return None;
+    };
+    // A schema that cannot be decoded (`1e400`) is for the client to judge; it passes as it is.
+    let schema: Value =
+        member("inputSchema").and_then(|schema| serde_json::from_slice(schema).ok()).unwrap_or_default();
+    let headers = match ParamHeaders::from_schema(&schema) {
+        Ok(headers) => headers,
+        // A wrong annotation makes the whole definition invalid, but only where headers exist.
+        Err(reason) if is_http => {
+            warn!(server.name = %server, tool = &*name, reason, "invalid tool left out");
+            return None;
+        }
+        Err(_) => ParamHeaders::default(),
+    };
+    Some(Item { name: name.into_owned(), definition: definition.clone(), headers: Arc::new(headers) })
 }
 
 /// Whether a URI could come from a template: the fixed parts occur in order. Good enough to find the

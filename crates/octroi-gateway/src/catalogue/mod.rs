@@ -13,7 +13,7 @@ use serde_json::json;
 mod fetch;
 mod render;
 
-pub(crate) use fetch::{Item, ServerLists, fetch};
+pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
 pub use render::Rendered;
 
 /// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.

@@ -1,8 +1,10 @@
 //! How servers were.
 
+use octroi_core::Health;
+
 use super::Sqlite;
 use crate::error::StoreError;
-use crate::health::{ERROR_LENGTH_MAX, Health, HealthSample, SAMPLES_MAX};
+use crate::health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
 use crate::server::ServerKey;
 
 impl Sqlite {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use octroi_core::Health;
 use octroi_core::ServerName;
 use octroi_store::{
-    Catalogue, Change, ERROR_LENGTH_MAX, Health, HealthSample, ManagedBy, Recorded, SAMPLES_MAX, Saved,
-    Scope, ServerKey, ServerRecord, Store, StoreError, StoredCatalogue,
+    Catalogue, Change, ERROR_LENGTH_MAX, HealthSample, ManagedBy, Recorded, SAMPLES_MAX, Saved, Scope,
+    ServerKey, ServerRecord, Store, StoreError, StoredCatalogue,
 };
 
 use crate::support::{catalogue, definition, key};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use octroi_core::principal::hash_token;
 use octroi_core::server::{Program, ServerSpec, Transport};
 use octroi_core::{Principal, Role, ServerName};
-use octroi_gateway::{Gateway, Processes};
+use octroi_gateway::{Gateway, Memory, Processes};
 use octroi_server::{Access, AccessSettings, Door, DoorSettings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,8 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     })?;
     let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
 
-    let gateway = start(std::mem::take(&mut config.servers), &data)?;
+    let memory = Memory::open(&data).await.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let gateway = start(std::mem::take(&mut config.servers), &data, Some(memory)).await?;
     let access_settings =
         AccessSettings { hosts: config.allowed_hosts.clone(), origins: config.allowed_origins.clone() };
     let defaults = DoorSettings::default();
@@ -84,14 +85,19 @@ pub(super) fn load(source: &Source) -> Result<Config, Failure> {
     Ok(config)
 }
 
-pub(super) fn start(servers: Vec<ServerSpec>, data: &Path) -> Result<Arc<Gateway>, Failure> {
+pub(super) async fn start(
+    servers: Vec<ServerSpec>,
+    data: &Path,
+    memory: Option<Memory>,
+) -> Result<Arc<Gateway>, Failure> {
     let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
     let processes = Processes {
         owner: owner.to_string_lossy().into_owned(),
         keeper: Some(PathBuf::from("/proc/self/exe")),
-        is_alone: false,
+        // Who has the store has the directory to itself.
+        is_alone: memory.is_some(),
     };
-    Gateway::start(servers, processes).map_err(|error| Failure::from_error(&error))
+    Gateway::start(servers, processes, memory).await.map_err(|error| Failure::from_error(&error))
 }
 
 fn demo_server() -> Result<ServerSpec, Failure> {

@@ -13,6 +13,7 @@ mod faults;
 mod grid;
 mod harness;
 mod leaks;
+mod memory;
 mod peers;
 mod processes;
 mod suite;

@@ -1,0 +1,221 @@
+//! What is remembered of servers from one run to the next.
+//!
+//! Nobody waits for the disk: what is to be kept goes to a task of its own. If it cannot be written, the
+//! log says so and Octroi goes on; the next start then knows a little less.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use octroi_core::ServerName;
+use octroi_core::health::Checks;
+use octroi_core::server::{ServerSpec, Transport};
+use octroi_mcp::Version;
+use octroi_store::{CanonicalJson, Catalogue, HealthSample, ManagedBy, ServerKey, Store, StoreError};
+use octroi_upstream::{ServerIdentity, UpstreamError};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tracing::warn;
+
+use crate::catalogue::{LISTS, ServerLists, read_item};
+
+/// What may wait to be written. More is not kept; the lists are written again when they change.
+const WAITING: usize = 1_024;
+
+/// The store and the way to it.
+pub struct Memory {
+    store: Arc<Store>,
+    jobs: mpsc::Sender<Job>,
+    received: Option<mpsc::Receiver<Job>>,
+}
+
+enum Job {
+    Define(ServerName, CanonicalJson),
+    Keep(ServerName, Arc<ServerLists>),
+    Checked(ServerName, HealthSample),
+    Forget(ServerName),
+    /// Says when everything before is done.
+    Flush(oneshot::Sender<()>),
+}
+
+impl Memory {
+    /// Opens the store in the data directory, which then belongs to this process.
+    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
+        let store = Arc::new(Store::open(directory).await?);
+        let (jobs, received) = mpsc::channel(WAITING);
+        Ok(Self { store, jobs, received: Some(received) })
+    }
+
+    /// Which servers a person switched on or off, whatever their definition says.
+    pub async fn switches(&self) -> Result<HashMap<ServerName, bool>, StoreError> {
+        let servers = self.store.servers().await?;
+        Ok(servers
+            .into_iter()
+            .filter_map(|server| Some((server.key.name, server.enabled_override?)))
+            .collect())
+    }
+
+    /// Remembers that a person switched a server on or off.
+    pub async fn switch(&self, name: &ServerName, enabled: Option<bool>) -> Result<(), StoreError> {
+        self.store.set_enabled_override(&ServerKey::system(name.clone()), enabled).await
+    }
+
+    /// The last checks of a server, newest first.
+    pub async fn checks(&self, name: &ServerName, n_max: u32) -> Result<Vec<HealthSample>, StoreError> {
+        self.store.health_samples(&ServerKey::system(name.clone()), n_max).await
+    }
+
+    /// What the servers offered when they were last seen.
+    pub(crate) async fn recall(&self) -> Result<Vec<(ServerName, ServerLists)>, StoreError> {
+        let stored = self.store.catalogues().await?;
+        Ok(stored
+            .into_iter()
+            .filter_map(|stored| {
+                let name = stored.key.name;
+                let lists = read(&name, &stored.catalogue);
+                if lists.is_none() {
+                    warn!(server.name = %name, "what was remembered of it cannot be read");
+                }
+                Some((name, lists?))
+            })
+            .collect())
+    }
+
+    pub(crate) fn define(&self, spec: &ServerSpec) {
+        self.later(Job::Define(spec.name.clone(), definition(spec)));
+    }
+
+    pub(crate) fn keep(&self, name: &ServerName, lists: &Arc<ServerLists>) {
+        self.later(Job::Keep(name.clone(), Arc::clone(lists)));
+    }
+
+    pub(crate) fn checked(&self, name: &ServerName, checks: &Checks, error: Option<&UpstreamError>) {
+        let latency = checks.latency.filter(|_| error.is_none());
+        let sample = HealthSample {
+            at_ms: now_ms(),
+            health: checks.health,
+            latency_ms: latency.map(|latency| i64::try_from(latency.as_millis()).unwrap_or(i64::MAX)),
+            error: error.map(ToString::to_string),
+        };
+        self.later(Job::Checked(name.clone(), sample));
+    }
+
+    pub(crate) fn forget(&self, name: &ServerName) {
+        self.later(Job::Forget(name.clone()));
+    }
+
+    /// Waits until everything so far is written.
+    pub(crate) async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.jobs.send(Job::Flush(done)).await.is_ok() {
+            let _ = flushed.await;
+        }
+    }
+
+    fn later(&self, job: Job) {
+        if self.jobs.try_send(job).is_err() {
+            warn!("too much to remember at once, something was left out");
+        }
+    }
+
+    /// The task that writes. Ends when nobody can ask for anything any more.
+    pub(crate) fn writer(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let mut received = self.received.take()?;
+        let store = Arc::clone(&self.store);
+        Some(async move {
+            while let Some(job) = received.recv().await {
+                if let Err(error) = write(&store, job).await {
+                    warn!(%error, hint = error.hint(), "cannot be remembered");
+                }
+            }
+        })
+    }
+}
+
+async fn write(store: &Store, job: Job) -> Result<(), StoreError> {
+    match job {
+        Job::Define(name, definition) => {
+            store.record_server(&ServerKey::system(name), ManagedBy::File, &definition, now_ms()).await?;
+        }
+        Job::Keep(name, lists) => {
+            store.save_catalogue(&ServerKey::system(name), &written(&lists), now_ms()).await?;
+        }
+        Job::Checked(name, sample) => store.add_health_sample(&ServerKey::system(name), &sample).await?,
+        Job::Flush(done) => {
+            let _ = done.send(());
+        }
+        Job::Forget(name) => {
+            store.forget_server(&ServerKey::system(name)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// How a server is defined, without what might be secret.
+fn definition(spec: &ServerSpec) -> CanonicalJson {
+    let transport = match &spec.transport {
+        Transport::Stdio(program) => json!({
+            "transport": "stdio",
+            "command": program.command,
+            "cwd": program.cwd,
+            "env": program.env.keys().collect::<Vec<_>>(),
+        }),
+        Transport::Http(remote) => {
+            json!({"transport": "http", "headers": remote.headers.keys().collect::<Vec<_>>()})
+        }
+        Transport::Sse(remote) => {
+            json!({"transport": "sse", "headers": remote.headers.keys().collect::<Vec<_>>()})
+        }
+    };
+    CanonicalJson::of(json!({"name": spec.name.as_str(), "enabled": spec.enabled, "reach": transport}))
+}
+
+fn written(lists: &ServerLists) -> Catalogue {
+    let identity = &lists.identity;
+    let info: Option<Value> = identity.info.as_ref().and_then(|info| serde_json::from_slice(info).ok());
+    let texts = |method| {
+        let items = lists.list(method).iter();
+        items.map(|item| String::from_utf8_lossy(&item.definition).into_owned()).collect()
+    };
+    let [tools, prompts, resources, templates] = LISTS.each_ref().map(texts);
+    Catalogue {
+        identity: json!({
+            "version": identity.version.as_str(),
+            "info": info,
+            "capabilities": identity.capabilities,
+            "instructions": identity.instructions,
+        })
+        .to_string(),
+        tools,
+        prompts,
+        resources,
+        templates,
+    }
+}
+
+fn read(name: &ServerName, stored: &Catalogue) -> Option<ServerLists> {
+    let identity: Value = serde_json::from_str(&stored.identity).ok()?;
+    let version = Version::parse(identity["version"].as_str()?)?;
+    let info = Some(&identity["info"]).filter(|info| !info.is_null());
+    let mut lists = ServerLists::empty(ServerIdentity {
+        era: version.era(),
+        version,
+        info: info.map(|info| Bytes::from(info.to_string())),
+        capabilities: identity["capabilities"].clone(),
+        instructions: identity["instructions"].as_str().map(str::to_owned),
+    });
+    let texts = [&stored.tools, &stored.prompts, &stored.resources, &stored.templates];
+    for (method, texts) in LISTS.iter().zip(texts) {
+        // They were checked when they were fetched.
+        let items = texts.iter().filter_map(|text| read_item(name, method, Bytes::from(text.clone()), false));
+        lists.set(method, items.collect());
+    }
+    Some(lists)
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
