@@ -17,15 +17,16 @@ pub const WIRE_NAME_MAX: usize = 64;
 const HASH_LENGTH: usize = 8;
 
 /// Wire names for the given tools, in their order. They depend on the set alone, not on its order:
-/// every member of a collision gets its hash, so no server can take a name from another.
-pub fn assign(tools: &[(&ServerName, &str)], max: usize) -> Vec<String> {
+/// every member of a collision gets its hash, so no server can take a name from another, nor one of
+/// those that are taken.
+pub fn assign(tools: &[(&ServerName, &str)], is_taken: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|(server, tool)| reduced(server, tool)).collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for name in &plain {
         *uses.entry(name).or_default() += 1;
     }
     let names = tools.iter().zip(&plain).map(|((server, tool), name)| {
-        if name.len() <= max && uses.get(name.as_str()) == Some(&1) {
+        if name.len() <= max && uses.get(name.as_str()) == Some(&1) && !is_taken(name) {
             name.clone()
         } else {
             hashed(name, &CanonicalId::mcp(server, tool), max)
@@ -68,7 +69,7 @@ mod tests {
         let parsed: Vec<_> =
             tools.iter().map(|(server, tool)| (ServerName::parse(server).unwrap(), *tool)).collect();
         let borrowed: Vec<_> = parsed.iter().map(|(server, tool)| (server, *tool)).collect();
-        assign(&borrowed, WIRE_NAME_MAX)
+        assign(&borrowed, |_| false, WIRE_NAME_MAX)
     }
 
     #[test]

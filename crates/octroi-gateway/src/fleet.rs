@@ -8,10 +8,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use octroi_core::ServerName;
 use octroi_core::server::{ServerSpec, Start, Transport};
+use octroi_store::StoreError;
 use octroi_upstream::Upstream;
 use tokio::time::Instant;
-use tracing::info;
+use tracing::{info, warn};
 
+use crate::desk;
 use crate::gateway::Gateway;
 use crate::refresh::Refresher;
 use crate::view::View;
@@ -105,7 +107,7 @@ impl Fleet {
     /// How long a request may wait for servers that have not answered yet.
     pub(crate) fn patience(&self, view: &View) -> Instant {
         match view {
-            View::Merged => {
+            View::Merged | View::Managed => {
                 (self.started + FIRST_LIST_PATIENCE).max(Instant::now() + Duration::from_millis(500))
             }
             View::Server(_) => Instant::now() + FIRST_LIST_PATIENCE,
@@ -126,8 +128,15 @@ impl Gateway {
         let mut members = Members::new();
         let mut begun = Vec::new();
         let old = self.fleet.members.load_full();
-        for spec in specs {
+        for mut spec in specs {
             let name = spec.name.clone();
+            if name == *desk::OCTROI {
+                warn!("a server cannot be called `{name}`, it is left out");
+                continue;
+            }
+            if let Some(enabled) = self.switches.lock().get(&name) {
+                spec.enabled = *enabled;
+            }
             match old.get(&name) {
                 Some(member) if *member.upstream.spec() == spec => {
                     changes.unchanged += 1;
@@ -175,7 +184,20 @@ impl Gateway {
                 .tasks
                 .spawn_on(async move { member.upstream.retire(limit).await }, &self.context.runtime);
         }
+        self.servers_changed();
         changes
+    }
+
+    /// Switches a server on or off until it is switched again, whatever its definition says.
+    pub async fn switch(self: &Arc<Self>, name: &ServerName, enabled: bool) -> Result<(), StoreError> {
+        if let Some(memory) = &self.memory {
+            memory.flush().await;
+            memory.switch(name, Some(enabled)).await?;
+        }
+        self.switches.lock().insert(name.clone(), enabled);
+        let specs = self.fleet.members.load().values().map(|member| member.upstream.spec().clone()).collect();
+        self.apply(specs);
+        Ok(())
     }
 
     /// Starts what looks after a server.
@@ -227,7 +249,7 @@ impl Gateway {
     /// none did before the deadline, or none is left.
     pub(crate) async fn one_settled(&self, view: &View, deadline: Instant) -> bool {
         let members: Vec<Arc<Member>> = match view {
-            View::Merged => self.fleet.members.load().values().cloned().collect(),
+            View::Merged | View::Managed => self.fleet.members.load().values().cloned().collect(),
             View::Server(name) => self.fleet.get(name).into_iter().collect(),
         };
         let unsettled: Vec<_> = members

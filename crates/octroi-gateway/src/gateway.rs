@@ -1,11 +1,13 @@
 //! The servers, the catalogue, and what keeps both up to date.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use octroi_core::ServerName;
 use octroi_core::server::ServerSpec;
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::RpcError;
@@ -18,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use crate::catalogue::Catalogue;
+use crate::desk::{self, Builtins, Desk};
 use crate::fleet::Fleet;
 use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
 use crate::memory::Memory;
@@ -39,6 +42,10 @@ pub struct Gateway {
     pub(crate) sealer: Sealer,
     pub(crate) parking: Parking,
     pub(crate) memory: Option<Memory>,
+    /// Servers that a person switched on or off.
+    pub(crate) switches: Mutex<HashMap<ServerName, bool>>,
+    pub(crate) desk: Option<Arc<dyn Desk>>,
+    pub(crate) builtins: Builtins,
 }
 
 /// How the processes of servers are started and found again.
@@ -58,6 +65,7 @@ impl Gateway {
         specs: Vec<ServerSpec>,
         processes: Processes,
         mut memory: Option<Memory>,
+        desk: Option<Arc<dyn Desk>>,
     ) -> Result<Arc<Self>, UpstreamError> {
         let (events, received) = mpsc::channel(EVENTS_QUEUED);
         let client_info = Bytes::from_static(
@@ -88,13 +96,18 @@ impl Gateway {
             }),
             None => Vec::new(),
         };
+        let switches = match &memory {
+            Some(memory) => memory.switches().await.unwrap_or_default(),
+            None => HashMap::new(),
+        };
+        let builtins = desk.as_deref().map(Builtins::of).unwrap_or_default();
         // What is no longer configured is not offered either.
         let known = known
             .into_iter()
             .filter(|(name, _)| specs.iter().any(|spec| spec.name == *name && spec.enabled))
             .map(|(name, lists)| (name, Arc::new(lists)))
             .collect();
-        let catalogue = Catalogue::new(known, WIRE_NAME_MAX);
+        let catalogue = Catalogue::new(known, &builtins, WIRE_NAME_MAX);
         if let Some(writer) = memory.as_mut().and_then(Memory::writer) {
             context.runtime.spawn(writer);
         }
@@ -107,6 +120,9 @@ impl Gateway {
             sealer,
             parking: Parking::default(),
             memory,
+            switches: Mutex::new(switches),
+            desk,
+            builtins,
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
@@ -164,6 +180,10 @@ impl Gateway {
 
     /// Adds a resource to what a client watches; returns once the server knows.
     pub async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        if self.is_own_resource(listener.view(), shown) {
+            listener.watch(&desk::OCTROI, shown);
+            return Ok(());
+        }
         let (name, own) = self.resource(listener.view(), shown)?;
         let Some(upstream) = self.upstream(&name) else {
             return Err(RpcError::invalid_params(format!("unknown resource `{shown}`")));
@@ -187,6 +207,10 @@ impl Gateway {
 
     /// Removes a resource from what a client watches.
     pub fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        if self.is_own_resource(listener.view(), shown) {
+            listener.forget(&desk::OCTROI, shown);
+            return Ok(());
+        }
         let (name, own) = self.resource(listener.view(), shown)?;
         listener.unwatch(&name, &own);
         Ok(())

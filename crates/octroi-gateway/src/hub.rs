@@ -10,6 +10,7 @@ use octroi_mcp::capability::ClientCapabilities;
 use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
 
+use crate::desk;
 use crate::gateway::Gateway;
 use crate::view::View;
 
@@ -117,7 +118,8 @@ impl Hub {
             let key = (server.clone(), own.to_owned());
             if listener.watched.lock().contains(&key) {
                 let shown = match &listener.wisher.view {
-                    View::Merged => uri::publish(server, own),
+                    _ if *server == *desk::OCTROI => own.to_owned(),
+                    View::Merged | View::Managed => uri::publish(server, own),
                     View::Server(_) => own.to_owned(),
                 };
                 (listener.deliver)(Notice::ResourceUpdated(shown));

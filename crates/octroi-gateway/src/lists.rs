@@ -23,6 +23,7 @@ impl Gateway {
         let catalogue = self.catalogue();
         match view {
             View::Merged => Answer::Result(catalogue.merged().result(method, era)),
+            View::Managed => Answer::Result(catalogue.managed().result(method, era)),
             View::Server(name) => match (catalogue.single(name), catalogue.server(name)) {
                 (Some(rendered), Some(lists)) => {
                     let capability = match method {
@@ -80,12 +81,12 @@ impl Gateway {
 
     async fn profile(&self, view: &View, era: Era) -> Result<Profile, Answer> {
         // What all servers together can do does not depend on them, and a greeting should not wait.
-        if *view != View::Merged {
+        if !view.is_merged() {
             self.settled(view).await;
         }
         let catalogue = self.catalogue();
         let mut profile = match view {
-            View::Merged => merged_profile(
+            View::Merged | View::Managed => merged_profile(
                 catalogue.servers().iter().map(|(name, lists)| (name.as_str(), &lists.identity)),
             ),
             View::Server(name) => match catalogue.server(name) {

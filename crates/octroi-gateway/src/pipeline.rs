@@ -18,7 +18,7 @@ use crate::rounds::Run;
 use crate::view::View;
 
 /// A policy said no; the caller may go on with something else.
-const POLICY_DENIED_CONTINUE: i64 = -32951;
+pub(crate) const POLICY_DENIED_CONTINUE: i64 = -32951;
 
 /// What a request is about, found.
 pub(crate) struct Target {
@@ -37,6 +37,11 @@ impl Gateway {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
+        if *view == View::Managed
+            && let Some(answer) = self.manage(caller, envelope, params).await
+        {
+            return answer;
+        }
         match envelope.method() {
             Method::Discover => self.discover(view).await,
             method @ (Method::ToolsList
@@ -112,7 +117,7 @@ impl Gateway {
         let mut subject = Subject::default();
         let missing = |member: &str| RpcError::invalid_params(format!("{method} needs `{member}`"));
         let server = match (method, view) {
-            (Method::ToolsCall, View::Merged) => {
+            (Method::ToolsCall, View::Merged | View::Managed) => {
                 let name = params.name().ok_or_else(|| missing("name"))?;
                 let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
                 subject.name = Some(found.name.clone());
@@ -127,7 +132,7 @@ impl Gateway {
                 subject.name = Some(name.into_owned());
                 server.clone()
             }
-            (Method::PromptsGet, View::Merged) => {
+            (Method::PromptsGet, View::Merged | View::Managed) => {
                 let found = catalogue.prompt(&params.name().ok_or_else(|| missing("name"))?)?;
                 subject.name = Some(found.name.clone());
                 found.server.clone()
@@ -141,7 +146,7 @@ impl Gateway {
                 subject.uri = Some(own);
                 server
             }
-            (Method::Complete, View::Merged) => {
+            (Method::Complete, View::Merged | View::Managed) => {
                 let reference = params.reference().ok_or_else(|| missing("ref"))?;
                 let (server, edited) = self.reference(&reference)?;
                 subject.reference = Some(edited);
@@ -149,7 +154,7 @@ impl Gateway {
             }
             (
                 Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult,
-                View::Merged,
+                View::Merged | View::Managed,
             ) => {
                 let shown = params.task_id().ok_or_else(|| missing("taskId"))?;
                 let (server, own) = task_of(&shown)
@@ -162,7 +167,7 @@ impl Gateway {
                 server.clone()
             }
             (_, View::Server(server)) => server.clone(),
-            (_, View::Merged) => return Err(RpcError::method_not_found(method.as_str())),
+            (_, View::Merged | View::Managed) => return Err(RpcError::method_not_found(method.as_str())),
         };
         let upstream = self.upstream(&server).ok_or_else(|| {
             RpcError::invalid_params(format!("unknown server `{server}`"))
@@ -191,7 +196,7 @@ impl Gateway {
     pub fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
         let catalogue = self.catalogue();
         let headers = match view {
-            View::Merged => Arc::clone(&catalogue.tool(name?).ok()?.headers),
+            View::Merged | View::Managed => Arc::clone(&catalogue.tool(name?).ok()?.headers),
             View::Server(server) => Arc::clone(catalogue.own_headers(server, name?)?),
         };
         (!headers.is_empty()).then_some(headers)
@@ -201,7 +206,7 @@ impl Gateway {
     pub(crate) fn resource(&self, view: &View, shown: &str) -> Result<(ServerName, String), RpcError> {
         match view {
             View::Server(server) => Ok((server.clone(), shown.to_owned())),
-            View::Merged => self.catalogue().resource(shown),
+            View::Merged | View::Managed => self.catalogue().resource(shown),
         }
     }
 

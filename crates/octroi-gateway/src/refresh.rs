@@ -9,7 +9,7 @@ use octroi_core::ServerName;
 use octroi_core::server::Transport;
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::Method;
-use octroi_upstream::{ServerEvent, Upstream};
+use octroi_upstream::{ServerEvent, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tracing::{debug, info, warn};
@@ -83,6 +83,9 @@ impl Gateway {
             let Some(member) = self.fleet.get(&name) else {
                 continue;
             };
+            if matches!(event, ServerEvent::Connected | ServerEvent::Lost(_) | ServerEvent::Checked(..)) {
+                self.servers_changed();
+            }
             match event {
                 ServerEvent::Connected => member.refresher.want(&LISTS, &[]),
                 ServerEvent::ListChanged(method) => {
@@ -144,6 +147,22 @@ impl Gateway {
         }
     }
 
+    /// Asks every server that runs whether it is well.
+    pub async fn check_all(&self) {
+        let members: Vec<_> = self.fleet.members().values().cloned().collect();
+        let running = members.iter().filter(|member| member.upstream.current().is_some());
+        futures_util::future::join_all(running.map(|member| member.upstream.check_now())).await;
+    }
+
+    /// Asks a server for all its lists now.
+    pub async fn refresh_all(&self, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
+        upstream.connection().await?;
+        for method in self.refresh(upstream, &LISTS.into()).await {
+            self.hub.list_changed(&upstream.spec().name, &method);
+        }
+        Ok(())
+    }
+
     /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for
     /// those that differ from before.
     pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> HashSet<Method> {
@@ -190,7 +209,7 @@ impl Gateway {
             memory.keep(name, &lists);
         }
         servers.insert(name.clone(), lists);
-        self.catalogue.store(Arc::new(Catalogue::new(servers, WIRE_NAME_MAX)));
+        self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
         changed
     }
 
@@ -204,7 +223,7 @@ impl Gateway {
         if gone.is_empty() {
             return;
         }
-        self.catalogue.store(Arc::new(Catalogue::new(servers, WIRE_NAME_MAX)));
+        self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
         for (name, lists) in gone {
             let shorter: HashSet<Method> =
                 LISTS.iter().filter(|list| !lists.list(list).is_empty()).map(notification_of).collect();

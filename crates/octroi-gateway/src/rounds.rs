@@ -265,7 +265,7 @@ impl Run<'_> {
         let (from, to) = (connection.era(), self.caller.era);
         let method = self.envelope.method();
         let server = &self.target.upstream.spec().name;
-        let is_merged = *self.view == View::Merged;
+        let is_merged = self.view.is_merged();
         let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();
         let result = translate::result(view, from, to, method, info, task_id.as_deref());

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
 use axum::routing::{any, get};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use octroi_core::{Principal, ServerName};
+use octroi_core::{Principal, Role, ServerName};
 use octroi_gateway::{Gateway, View};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Incoming, RpcError, code};
@@ -126,13 +126,13 @@ async fn sweep(door: Arc<Door>) {
 }
 
 async fn merged(State(door): State<Arc<Door>>, request: Request) -> Reply {
-    admit(door, View::Merged, request).await
+    admit(door, None, request).await
 }
 
 async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request: Request) -> Reply {
     let known = ServerName::parse(&name).ok().filter(|name| door.gateway.upstream(name).is_some());
     match known {
-        Some(name) => admit(door, View::Server(name), request).await,
+        Some(name) => admit(door, Some(name), request).await,
         // Who may not come in at all must not learn which servers exist.
         None => match door.access.admit(request.headers()) {
             Err(refusal) => reply::refusal(refusal),
@@ -149,11 +149,17 @@ async fn not_found() -> Reply {
     reply::error_with(StatusCode::NOT_FOUND, None, &error)
 }
 
-async fn admit(door: Arc<Door>, view: View, request: Request) -> Reply {
+async fn admit(door: Arc<Door>, server: Option<ServerName>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
     let principal = match door.access.admit(&parts.headers) {
         Ok(principal) => principal.clone(),
         Err(refusal) => return reply::refusal(refusal),
+    };
+    let view = match (server, principal.role) {
+        (Some(server), _) => View::Server(server),
+        // A person sees what there is to manage as well.
+        (None, Role::Human) => View::Managed,
+        (None, Role::Agent) => View::Merged,
     };
     match parts.method {
         HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,

@@ -9,6 +9,7 @@ mod health;
 mod http;
 mod lanes;
 mod legacy;
+mod manage;
 mod modern;
 mod reply;
 mod session;
@@ -17,4 +18,5 @@ mod stdio;
 
 pub use access::{Access, AccessSettings};
 pub use http::{Door, DoorSettings, serve};
+pub use manage::{Control, Management, Reloading};
 pub use stdio::serve_stdio;

@@ -1,6 +1,6 @@
 //! Everything all servers offer, as one immutable value.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +9,8 @@ use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
 use serde_json::json;
+
+use crate::desk::Builtins;
 
 mod fetch;
 mod render;
@@ -25,6 +27,7 @@ pub struct Catalogue {
     /// Other spellings; two entries where a spelling could mean two tools.
     aliases: HashMap<String, Vec<String>>,
     merged: Rendered,
+    managed: Rendered,
     single: HashMap<ServerName, Rendered>,
     /// Tools under their own names that have arguments in headers; few have.
     headers: HashMap<ServerName, HashMap<String, Arc<ParamHeaders>>>,
@@ -43,10 +46,14 @@ pub struct Found {
 
 impl Catalogue {
     /// Merges the lists of all servers.
-    pub(crate) fn new(servers: BTreeMap<ServerName, Arc<ServerLists>>, wire_name_max: usize) -> Self {
+    pub(crate) fn new(
+        servers: BTreeMap<ServerName, Arc<ServerLists>>,
+        builtins: &Builtins,
+        wire_name_max: usize,
+    ) -> Self {
         let mut catalogue = Self::default();
-        let tools = named(&servers, |lists| &lists.tools, wire_name_max);
-        let prompts = named(&servers, |lists| &lists.prompts, wire_name_max);
+        let tools = named(&servers, |lists| &lists.tools, &builtins.names, wire_name_max);
+        let prompts = named(&servers, |lists| &lists.prompts, &HashSet::new(), wire_name_max);
         for (wire, server, item) in &tools {
             for alias in wire_name::aliases(server, &item.name) {
                 catalogue.aliases.entry(alias).or_default().push(wire.clone());
@@ -66,7 +73,8 @@ impl Catalogue {
         };
         catalogue.tools = table(&tools);
         catalogue.prompts = table(&prompts);
-        catalogue.merged = render::merged(&servers, &tools, &prompts);
+        catalogue.merged = render::merged(&servers, &tools, &prompts, None);
+        catalogue.managed = render::merged(&servers, &tools, &prompts, Some(builtins));
         catalogue.single =
             servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
         for (name, lists) in &servers {
@@ -90,6 +98,11 @@ impl Catalogue {
     /// The rendered lists of everything.
     pub fn merged(&self) -> &Rendered {
         &self.merged
+    }
+
+    /// The rendered lists of everything, and of Octroi itself.
+    pub(crate) fn managed(&self) -> &Rendered {
+        &self.managed
     }
 
     /// The rendered lists of one server.
@@ -178,13 +191,14 @@ fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
 fn named<'a>(
     servers: &'a BTreeMap<ServerName, Arc<ServerLists>>,
     list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
+    taken: &HashSet<String>,
     max: usize,
 ) -> Vec<(String, &'a ServerName, &'a Item)> {
     let items: Vec<(&ServerName, &Item)> =
         servers.iter().flat_map(|(name, lists)| list(lists).iter().map(move |item| (name, item))).collect();
     let keys: Vec<(&ServerName, &str)> =
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
-    let names = wire_name::assign(&keys, max);
+    let names = wire_name::assign(&keys, |name| taken.contains(name), max);
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
 }
 

@@ -10,6 +10,7 @@ use octroi_mcp::{Era, Method};
 use serde_json::Value;
 
 use super::fetch::{Item, ServerLists};
+use crate::desk::Builtins;
 
 /// How long a client may keep a list. News come by notification; this is for clients that do not
 /// listen.
@@ -117,17 +118,20 @@ pub(super) fn merged(
     servers: &BTreeMap<ServerName, Arc<ServerLists>>,
     tools: &[(String, &ServerName, &Item)],
     prompts: &[(String, &ServerName, &Item)],
+    builtins: Option<&Builtins>,
 ) -> Rendered {
-    let published = |list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
-        servers
+    let own = |list: fn(&Builtins) -> &Vec<Bytes>| builtins.map(list).cloned().unwrap_or_default();
+    let published = |own: Vec<Bytes>, list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
+        let published = servers
             .iter()
             .flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)))
             .map(|(server, item)| {
                 let uri = json::quote(&uri::publish(server, &item.name));
                 Bytes::from(json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())]))
-            })
-            .collect()
+            });
+        own.into_iter().chain(published).collect()
     };
+    let tools = tools.iter().map(|(wire, server, item)| tool(wire, server, item));
     let prompts = prompts
         .iter()
         .map(|(wire, _, item)| {
@@ -135,10 +139,16 @@ pub(super) fn merged(
         })
         .collect();
     Rendered::of([
-        (Method::ToolsList, tools.iter().map(|(wire, server, item)| tool(wire, server, item)).collect()),
+        (Method::ToolsList, own(|builtins| &builtins.tools).into_iter().chain(tools).collect()),
         (Method::PromptsList, prompts),
-        (Method::ResourcesList, published(|lists| &lists.resources, "uri")),
-        (Method::TemplatesList, published(|lists| &lists.templates, "uriTemplate")),
+        (
+            Method::ResourcesList,
+            published(own(|builtins| &builtins.resources), |lists| &lists.resources, "uri"),
+        ),
+        (
+            Method::TemplatesList,
+            published(own(|builtins| &builtins.templates), |lists| &lists.templates, "uriTemplate"),
+        ),
     ])
 }
 

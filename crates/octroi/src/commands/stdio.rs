@@ -29,7 +29,7 @@ pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     for server in &mut servers {
         server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
     }
-    let gateway = start(servers, &data_directory(&options.source), None).await?;
+    let gateway = start(servers, &data_directory(&options.source), None, None).await?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served =

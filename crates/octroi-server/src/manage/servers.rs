@@ -1,0 +1,180 @@
+//! Tools about servers.
+
+use std::sync::Arc;
+
+use octroi_core::ServerName;
+use octroi_gateway::{Gateway, ServerStatus};
+use octroi_mcp::RpcError;
+use serde_json::{Map, Value, json};
+
+use super::{Management, health};
+
+const LOG_LINES: u64 = 100;
+
+/// A tool and what it takes.
+pub(super) struct Tool {
+    name: &'static str,
+    description: &'static str,
+    /// Name, type, whether it is needed, what it is.
+    arguments: &'static [(&'static str, &'static str, bool, &'static str)],
+    is_read_only: bool,
+}
+
+const NAME: (&str, &str, bool, &str) = ("name", "string", true, "The server");
+
+/// All of them.
+pub(super) const TOOLS: [Tool; 9] = [
+    tool("servers_list", "Every server and how it is doing.", &[], true),
+    tool("servers_get", "One server and how it is doing.", &[NAME], true),
+    tool(
+        "servers_toggle",
+        "Switch a server on or off. It stays so until it is switched again.",
+        &[NAME, ("enabled", "boolean", true, "Whether it may be used")],
+        false,
+    ),
+    tool(
+        "servers_restart",
+        "End a server and start it again, or start a stopped one. Calls in flight are cut off.",
+        &[NAME],
+        false,
+    ),
+    tool("servers_test", "Connect to a server and ask it whether it is well.", &[NAME], true),
+    tool("servers_refresh", "Ask a server for its lists again.", &[NAME], true),
+    tool(
+        "servers_logs",
+        "What a server last wrote to its standard error.",
+        &[
+            NAME,
+            ("lines", "integer", false, "How many lines at most [default: 100]"),
+            ("from", "integer", false, "The number of the first line wanted"),
+        ],
+        true,
+    ),
+    tool("health_check_all", "Ask every server that runs whether it is well.", &[], true),
+    tool("config_reload", "Read the configuration file again.", &[], false),
+];
+
+const fn tool(
+    name: &'static str,
+    description: &'static str,
+    arguments: &'static [(&'static str, &'static str, bool, &'static str)],
+    is_read_only: bool,
+) -> Tool {
+    Tool { name, description, arguments, is_read_only }
+}
+
+impl Tool {
+    pub(super) fn definition(&self) -> Value {
+        let properties: Map<String, Value> = self
+            .arguments
+            .iter()
+            .map(|(name, kind, _, description)| {
+                ((*name).to_owned(), json!({"type": kind, "description": description}))
+            })
+            .collect();
+        let required: Vec<&str> =
+            self.arguments.iter().filter(|argument| argument.2).map(|argument| argument.0).collect();
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            },
+            "annotations": {"readOnlyHint": self.is_read_only},
+        })
+    }
+}
+
+/// Arguments that fit their tool.
+pub(super) struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    pub(super) fn read(name: &str, arguments: Value) -> Result<Self, RpcError> {
+        let members = match arguments {
+            Value::Object(members) => members,
+            Value::Null => Map::new(),
+            _ => return Err(RpcError::invalid_params("arguments must be an object")),
+        };
+        let known = TOOLS.iter().find(|tool| tool.name == name).map_or(&[][..], |tool| tool.arguments);
+        for (argument, kind, is_needed, _) in known {
+            let fits = match (members.get(*argument), *kind) {
+                (None, _) => !is_needed,
+                (Some(value), "string") => value.is_string(),
+                (Some(value), "boolean") => value.is_boolean(),
+                (Some(value), _) => value.is_u64(),
+            };
+            if !fits {
+                return Err(RpcError::invalid_params(format!("`{name}` needs `{argument}` as {kind}")));
+            }
+        }
+        match members.keys().find(|member| !known.iter().any(|argument| argument.0 == *member)) {
+            Some(unknown) => Err(RpcError::invalid_params(format!("`{name}` does not take `{unknown}`"))),
+            None => Ok(Self(members)),
+        }
+    }
+
+    fn number(&self, name: &str, default: u64) -> u64 {
+        self.0.get(name).and_then(Value::as_u64).unwrap_or(default)
+    }
+
+    /// The server that is meant.
+    fn server(&self, gateway: &Gateway) -> Result<(ServerName, ServerStatus), String> {
+        let name = self.0.get("name").and_then(Value::as_str).unwrap_or_default();
+        let found = ServerName::parse(name).ok().and_then(|name| Some((gateway.server_status(&name)?, name)));
+        let (status, name) = found.ok_or_else(|| {
+            let known: Vec<String> = gateway.status().into_iter().map(|server| server.name).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            format!("there is no server `{name}`; there are: {known}")
+        })?;
+        Ok((name, status))
+    }
+}
+
+impl Management {
+    pub(super) async fn run(
+        &self,
+        gateway: &Arc<Gateway>,
+        tool: &str,
+        arguments: &Arguments,
+    ) -> Result<Value, String> {
+        match tool {
+            "servers_list" => {
+                return Ok(json!({"servers": gateway.status(), "problems": self.control.problems()}));
+            }
+            "health_check_all" => {
+                gateway.check_all().await;
+                return Ok(json!({"servers": health(&gateway.status())}));
+            }
+            "config_reload" => return self.control.reload(gateway).await,
+            _ => {}
+        }
+        let (name, status) = arguments.server(gateway)?;
+        let unavailable =
+            |error: &dyn std::fmt::Display| format!("server `{name}` is not available: {error}");
+        let upstream = gateway.upstream(&name).ok_or_else(|| format!("there is no server `{name}`"))?;
+        match tool {
+            "servers_get" => return Ok(json!(status)),
+            "servers_logs" => {
+                let n = usize::try_from(arguments.number("lines", LOG_LINES)).unwrap_or(usize::MAX);
+                return Ok(json!({"lines": upstream.logs().last(n, arguments.number("from", 0))}));
+            }
+            "servers_toggle" => {
+                let enabled = arguments.0.get("enabled").and_then(Value::as_bool).unwrap_or_default();
+                gateway
+                    .switch(&name, enabled)
+                    .await
+                    .map_err(|error| format!("{error} ({})", error.hint()))?;
+            }
+            "servers_restart" => upstream.restart().await.map_err(|error| unavailable(&error))?,
+            "servers_test" => {
+                upstream.check_now().await.map_err(|error| unavailable(&error))?;
+            }
+            "servers_refresh" => gateway.refresh_all(&upstream).await.map_err(|error| unavailable(&error))?,
+            other => return Err(format!("there is no tool `{other}`")),
+        }
+        Ok(json!(gateway.server_status(&name)))
+    }
+}
