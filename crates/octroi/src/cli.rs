@@ -26,6 +26,9 @@ pub(crate) enum Command {
     Up(Up),
     /// Offer the gateway over standard input and output, for clients that start a command.
     Stdio(Stdio),
+    /// Show, check and describe the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,
@@ -41,6 +44,10 @@ pub(crate) struct Source {
     /// Where Octroi keeps its data [default: the user's data directory].
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
+
+    /// Warn of unknown keys in the configuration instead of refusing them.
+    #[arg(long)]
+    pub(crate) lenient: bool,
 
     /// Add a built-in demo server, which runs as a child process.
     #[arg(long)]
@@ -67,4 +74,49 @@ pub(crate) struct Stdio {
     /// Act as the holder of this token instead of the local user.
     #[arg(long, env = "OCTROI_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Say what is wrong, and where.
+    Check(CheckConfig),
+    /// Show what counts, in canonical form and without secrets.
+    Show(ShowConfig),
+    /// Print the JSON Schema of the file.
+    Schema,
+}
+
+/// Options of `octroi config check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckConfig {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Address to listen at, as for `octroi up`.
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `octroi config show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Address to listen at, as for `octroi up`.
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Tell where each value comes from.
+    #[arg(long)]
+    pub(crate) origin: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

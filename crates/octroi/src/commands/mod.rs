@@ -1,8 +1,12 @@
 //! One function per command.
 
+use octroi_core::config::Severity;
+
 use crate::cli::{Cli, Command};
+use crate::config::ConfigError;
 use crate::logging;
 
+mod config;
 mod stdio;
 mod up;
 
@@ -41,11 +45,27 @@ impl Failure {
     }
 }
 
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = Self::from_error(&error);
+        match error {
+            ConfigError::Read { .. } => failure.hint("name a file that can be read with --config FILE"),
+            ConfigError::Syntax { source, .. } => failure.cause(source.excerpt.replace('\n', "\n  ")),
+            ConfigError::Invalid { problems } => problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Fatal)
+                .fold(failure, |failure, problem| failure.cause(problem))
+                .hint("`octroi config check` lists everything that is wrong"),
+        }
+    }
+}
+
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     logging::start(cli.verbose);
     match cli.command {
         Some(Command::Up(options)) => up::run(options).await,
         Some(Command::Stdio(options)) => stdio::run(options).await,
+        Some(Command::Config(command)) => config::run(command),
         Some(Command::DemoServer) => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),
         None => {
             crate::printer::say("Octroi is the gate between AI agents and their tools.\n");

@@ -1,14 +1,14 @@
 //! `octroi up`: the gateway in the foreground.
 
-use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_core::config::Origin;
 use octroi_core::principal::hash_token;
-use octroi_core::server::{Program, ServerSpec, Transport};
-use octroi_core::{Principal, Role, ServerName};
+use octroi_core::server::ServerSpec;
+use octroi_core::{Principal, Role};
 use octroi_gateway::Gateway;
 use octroi_server::{Access, AccessSettings, Door, DoorSettings};
 use tokio::net::TcpListener;
@@ -16,27 +16,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use crate::cli::{Source, Up};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Sources};
 use crate::{printer, token};
 
-const DEFAULT_PORT: u16 = 7878;
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
-    let mut config = load(&options.source)?;
-    let data = options.source.data.clone().unwrap_or_else(config::data_directory);
-    let admin = token::admin(&data).map_err(|error| {
+    let sources = sources(&options.source, options.listen);
+    let Config { mut settings, file, .. } = load(&sources)?;
+    if let Some(problem) = settings.listen_problem() {
+        return Err(Failure::new(problem.to_string()));
+    }
+    let data = &sources.data;
+    let admin = token::admin(data).map_err(|error| {
         Failure::new(format!("cannot keep the admin token in {}", data.display()))
             .cause(error)
             .hint("name a directory that can be written with --data DIR")
     })?;
     let principal = Principal { id: "admin".into(), role: Role::Human, agent_id: None };
-    config.tokens.insert(hash_token(&admin.token), principal);
+    settings.tokens.insert(hash_token(&admin.token), principal);
 
-    let address = options
-        .listen
-        .or(config.listen)
-        .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
+    let address = settings.server.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::new(format!("cannot listen at {address}"))
             .cause(error)
@@ -44,19 +44,20 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     })?;
     let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
 
-    let gateway = start(std::mem::take(&mut config.servers))?;
-    let access_settings =
-        AccessSettings { hosts: config.allowed_hosts.clone(), origins: config.allowed_origins.clone() };
-    let defaults = DoorSettings::default();
-    let settings = DoorSettings {
-        body_bytes: config.body_bytes.unwrap_or(defaults.body_bytes),
-        session_idle: config.session_idle.unwrap_or(defaults.session_idle),
-        ..defaults
+    let gateway = start(settings.enabled_servers().cloned().collect())?;
+    let access_settings = AccessSettings {
+        hosts: settings.server.allowed_hosts.clone(),
+        origins: settings.server.allowed_origins.clone(),
     };
-    let access = Access::new(std::mem::take(&mut config.tokens), &access_settings);
-    let door = Door::new(Arc::clone(&gateway), access, settings);
+    let door_settings = DoorSettings {
+        body_bytes: settings.server.body_bytes,
+        session_idle: settings.server.session_idle,
+        ..DoorSettings::default()
+    };
+    let access = Access::new(settings.tokens, &access_settings);
+    let door = Door::new(Arc::clone(&gateway), access, door_settings);
 
-    announce(&config, address, &admin, &gateway);
+    announce(file.as_deref(), address, &admin, &gateway);
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served = octroi_server::serve(door, listener, shutdown).await;
@@ -66,16 +67,31 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     served.map_err(|error| Failure::from_error(&error))
 }
 
-/// Reads the configuration and adds the demo server where it is wanted.
-pub(super) fn load(source: &Source) -> Result<Config, Failure> {
-    let mut config = config::load(source.config.as_deref()).map_err(|error| {
-        Failure::from_error(&error).hint("see examples/octroi.toml for what can be written there")
-    })?;
-    if source.demo {
-        config.servers.push(demo_server()?);
+/// What was typed, as sources of the configuration.
+pub(super) fn sources(source: &Source, listen: Option<SocketAddr>) -> Sources {
+    Sources {
+        config: source.config.clone(),
+        data: source.data.clone().unwrap_or_else(config::data_directory),
+        listen: listen.map(|address| (address, listen_origin(address))),
+        lenient: source.lenient,
+        demo: source.demo,
     }
-    for problem in &config.problems {
-        printer::warn(problem);
+}
+
+/// Clap does not tell a variable from an option; they differ only if they say different things.
+fn listen_origin(address: SocketAddr) -> Origin {
+    const VARIABLE: &str = "OCTROI_LISTEN";
+    match std::env::var(VARIABLE) {
+        Ok(text) if text.parse() == Ok(address) => Origin::Environment(VARIABLE),
+        _ => Origin::Flag("--listen"),
+    }
+}
+
+/// Reads the configuration and tells what is left out.
+pub(super) fn load(sources: &Sources) -> Result<Config, Failure> {
+    let config = config::load(sources)?;
+    for problem in &config.settings.problems {
+        printer::warn(&problem.to_string());
     }
     Ok(config)
 }
@@ -84,20 +100,7 @@ pub(super) fn start(servers: Vec<ServerSpec>) -> Result<Arc<Gateway>, Failure> {
     Gateway::start(servers).map_err(|error| Failure::from_error(&error))
 }
 
-fn demo_server() -> Result<ServerSpec, Failure> {
-    let program: PathBuf = std::env::current_exe().map_err(|error| Failure::from_error(&error))?;
-    let name = ServerName::parse("demo").map_err(|error| Failure::from_error(&error))?;
-    let program = Program {
-        command: program.to_string_lossy().into_owned(),
-        args: vec!["demo-server".to_owned()],
-        env: BTreeMap::new(),
-        inherit_env: Vec::new(),
-        cwd: None,
-    };
-    Ok(ServerSpec::new(name, Transport::Stdio(program)))
-}
-
-fn announce(config: &Config, address: SocketAddr, admin: &token::AdminToken, gateway: &Gateway) {
+fn announce(file: Option<&Path>, address: SocketAddr, admin: &token::AdminToken, gateway: &Gateway) {
     let n_servers = gateway.status().len();
     printer::say(&format!("octroi {}  {n_servers} servers", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("http://{address}/mcp"));
@@ -106,7 +109,7 @@ fn announce(config: &Config, address: SocketAddr, admin: &token::AdminToken, gat
     } else {
         printer::fact("Token", &format!("in {}", admin.file.display()));
     }
-    match &config.file {
+    match file {
         Some(file) => printer::fact("Config", &file.display().to_string()),
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),
     }
