@@ -149,7 +149,13 @@ pub fn build(sources: Sources<'_>) -> Config {
         shown: ShownConfig { server: shown_server, mcp: shown_mcp, ..ShownConfig::default() },
     };
     add_tokens(&mut config, &root.tokens, &context);
-    let context = entry::Context { lookup: &lookup, unknown, health_interval: mcp.health_check_interval };
+    let health = config.shown.mcp.iter().find(|shown| shown.name == "health_check_interval");
+    let health_origin = health.map_or(Origin::Default, |shown| shown.origin.clone());
+    let context = entry::Context {
+        lookup: &lookup,
+        unknown,
+        health_interval: (mcp.health_check_interval, &health_origin),
+    };
     let candidates = candidates(root.entries, sources.discovered, &sources.base, &mut config.problems);
     for candidate in candidates {
         let outcome = entry::read(&candidate, &sources.base, context);
@@ -159,6 +165,7 @@ pub fn build(sources: Sources<'_>) -> Config {
             config.shown.servers.push(shown);
         }
     }
+    config.problems.sort_by(|left, right| left.place().cmp(&right.place()));
     config
 }
 
@@ -169,11 +176,13 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
         let Some((hash, principal)) = token else {
             continue;
         };
-        config.shown.tokens.push(shown);
-        if !config.tokens.insert(hash, principal) {
+        if config.tokens.contains(&hash) {
             let subject = format!("token {}", index + 1);
             config.problems.push(left_out(&node.origin, subject, "it is the same as another one"));
+            continue;
         }
+        config.tokens.insert(hash, principal);
+        config.shown.tokens.push(shown);
     }
 }
 
@@ -215,6 +224,3 @@ fn left_out(origin: &Origin, subject: String, message: &str) -> Problem {
         hint: None,
     }
 }
-
-#[cfg(test)]
-mod tests;

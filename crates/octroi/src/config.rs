@@ -68,7 +68,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
             let found = discovery::scan(&beside, &base.join(discovery::DIRECTORY), find::is_on_path);
             watched.extend(found.watched);
             problems.extend(found.problems);
-            (Some(read(file)?), found.servers)
+            (Some(read(file, file)?), found.servers)
         }
     };
     discovered.extend(if sources.demo { demo() } else { None });
@@ -90,13 +90,13 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Ok(Config { settings, file, watched: watched.into_iter().collect() })
 }
 
-/// Reads one file in its format.
-fn read(path: &Path) -> Result<Node, ConfigError> {
+/// Reads one file in its format; messages call it `shown`.
+fn read(path: &Path, shown: &Path) -> Result<Node, ConfigError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: path.to_path_buf(), source })?;
+        .map_err(|source| ConfigError::Read { path: shown.to_path_buf(), source })?;
     let format = Format::of(path);
-    config::parse(format, &text, &Arc::from(path)).map_err(|source| ConfigError::Syntax {
-        path: path.to_path_buf(),
+    config::parse(format, &text, &Arc::from(shown)).map_err(|source| ConfigError::Syntax {
+        path: shown.to_path_buf(),
         format,
         source,
     })

@@ -88,7 +88,7 @@ fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
 
 fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {
     warn_of(reader, &REMOTE_ONLY, "only a remote server has them");
-    reader.show("transport", json!("stdio"));
+    reader.show_from(&["transport", "command", "url"], json!("stdio"));
     words.extend(reader.all_filled("args"));
     let mut words = words.into_iter();
     let command = match words.next() {
@@ -101,10 +101,12 @@ fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin:
         }
     };
     let written_at = reader.base("command").or_else(|| reader.base("url"));
-    let resolved = resolve(written_at.as_deref().unwrap_or(base), &command);
-    reader.show("command", json!(resolved.shown));
+    let base = written_at.as_deref().unwrap_or(base);
+    let resolved = resolve(base, &command);
+    reader.show_from(&["command", "url"], json!(resolved.shown));
     let args: Vec<Filled> = words.collect();
-    reader.show("args", json!(args.iter().map(|word| &word.shown).collect::<Vec<_>>()));
+    let shown = json!(args.iter().map(|word| &word.shown).collect::<Vec<_>>());
+    reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, shown);
     let env = reader.secrets("env");
     let mut inherit_env = reader.texts("inherit_env");
     inherit_env.extend(reader.text("api_key_env"));
@@ -185,7 +187,7 @@ fn is_loopback(rest: &str) -> bool {
 
 fn remote(reader: &mut Reader<'_>, word: TransportWord, url: Filled) -> Remote {
     warn_of(reader, &PROGRAM_ONLY, "only a program has it");
-    reader.show("transport", json!(if word == TransportWord::Sse { "sse" } else { "http" }));
+    reader.show_from(&["transport", "url"], json!(if word == TransportWord::Sse { "sse" } else { "http" }));
     reader.show("url", json!(without_user(&url.shown)));
     let mut headers = reader.secrets("headers");
     let key_origin = reader.origin("api_key_env");

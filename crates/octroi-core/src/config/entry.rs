@@ -24,7 +24,8 @@ use crate::substitute::Lookup;
 pub(super) struct Context<'a> {
     pub(super) lookup: Lookup<'a>,
     pub(super) unknown: Unknown,
-    pub(super) health_interval: Option<Duration>,
+    /// What holds where an entry does not say, and who said so.
+    pub(super) health_interval: (Option<Duration>, &'a Origin),
 }
 
 /// A server to be read.
@@ -54,6 +55,8 @@ pub(super) fn read(candidate: &Candidate, base: &Path, context: Context<'_>) -> 
         let message = "it has neither `command` nor `url`, and there is no such server to switch";
         match fields.get("enabled").map(|field| &field.node.value) {
             Some(Value::Bool(false)) => notes.warn(&candidate.origin, message),
+            // A misspelt key has been noted; the rest follows from it.
+            _ if notes.has_errors() => {}
             _ => notes.error(&candidate.origin, message),
         }
         return Outcome { spec: None, problems: notes.problems };
@@ -86,7 +89,8 @@ fn name(reader: &mut Reader<'_>, candidate: &Candidate) -> Option<ServerName> {
     }
     match ServerName::parse(text) {
         Ok(name) => {
-            let origin = origin.clone();
+            let written = reader.fields.get("name").map(|field| field.node.origin.clone());
+            let origin = written.unwrap_or_else(|| origin.clone());
             reader.shown.push(Shown { name: "name", value: json!(text), origin });
             Some(name)
         }
@@ -122,22 +126,20 @@ fn definition(
 ) -> Option<ServerSpec> {
     let title = reader.text("title");
     let description = reader.text("description");
-    let is_low = reader.fields.get("trust").is_some_and(|field| {
-        let is_word = |text: &str| {
-            TRUSTS.iter().any(|(word, trust, others)| {
-                *trust == Trust::Low && (*word == text || others.contains(&text))
-            })
-        };
-        field.node.as_text().is_some_and(is_word)
-    });
-    let enabled = reader.flag("enabled", !is_low);
+    let trust = reader.word("trust", &TRUSTS);
+    // Only what somebody calls risky is off until somebody switches it on.
+    let enabled = reader.flag("enabled", trust != Some(Trust::Low));
     let transport = address::read(reader, base, origin);
     let is_local = matches!(transport, Some(Transport::Stdio(_)));
     let oauth = oauth(reader, context);
     let runtime = runtime(reader, is_local);
     let timeouts = timeouts(reader);
     let limits = limits(reader);
-    let trust = reader.word_or("trust", &TRUSTS, if is_local { Trust::Medium } else { Trust::Low });
+    let trust = trust.unwrap_or_else(|| {
+        let (word, trust) = if is_local { ("medium", Trust::Medium) } else { ("low", Trust::Low) };
+        reader.show("trust", json!(word));
+        trust
+    });
     reader.word_or("scope", &SCOPES, ());
     let spec = ServerSpec {
         title,
@@ -149,7 +151,7 @@ fn definition(
         reconnect: reader.flag("reconnect", true),
         timeouts,
         limits,
-        health_interval: reader.duration_or_off("health_interval", context.health_interval),
+        health_interval: health_interval(reader, context),
         idle_stop: reader.duration_or_off("idle_stop", None),
         trust,
         access: ToolAccess {
@@ -180,12 +182,26 @@ fn start(reader: &mut Reader<'_>) -> Start {
     }
 }
 
+fn health_interval(reader: &mut Reader<'_>, context: Context<'_>) -> Option<Duration> {
+    let (default, origin) = context.health_interval;
+    let interval = reader.duration_or_off("health_interval", default);
+    if let Some(shown) = reader.shown.last_mut().filter(|shown| shown.origin == Origin::Default) {
+        shown.origin = origin.clone();
+    }
+    interval
+}
+
 fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
     let defaults = Timeouts::default();
     let call = reader.duration("timeout", defaults.call);
+    let call_cap = reader.duration("max_call_timeout", defaults.call_cap.max(call));
+    if call_cap < call {
+        let origin = reader.origin("max_call_timeout");
+        reader.notes.error(&origin, "`max_call_timeout` is shorter than `timeout`");
+    }
     Timeouts {
         call,
-        call_cap: reader.duration("max_call_timeout", defaults.call_cap.max(call)).max(call),
+        call_cap,
         connect: reader.duration("connect_timeout", defaults.connect),
         list: reader.duration("list_timeout", defaults.list),
         shutdown: reader.duration("shutdown_grace", defaults.shutdown),

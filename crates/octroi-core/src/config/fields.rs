@@ -69,14 +69,14 @@ fn take(
     base: &Arc<Path>,
     notes: &mut Notes,
 ) {
+    if member.node.value == Value::Null {
+        return;
+    }
     let Some(key) = keys.iter().find(|key| key.is(&member.key)) else {
         let known = keys.iter().flat_map(|key| std::iter::once(key.name).chain(key.synonyms.iter().copied()));
         notes.unknown_key(&member.origin, &member.key, known);
         return;
     };
-    if member.node.value == Value::Null {
-        return;
-    }
     if let Some(first) = fields.get(key.name) {
         let message = format!("`{}` and `{spelled}` mean the same; write one of them", first.spelled);
         notes.error(&member.origin, message);

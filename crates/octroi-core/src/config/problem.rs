@@ -1,6 +1,7 @@
 //! What is wrong with a configuration, told where and what to do.
 
 use std::fmt;
+use std::path::Path;
 
 use super::node::Origin;
 
@@ -37,6 +38,16 @@ impl Severity {
             Self::Warning => "warning",
             Self::LeftOut => "left_out",
             Self::Fatal => "fatal",
+        }
+    }
+}
+
+impl Problem {
+    /// By this, problems stand in the order of the file.
+    pub(super) fn place(&self) -> Option<(&Path, usize)> {
+        match &self.origin {
+            Origin::File { path, line } => Some((path, *line)),
+            Origin::Default | Origin::Directory(_) | Origin::Environment(_) | Origin::Flag(_) => None,
         }
     }
 }

@@ -44,7 +44,16 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn show(&mut self, name: &'static str, value: Json) {
-        let origin = self.origin(name);
+        self.show_from(&[name], value);
+    }
+
+    /// Notes a value that the first of these keys that is written has given.
+    pub(super) fn show_from(&mut self, names: &[&'static str], value: Json) {
+        let Some(name) = names.first() else {
+            return;
+        };
+        let written = names.iter().find_map(|name| self.fields.get(name));
+        let origin = written.map_or(Origin::Default, |field| field.node.origin.clone());
         self.shown.push(Shown { name, value, origin });
     }
 
@@ -213,7 +222,7 @@ impl<'a> Reader<'a> {
     ) -> Option<Word<T>> {
         let filled = self.filled(name)?;
         let origin = self.origin(name);
-        self.find_word(name, &filled.value, words, &origin)
+        self.find_word(name, &filled, words, &origin)
     }
 
     pub(super) fn word_or<T: Copy + PartialEq>(
@@ -245,7 +254,10 @@ impl<'a> Reader<'a> {
         let mut shown = JsonMap::new();
         for member in map {
             let text = member.node.as_text().unwrap_or_default();
-            if let Some((word, value, _)) = self.find_word(name, text, words, &member.node.origin) {
+            let Some(filled) = self.fill(text, &member.node.origin) else {
+                continue;
+            };
+            if let Some((word, value, _)) = self.find_word(name, &filled, words, &member.node.origin) {
                 shown.insert(member.key.clone(), json!(word));
                 values.insert(member.key.clone(), value);
             }
@@ -257,16 +269,17 @@ impl<'a> Reader<'a> {
     fn find_word<T: Copy>(
         &mut self,
         name: &str,
-        text: &str,
+        filled: &Filled,
         words: &'static [Word<T>],
         origin: &Origin,
     ) -> Option<Word<T>> {
+        let text = filled.value.as_str();
         let found =
             words.iter().find(|(word, _, synonyms)| *word == text || synonyms.contains(&text)).copied();
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _, _)| *word).collect();
-            let message = format!("`{text}` is no `{name}`: it can be {}", known.join(", "));
-            match did_you_mean(text, known.into_iter()) {
+            let message = format!("`{name}` cannot be `{}`, only one of: {}", filled.shown, known.join(", "));
+            match did_you_mean(&filled.shown, known.into_iter()) {
                 Some(hint) => self.notes.error_with_hint(origin, message, hint),
                 None => self.notes.error(origin, message),
             }

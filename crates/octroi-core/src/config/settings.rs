@@ -14,7 +14,7 @@ use super::problem::{Notes, Problem, Unknown};
 use super::reader::Reader;
 use super::show::{HIDDEN, Shown};
 use crate::principal::{Principal, Role, TokenHash, hash_token};
-use crate::substitute::Lookup;
+use crate::substitute::{Filled, Lookup};
 
 /// Where Octroi listens unless told otherwise.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
@@ -73,7 +73,7 @@ impl Context<'_> {
         given: Option<(SocketAddr, Origin)>,
     ) -> Read<ServerSection> {
         let mut reader = self.reader(map, SERVER, Notes::of_section(self.unknown));
-        let written = reader.filled("listen").and_then(|text| address(&mut reader, &text.value));
+        let written = reader.filled("listen").and_then(|text| address(&mut reader, &text));
         let mut listen = written.map(|address| (address, reader.origin("listen")));
         for map in own {
             let (address, problems) = self.own(map);
@@ -164,12 +164,16 @@ impl Context<'_> {
     }
 }
 
-fn address(reader: &mut Reader<'_>, text: &str) -> Option<SocketAddr> {
-    let address = text.parse().ok();
+fn address(reader: &mut Reader<'_>, text: &Filled) -> Option<SocketAddr> {
+    let address = text.value.parse().ok();
     if address.is_none() {
         let origin = reader.origin("listen");
         let hint = "write 127.0.0.1:7878 or [::1]:7878".to_owned();
-        reader.notes.error_with_hint(&origin, format!("`{text}` is not an address with a port"), hint);
+        reader.notes.error_with_hint(
+            &origin,
+            format!("`{}` is not an address with a port", text.shown),
+            hint,
+        );
     }
     address
 }

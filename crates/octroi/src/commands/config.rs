@@ -45,7 +45,8 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         return Err(Failure::new(format!("{things} wrong")).hint("`octroi config schema` has every key"));
     }
     let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
-    printer::say(&format!("{file}: fine, {n_servers} servers"));
+    let servers = if n_servers == 1 { "1 server".to_owned() } else { format!("{n_servers} servers") };
+    printer::say(&format!("{file}: fine, {servers}"));
     Ok(())
 }
 

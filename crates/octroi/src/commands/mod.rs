@@ -1,6 +1,6 @@
 //! One function per command.
 
-use octroi_core::config::Severity;
+use octroi_core::config::{Problem, Severity};
 
 use crate::cli::{Cli, Command};
 use crate::config::ConfigError;
@@ -45,12 +45,23 @@ impl Failure {
     }
 }
 
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let failure = Self::new(format!("{}: {}", problem.origin, problem.message));
+        Self { hint: problem.hint, ..failure }
+    }
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        let failure = Self::from_error(&error);
+        let mut failure = Self::from_error(&error);
         match error {
             ConfigError::Read { .. } => failure.hint("name a file that can be read with --config FILE"),
-            ConfigError::Syntax { source, .. } => failure.cause(source.excerpt.replace('\n', "\n  ")),
+            ConfigError::Syntax { source, .. } => {
+                let excerpt = source.excerpt.replace('\n', "\n    ");
+                failure.causes = vec![format!("{source}\n    {excerpt}")];
+                failure
+            }
             ConfigError::Invalid { problems } => problems
                 .iter()
                 .filter(|problem| problem.severity == Severity::Fatal)

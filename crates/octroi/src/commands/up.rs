@@ -25,7 +25,7 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let sources = sources(&options.source, options.listen);
     let Config { mut settings, file, .. } = load(&sources)?;
     if let Some(problem) = settings.listen_problem() {
-        return Err(Failure::new(problem.to_string()));
+        return Err(problem.into());
     }
     let data = &sources.data;
     let admin = token::admin(data).map_err(|error| {

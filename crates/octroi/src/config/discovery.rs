@@ -105,7 +105,7 @@ fn own_layer(shown: &Path, home: &Path) -> Result<Option<Layer>, (Origin, String
         return Ok(None);
     }
     let path = shown.join(OWN_FILE);
-    let node = read(&path).map_err(|error| match error {
+    let node = read(&home.join(OWN_FILE), &path).map_err(|error| match error {
         ConfigError::Syntax { source, .. } => {
             let line = source.line;
             (Origin::File { path: Arc::from(path.as_path()), line }, source.message)

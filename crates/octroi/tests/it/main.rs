@@ -6,6 +6,7 @@
     reason = "a test that cannot go on must stop, and tests start the programs they test"
 )]
 
+mod config;
 mod conformance;
 mod conformance_client;
 mod door;
