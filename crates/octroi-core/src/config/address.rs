@@ -31,10 +31,10 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Opt
 }
 
 fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<Place> {
-    let word = match reader.has("transport") {
-        true => Some(reader.written_word("transport", &TRANSPORTS)?.1),
-        false => None,
-    };
+    let word = reader.written_word("transport", &TRANSPORTS).map(|(_, word, _)| word);
+    if word.is_none() && reader.has("transport") {
+        return None;
+    }
     let words_of_url = match reader.fields.get("url").and_then(|field| field.node.as_text()) {
         Some(text) => text.strip_prefix("stdio://").map(str::to_owned),
         None => None,
@@ -80,10 +80,7 @@ fn split(reader: &mut Reader<'_>, text: &str) -> Option<Vec<Filled>> {
 
 fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
     let is_text = reader.fields.get("command").is_some_and(|field| field.node.as_text().is_some());
-    match is_text {
-        true => reader.filled("command").into_iter().collect(),
-        false => reader.all_filled("command"),
-    }
+    if is_text { reader.filled("command").into_iter().collect() } else { reader.all_filled("command") }
 }
 
 fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {

@@ -96,12 +96,11 @@ pub(super) fn lay_over(mut lower: Fields, upper: Fields) -> Fields {
         lower.retain(|name, _| !PLACE.contains(name));
     }
     for (name, mut field) in upper {
-        if let (true, Some(below)) = (TABLES.contains(&name), lower.get(name)) {
-            if let (Value::Map(map), Some(under)) = (&mut field.node.value, below.node.as_map()) {
-                for member in under {
-                    // A name that stands in both is taken from above: it is there already.
-                    map.insert(member.clone());
-                }
+        let below = lower.get(name).filter(|_| TABLES.contains(&name)).and_then(|field| field.node.as_map());
+        if let (Value::Map(map), Some(below)) = (&mut field.node.value, below) {
+            for member in below {
+                // A name that stands in both is taken from above: it is there already.
+                map.insert(member.clone());
             }
         }
         lower.insert(name, field);

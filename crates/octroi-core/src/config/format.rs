@@ -107,10 +107,10 @@ impl File<'_> {
 
     fn insert(&self, map: &mut Map, key: String, line: usize, node: Node) -> Result<(), SyntaxError> {
         let message = format!("`{key}` is written twice");
-        match map.insert(Member { key, origin: self.line(line), node }) {
-            true => Ok(()),
-            false => Err(self.error(line, 1, message)),
+        if map.insert(Member { key, origin: self.line(line), node }) {
+            return Ok(());
         }
+        Err(self.error(line, 1, message))
     }
 }
 

@@ -24,6 +24,12 @@ pub(super) struct Reader<'a> {
     pub(super) lookup: Lookup<'a>,
 }
 
+/// A duration as it is written; zero and `false` are none.
+enum Period {
+    Never,
+    Lasting(Duration),
+}
+
 const DURATION_HINT: &str = "write 30s, 2m, 500ms or a number of milliseconds";
 
 impl<'a> Reader<'a> {
@@ -148,8 +154,8 @@ impl<'a> Reader<'a> {
 
     pub(super) fn duration(&mut self, name: &'static str, default: Duration) -> Duration {
         let value = match self.written_duration(name) {
-            Some(Some(duration)) => duration,
-            Some(None) => self.wrong(name, "a duration above zero", default),
+            Some(Period::Lasting(duration)) => duration,
+            Some(Period::Never) => self.wrong(name, "a duration above zero", default),
             None => default,
         };
         self.show(name, json!(show_duration(value)));
@@ -161,22 +167,26 @@ impl<'a> Reader<'a> {
         name: &'static str,
         default: Option<Duration>,
     ) -> Option<Duration> {
-        let value = self.written_duration(name).unwrap_or(default);
+        let value = match self.written_duration(name) {
+            Some(Period::Lasting(duration)) => Some(duration),
+            Some(Period::Never) => None,
+            None => default,
+        };
         self.show(name, value.map_or(json!(false), |duration| json!(show_duration(duration))));
         value
     }
 
-    /// The duration that is written, if any; zero and `false` mean none.
-    fn written_duration(&mut self, name: &'static str) -> Option<Option<Duration>> {
+    fn written_duration(&mut self, name: &'static str) -> Option<Period> {
         let Field { node, spelled, .. } = self.fields.get(name)?.clone();
         let duration = match &node.value {
-            Value::Bool(false) => return Some(None),
+            Value::Bool(false) => return Some(Period::Never),
             Value::Integer(number) => u64::try_from(*number).ok().map(Duration::from_millis),
             Value::Text(text) => parse_duration(&self.fill(text, &node.origin)?.value),
             Value::Bool(true) | Value::Null | Value::List(_) | Value::Map(_) | Value::Other(_) => None,
         };
         match duration {
-            Some(duration) => Some(Some(duration).filter(|duration| !duration.is_zero())),
+            Some(Duration::ZERO) => Some(Period::Never),
+            Some(duration) => Some(Period::Lasting(duration)),
             None => {
                 let message = format!("`{spelled}` is not a duration");
                 self.notes.error_with_hint(&node.origin, message, DURATION_HINT.to_owned());
@@ -313,11 +323,9 @@ impl<'a> Reader<'a> {
 /// A duration as configuration writes it.
 pub(super) fn show_duration(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
-    match milliseconds {
-        0 => "0ms".to_owned(),
-        _ if milliseconds % 3_600_000 == 0 => format!("{}h", milliseconds / 3_600_000),
-        _ if milliseconds % 60_000 == 0 => format!("{}m", milliseconds / 60_000),
-        _ if milliseconds % 1000 == 0 => format!("{}s", milliseconds / 1000),
-        _ => format!("{milliseconds}ms"),
+    let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")];
+    match units.iter().find(|(length, _)| milliseconds.is_multiple_of(*length)) {
+        Some((length, unit)) => format!("{}{unit}", milliseconds / length),
+        None => format!("{milliseconds}ms"),
     }
 }

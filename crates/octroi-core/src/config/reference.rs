@@ -4,35 +4,32 @@ use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, SERVER, TOKEN};
 
 /// The tables, as Markdown.
 pub fn tables() -> String {
-    let mut page = String::new();
-    for (head, keys) in [
+    let sections = [
         ("`[server]`", SERVER),
         ("`[mcp]`", MCP),
         ("`[[mcp.servers]]`", ENTRY),
         ("`oauth` of a server", OAUTH),
         ("`[[tokens]]`", TOKEN),
-    ] {
-        page.push_str(&format!("### {head}\n\n| Key | Takes | Default | Meaning |\n|---|---|---|---|\n"));
-        for key in keys {
-            page.push_str(&row(key));
-        }
-        page.push('\n');
-    }
+    ];
+    let tables: Vec<String> = sections.iter().map(|(head, keys)| table(head, keys)).collect();
     let (outer, inner) = NESTED;
     let inner: Vec<String> = inner.iter().map(|name| format!("`{name}`")).collect();
-    page.push_str(&format!(
-        "{} of a server may also stand in a table `{outer}` inside of it.\n",
+    format!(
+        "{}{} of a server may also stand in a table `{outer}` inside of it.\n",
+        tables.concat(),
         inner.join(", ")
-    ));
-    page
+    )
+}
+
+fn table(head: &str, keys: &[Key]) -> String {
+    let rows: String = keys.iter().map(row).collect();
+    format!("### {head}\n\n| Key | Takes | Default | Meaning |\n|---|---|---|---|\n{rows}\n")
 }
 
 fn row(key: &Key) -> String {
-    let mut name = format!("`{}`", key.name);
-    for synonym in key.synonyms {
-        name.push_str(&format!(", `{synonym}`"));
-    }
-    format!("| {name} | {} | {} | {} |\n", takes(key.kind), key.default, key.about)
+    let spellings: Vec<String> =
+        std::iter::once(&key.name).chain(key.synonyms).map(|name| format!("`{name}`")).collect();
+    format!("| {} | {} | {} | {} |\n", spellings.join(", "), takes(key.kind), key.default, key.about)
 }
 
 fn takes(kind: Kind) -> String {

@@ -94,16 +94,17 @@ fn object(settings: &[Shown], origins: Origins) -> JsonMap<String, Json> {
         .collect()
 }
 
+/// Comments stand in one column, unless a value is longer than that.
+const COLUMN: usize = 40;
+
 fn table(text: &mut String, head: &str, settings: &[Shown], origins: Origins) {
     text.push_str(head);
     text.push('\n');
-    let lines: Vec<String> =
-        settings.iter().map(|setting| format!("{} = {}", setting.name, inline(&setting.value))).collect();
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default().min(60);
-    for (line, setting) in lines.iter().zip(settings) {
+    for setting in settings {
+        let line = format!("{} = {}", setting.name, inline(&setting.value));
         match origins {
-            Origins::Left => text.push_str(line),
-            Origins::Told => text.push_str(&format!("{line:<width$}  # {}", setting.origin)),
+            Origins::Left => text.push_str(&line),
+            Origins::Told => text.extend([format!("{line:<COLUMN$}  # "), setting.origin.to_string()]),
         }
         text.push('\n');
     }

@@ -204,7 +204,7 @@ fn an_alias_cannot_grow_without_bound() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let inner = vec![format!("*a{}", level - 1); 10].join(", ");
-        text.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
+        text.extend([format!("a{level}: &a{level} [{inner}]\n")]);
     }
     let path: Arc<Path> = Path::new("file").into();
     let error = parse(Yaml, &text, &path).expect_err("it is too large");

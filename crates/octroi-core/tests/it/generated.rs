@@ -45,16 +45,15 @@ fn every_key_of_a_server_is_read() {
         ("name", _) => "\"a\"".to_owned(),
         ("cwd" | "command", _) | (_, Kind::Text) => "\"x\"".to_owned(),
         (_, Kind::Flag) => "true".to_owned(),
-        (_, Kind::Texts | Kind::Command) => "[]".to_owned(),
+        (_, Kind::Texts | Kind::Command | Kind::Tables(_)) => "[]".to_owned(),
         (_, Kind::TextMap | Kind::WordMap(_) | Kind::Table(_) | Kind::TableOrOff(_)) => "{}".to_owned(),
         (_, Kind::Duration | Kind::DurationOrOff | Kind::Count(_)) => "1".to_owned(),
         (_, Kind::Words(words)) => format!("\"{}\"", words()[0]),
-        (_, Kind::Tables(_)) => "[]".to_owned(),
     };
     let with = |left_out: &[&str], more: &str| {
         let keys = ENTRY.iter().filter(|key| !left_out.contains(&key.name));
-        let lines: String = keys.map(|key| format!("{} = {}\n", key.name, value(key))).collect();
-        let config = load(Toml, &format!("[[mcp.servers]]\n{lines}{more}"));
+        let lines: Vec<String> = keys.map(|key| format!("{} = {}\n", key.name, value(key))).collect();
+        let config = load(Toml, &format!("[[mcp.servers]]\n{}{more}", lines.concat()));
         let shown = config.shown.servers.first().unwrap_or_else(|| panic!("{:#?}", config.problems));
         shown.iter().map(|shown| shown.name).collect::<Vec<_>>()
     };

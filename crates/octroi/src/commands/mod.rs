@@ -65,7 +65,7 @@ impl From<ConfigError> for Failure {
             ConfigError::Invalid { problems } => problems
                 .iter()
                 .filter(|problem| problem.severity == Severity::Fatal)
-                .fold(failure, |failure, problem| failure.cause(problem))
+                .fold(failure, Self::cause)
                 .hint("`octroi config check` lists everything that is wrong"),
         }
     }

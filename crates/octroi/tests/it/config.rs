@@ -221,11 +221,8 @@ fn a_file_that_cannot_be_read() {
 }
 
 #[test]
-fn show_hides_secrets_and_tells_origins() {
-    check(
-        &[("octroi.toml", GOOD)],
-        &["config", "show"],
-        expect![[r#"
+fn show_hides_secrets() {
+    check(&[("octroi.toml", GOOD)], &["config", "show"], expect![[r#"
         exit: 0
         ----- out
         [server]
@@ -275,88 +272,7 @@ fn show_hides_secrets_and_tells_origins() {
         token = "***"
         role = "human"
         ----- err
-    "#]],
-    );
-    let yaml = "mcp_servers:\n  - id: files\n    command: [run]\n    timeout_ms: 5000\n";
-    check(
-        &[("a/mcp_servers.yaml", yaml), ("a/mcpservers/extra/server.py", "")],
-        &["config", "show", "--origin", "--config", "a/mcp_servers.yaml", "--listen", "127.0.0.1:9"],
-        expect![[r#"
-            exit: 0
-            ----- out
-            [server]
-            listen = "127.0.0.1:9"  # option --listen
-            allowed_hosts = []  # default
-            allowed_origins = []  # default
-            max_body_bytes = 4194304  # default
-            session_idle = "30m"  # default
-
-            [mcp]
-            enabled = true  # default
-            auto_reload = true  # default
-            health_check_interval = "1m"  # default
-            strict = true  # default
-
-            [[mcp.servers]]
-            name = "files"  # a/mcp_servers.yaml:2
-            enabled = true  # default
-            transport = "stdio"  # a/mcp_servers.yaml:3
-            command = "run"  # a/mcp_servers.yaml:3
-            args = []  # default
-            inherit_env = []  # default
-            cwd = "[DIR]/a"  # default
-            era = "auto"  # default
-            start = "eager"  # default
-            sharing = "shared"  # default
-            reconnect = true  # default
-            timeout = "5s"  # a/mcp_servers.yaml:4
-            max_call_timeout = "5m"  # default
-            connect_timeout = "1m"  # default
-            list_timeout = "15s"  # default
-            shutdown_grace = "5s"  # default
-            max_message_bytes = 16777216  # default
-            max_concurrency = 10  # default
-            queue = 100  # default
-            health_interval = "1m"  # default
-            idle_stop = false  # default
-            trust = "medium"  # default
-            allow_tools = []  # default
-            deny_tools = []  # default
-            deny_side_effect_tags = []  # default
-            scope = "system"  # default
-            env_type = "host"  # default
-
-            [[mcp.servers]]
-            name = "extra"  # a/mcpservers/extra
-            enabled = true  # default
-            transport = "stdio"  # a/mcpservers/extra
-            command = "python3"  # a/mcpservers/extra
-            args = ["[DIR]/a/mcpservers/extra/server.py"]  # a/mcpservers/extra
-            inherit_env = []  # default
-            cwd = "[DIR]/a/mcpservers/extra"  # a/mcpservers/extra
-            era = "auto"  # default
-            start = "eager"  # default
-            sharing = "shared"  # default
-            reconnect = true  # default
-            timeout = "30s"  # default
-            max_call_timeout = "5m"  # default
-            connect_timeout = "1m"  # default
-            list_timeout = "15s"  # default
-            shutdown_grace = "5s"  # default
-            max_message_bytes = 16777216  # default
-            max_concurrency = 10  # default
-            queue = 100  # default
-            health_interval = "1m"  # default
-            idle_stop = false  # default
-            trust = "medium"  # default
-            allow_tools = []  # default
-            deny_tools = []  # default
-            deny_side_effect_tags = []  # default
-            scope = "system"  # default
-            env_type = "host"  # default
-            ----- err
-        "#]],
-    );
+    "#]]);
     let json = run_with(
         &[(
             "octroi.json",
@@ -370,6 +286,44 @@ fn show_hides_secrets_and_tells_origins() {
         json.contains("https://***@x/***?k=1") && json.contains("environment variable OCTROI_LISTEN"),
         "{json}"
     );
+}
+
+#[test]
+fn show_tells_origins() {
+    let yaml = "mcp_servers:\n  - id: files\n    command: [run, it]\n    timeout_ms: 5000\n";
+    let said = run(
+        &[
+            ("a/mcp_servers.yaml", yaml),
+            ("a/mcpservers/extra/server.py", ""),
+            ("a/mcpservers/extra/config.jsonc", "{\n  \"timeout\": 1 }"),
+        ],
+        &["config", "show", "--origin", "--config", "a/mcp_servers.yaml", "--listen", "127.0.0.1:9"],
+    );
+    let (defaults, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.ends_with("# default"));
+    assert!(defaults.contains(&"reconnect = true  # default"), "{said}");
+    expect![[r#"
+        exit: 0
+        ----- out
+        [server]
+        listen = "127.0.0.1:9"  # option --listen
+
+        [mcp]
+
+        [[mcp.servers]]
+        name = "files"  # a/mcp_servers.yaml:2
+        transport = "stdio"  # a/mcp_servers.yaml:3
+        command = "run"  # a/mcp_servers.yaml:3
+        args = ["it"]  # a/mcp_servers.yaml:3
+        timeout = "5s"  # a/mcp_servers.yaml:4
+
+        [[mcp.servers]]
+        name = "extra"  # a/mcpservers/extra
+        transport = "stdio"  # a/mcpservers/extra
+        command = "python3"  # a/mcpservers/extra
+        args = ["[DIR]/a/mcpservers/extra/server.py"]  # a/mcpservers/extra
+        cwd = "[DIR]/a/mcpservers/extra"  # a/mcpservers/extra
+        timeout = "1ms"  # a/mcpservers/extra/config.jsonc:2
+        ----- err"#]].assert_eq(&rest.join("\n"));
 }
 
 #[test]

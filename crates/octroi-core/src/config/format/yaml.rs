@@ -147,10 +147,10 @@ impl Builder<'_> {
     }
 
     fn refuse_tag(&self, is_tagged: bool, line: usize, column: usize) -> Result<(), SyntaxError> {
-        match is_tagged {
-            true => Err(self.file.error(line, column, "tags are not understood here")),
-            false => Ok(()),
+        if is_tagged {
+            return Err(self.file.error(line, column, "tags are not understood here"));
         }
+        Ok(())
     }
 }
 
