@@ -76,6 +76,16 @@ fn test(arguments: &[&str]) -> Result<(), Failure> {
     )?;
     shell::step("building test programs");
     cargo(&["build", "--workspace", "--bins"])?;
+    if bless {
+        // What tests compare with files, they write instead.
+        shell::step("accepting changed snapshots");
+        shell::run(
+            std::process::Command::new(shell::cargo_program())
+                .args(["test", "--package", "octroi-core"])
+                .env("UPDATE_EXPECT", "1")
+                .current_dir(root()),
+        )?;
+    }
     shell::step("tests");
     cargo(&["test", "--workspace", "--exclude", "octroi"])?;
     shell::step("tests of the binary");

@@ -62,6 +62,11 @@ impl Tokens {
         self.by_hash.insert(hash, principal).is_none()
     }
 
+    /// Whether this token is there already.
+    pub fn contains(&self, hash: &TokenHash) -> bool {
+        self.by_hash.contains_key(hash)
+    }
+
     /// Whose token this is. What is compared are hashes, so the time it takes tells nothing about
     /// how close a guess came.
     pub fn find(&self, token: &str) -> Option<&Principal> {

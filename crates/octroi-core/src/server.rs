@@ -1,6 +1,7 @@
 //! How a server is defined.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +41,14 @@ pub struct ServerSpec {
     pub trust: Trust,
     /// What of it may be used.
     pub access: ToolAccess,
+    /// How risky its tools are, where somebody knows better: patterns over their own names.
+    pub risk_overrides: BTreeMap<String, Risk>,
+    /// Whether and how to sign in to a remote server.
+    pub oauth: OauthChoice,
+    /// What provides the program.
+    pub runtime: Runtime,
+    /// The template it was made from.
+    pub template_id: Option<String>,
 }
 
 impl ServerSpec {
@@ -61,6 +70,10 @@ impl ServerSpec {
             idle_stop: None,
             trust: Trust::default(),
             access: ToolAccess::default(),
+            risk_overrides: BTreeMap::new(),
+            oauth: OauthChoice::default(),
+            runtime: Runtime::default(),
+            template_id: None,
         }
     }
 }
@@ -100,6 +113,69 @@ pub struct ToolAccess {
     pub deny_side_effect_tags: Vec<String>,
 }
 
+/// How much harm a tool can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// It reads.
+    Low,
+    /// It may write.
+    Medium,
+    /// It writes.
+    High,
+    /// It destroys.
+    Critical,
+}
+
+/// Whether and how to sign in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OauthChoice {
+    /// Nothing was said.
+    #[default]
+    Unset,
+    /// Never.
+    Off,
+    /// As this client; an empty one registers itself.
+    On(OauthClient),
+}
+
+/// A client to sign in as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OauthClient {
+    /// The id it was registered under.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<Secret>,
+    /// What to ask for.
+    pub scope: Option<String>,
+}
+
+/// What provides a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runtime {
+    /// Which way.
+    pub kind: RuntimeKind,
+    /// The runtime that its package needs.
+    pub runtime: Option<String>,
+    /// The package to install.
+    pub package: Option<String>,
+    /// The image to run.
+    pub image: Option<String>,
+}
+
+/// Ways to provide a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RuntimeKind {
+    /// It is on this machine.
+    #[default]
+    Host,
+    /// Its package is installed when it starts.
+    DynamicInjected,
+    /// It is part of the base image.
+    Preinstalled,
+    /// It has an image of its own.
+    CustomImage,
+}
+
 /// Where a server is and how to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -111,8 +187,8 @@ pub enum Transport {
     Sse(Remote),
 }
 
-/// A program to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program to run. Its arguments may hold secrets, so only their number shows.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Program {
     /// What to run; never through a shell.
     pub command: String,
@@ -126,13 +202,39 @@ pub struct Program {
     pub cwd: Option<PathBuf>,
 }
 
-/// An address to call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An address to call. Its path and query may hold secrets, so only the host shows.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Remote {
     /// `http://` or `https://`.
     pub url: String,
     /// Sent with every request.
     pub headers: BTreeMap<String, Secret>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Program")
+            .field("command", &self.command)
+            .field("n_args", &self.args.len())
+            .field("env", &self.env)
+            .field("inherit_env", &self.inherit_env)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        formatter
+            .debug_struct("Remote")
+            .field("host", &format_args!("{scheme}://{host}"))
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Which era to speak.
@@ -241,9 +343,18 @@ mod tests {
     #[test]
     fn a_definition_shows_no_secret() {
         let remote = Remote {
-            url: "https://example.com".into(),
+            url: "https://me:hunter2@example.com/hunter2?key=hunter2".into(),
             headers: BTreeMap::from([("authorization".into(), Secret::new("hunter2"))]),
         };
-        assert!(!format!("{remote:?}").contains("hunter2"));
+        let shown = format!("{remote:?}");
+        assert!(!shown.contains("hunter2") && shown.contains("https://example.com"), "{shown}");
+        let program = Program {
+            command: "run".into(),
+            args: vec!["--key=hunter2".into()],
+            env: BTreeMap::from([("KEY".into(), Secret::new("hunter2"))]),
+            inherit_env: Vec::new(),
+            cwd: None,
+        };
+        assert!(!format!("{program:?}").contains("hunter2"));
     }
 }

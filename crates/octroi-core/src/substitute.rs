@@ -1,58 +1,126 @@
-//! `${VAR}` in configured values.
+//! `${…}` in configured values.
 //!
-//! Grammar: `${NAME}`, `${env:NAME}`, `${NAME:-default}`; `$$` is a dollar sign. A reference that cannot be
-//! resolved and has no default is an error: it is never passed on literally.
+//! Grammar: `${NAME}` or `${env:NAME}` for an environment variable, `${auth:NAME}` and `${secret:NAME}` for a
+//! stored credential, `${file:PATH}` for what a file holds, `${input:ID}` for an input that the same file declares;
+//! each may end in `:-default`. `$$` is a dollar sign. A reference that cannot be resolved and has no default is
+//! an error: it is never passed on literally.
+
+/// Where a reference looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// Environment variables.
+    Env,
+    /// Stored credentials.
+    Auth,
+    /// Stored secrets.
+    Secret,
+    /// Files.
+    File,
+    /// Inputs declared by the same configuration.
+    Input,
+}
+
+impl ReferenceKind {
+    fn parse(prefix: &str) -> Option<Self> {
+        match prefix {
+            "env" => Some(Self::Env),
+            "auth" => Some(Self::Auth),
+            "secret" => Some(Self::Secret),
+            "file" => Some(Self::File),
+            "input" => Some(Self::Input),
+            _ => None,
+        }
+    }
+}
+
+/// Finds what a reference names: the value, nothing, or why it cannot tell.
+pub type Lookup<'a> = &'a dyn Fn(ReferenceKind, &str) -> Result<Option<String>, String>;
+
+/// A text with its references replaced.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The whole.
+    pub value: String,
+    /// The same with `***` for everything that was put in.
+    pub shown: String,
+}
+
+impl std::fmt::Debug for Filled {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.shown.fmt(formatter)
+    }
+}
 
 /// Why a value cannot be completed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// The variable is not set.
+    /// There is no such value.
     #[error("`${{{0}}}` is not set and has no default (write `${{{0}:-default}}` to give one)")]
     Missing(String),
+    /// It cannot be found out whether there is such a value.
+    #[error("`${{{reference}}}` cannot be read: {reason}")]
+    Unreadable {
+        /// What was looked for.
+        reference: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// `${` without `}`.
-    #[error("`${{` is not closed in `{0}`")]
-    Unclosed(String),
+    #[error("`${{` is not closed")]
+    Unclosed,
     /// A source of values that does not exist.
-    #[error("`${{{0}}}` names a source that is not available here (only environment variables are)")]
+    #[error("`${{{0}}}` names no source of values: there are env, auth, secret, file and input")]
     Source(String),
 }
 
 /// Replaces every reference in `text`, once: what comes in is not searched again.
-pub fn substitute(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, Unresolved> {
-    let mut out = String::with_capacity(text.len());
+pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<Filled, Unresolved> {
+    let mut filled =
+        Filled { value: String::with_capacity(text.len()), shown: String::with_capacity(text.len()) };
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
-        out.push_str(&rest[..dollar]);
+        filled.push(&rest[..dollar]);
         let after = &rest[dollar + 1..];
         if let Some(tail) = after.strip_prefix('$') {
-            out.push('$');
+            filled.push("$");
             rest = tail;
         } else if let Some(body) = after.strip_prefix('{') {
-            let end = body.find('}').ok_or_else(|| Unresolved::Unclosed(text.to_owned()))?;
-            out.push_str(&resolve(&body[..end], &lookup)?);
+            let end = body.find('}').ok_or(Unresolved::Unclosed)?;
+            filled.value.push_str(&resolve(&body[..end], lookup)?);
+            filled.shown.push_str("***");
             rest = &body[end + 1..];
         } else {
-            out.push('$');
+            filled.push("$");
             rest = after;
         }
     }
-    out.push_str(rest);
-    Ok(out)
+    filled.push(rest);
+    Ok(filled)
 }
 
-fn resolve(reference: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, Unresolved> {
-    let (name, default) = match reference.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
+impl Filled {
+    fn push(&mut self, text: &str) {
+        self.value.push_str(text);
+        self.shown.push_str(text);
+    }
+}
+
+fn resolve(reference: &str, lookup: Lookup<'_>) -> Result<String, Unresolved> {
+    let (whole, default) = match reference.split_once(":-") {
+        Some((whole, default)) => (whole, Some(default)),
         None => (reference, None),
     };
-    let variable = match name.split_once(':') {
-        Some(("env", variable)) => variable,
-        Some(_) => return Err(Unresolved::Source(reference.to_owned())),
-        None => name,
+    let (kind, name) = match whole.split_once(':') {
+        Some((prefix, name)) => (ReferenceKind::parse(prefix), name),
+        None => (Some(ReferenceKind::Env), whole),
     };
-    lookup(variable)
-        .or_else(|| default.map(str::to_owned))
-        .ok_or_else(|| Unresolved::Missing(variable.to_owned()))
+    let kind = kind.filter(|_| !name.is_empty()).ok_or_else(|| Unresolved::Source(whole.to_owned()))?;
+    match (lookup(kind, name), default) {
+        (Ok(Some(value)), _) => Ok(value),
+        (Ok(None) | Err(_), Some(default)) => Ok(default.to_owned()),
+        (Ok(None), None) => Err(Unresolved::Missing(whole.to_owned())),
+        (Err(reason), None) => Err(Unresolved::Unreadable { reference: whole.to_owned(), reason }),
+    }
 }
 
 #[cfg(test)]
@@ -61,27 +129,51 @@ mod tests {
 
     #[test]
     fn references() {
-        let lookup = |name: &str| match name {
-            "A" => Some("1".to_owned()),
-            "NESTED" => Some("${A}".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
+        let lookup = |kind: ReferenceKind, name: &str| match (kind, name) {
+            (ReferenceKind::Env, "A") => Ok(Some("1".to_owned())),
+            (ReferenceKind::Env, "NESTED") => Ok(Some("${A}".to_owned())),
+            (ReferenceKind::Env, "EMPTY") => Ok(Some(String::new())),
+            (ReferenceKind::Auth, "hub") => Ok(Some("key".to_owned())),
+            (ReferenceKind::Secret, "hub") => Ok(Some("hush".to_owned())),
+            (ReferenceKind::File, "/etc/it") => Ok(Some("text".to_owned())),
+            (ReferenceKind::File, _) => Err("it is not there".to_owned()),
+            (ReferenceKind::Input, "port") => Ok(Some("80".to_owned())),
+            (_, _) => Ok(None),
         };
-        for (text, expected) in [
-            ("plain", Ok("plain")),
-            ("${A}", Ok("1")),
-            ("x${env:A}y${A}", Ok("x1y1")),
-            ("${B:-d}", Ok("d")),
-            ("${B:-}", Ok("")),
-            ("${EMPTY:-d}", Ok("")),
-            ("${NESTED}", Ok("${A}")),
-            ("$$A $5 $", Ok("$A $5 $")),
-            ("$${A}", Ok("${A}")),
-            ("${B}", Err(Unresolved::Missing("B".into()))),
-            ("${A", Err(Unresolved::Unclosed("${A".into()))),
-            ("${vault:x}", Err(Unresolved::Source("vault:x".into()))),
+        for (text, value, shown) in [
+            ("plain", "plain", "plain"),
+            ("${A}", "1", "***"),
+            ("x${env:A}y${A}", "x1y1", "x***y***"),
+            ("Bearer ${auth:hub}", "Bearer key", "Bearer ***"),
+            ("${secret:hub}", "hush", "***"),
+            ("${file:/etc/it}", "text", "***"),
+            ("${file:/else:-d}", "d", "***"),
+            ("${input:port}", "80", "***"),
+            ("${B:-d}", "d", "***"),
+            ("${B:-}", "", "***"),
+            ("${B:-a:-b}", "a:-b", "***"),
+            ("${EMPTY:-d}", "", "***"),
+            ("${NESTED}", "${A}", "***"),
+            ("${B:-$A}", "$A", "***"),
+            ("$$A $5 $", "$A $5 $", "$A $5 $"),
+            ("$${A}", "${A}", "${A}"),
         ] {
-            assert_eq!(substitute(text, lookup), expected.map(str::to_owned), "{text}");
+            let filled = substitute(text, &lookup).unwrap();
+            assert_eq!((filled.value.as_str(), filled.shown.as_str()), (value, shown), "{text}");
+        }
+        for (text, expected) in [
+            ("${B}", Unresolved::Missing("B".into())),
+            ("${auth:none}", Unresolved::Missing("auth:none".into())),
+            ("${A", Unresolved::Unclosed),
+            ("${vault:x}", Unresolved::Source("vault:x".into())),
+            ("${}", Unresolved::Source(String::new())),
+            ("${env:}", Unresolved::Source("env:".into())),
+            (
+                "${file:/else}",
+                Unresolved::Unreadable { reference: "file:/else".into(), reason: "it is not there".into() },
+            ),
+        ] {
+            assert_eq!(substitute(text, &lookup), Err(expected), "{text}");
         }
     }
 }

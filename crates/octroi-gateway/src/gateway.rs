@@ -46,6 +46,7 @@ pub struct Gateway {
     pub(crate) switches: Mutex<HashMap<ServerName, bool>>,
     pub(crate) desk: Option<Arc<dyn Desk>>,
     pub(crate) builtins: Builtins,
+    problems: ArcSwap<Vec<String>>,
 }
 
 /// How the processes of servers are started and found again.
@@ -123,6 +124,7 @@ impl Gateway {
             switches: Mutex::new(switches),
             desk,
             builtins,
+            problems: ArcSwap::default(),
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
@@ -148,6 +150,17 @@ impl Gateway {
         if let Some(memory) = &self.memory {
             let _ = tokio::time::timeout(GOODBYE, memory.flush()).await;
         }
+    }
+
+    /// What is wrong with the configuration, if anything is.
+    pub fn problems(&self) -> Arc<Vec<String>> {
+        self.problems.load_full()
+    }
+
+    /// Says what is wrong with the configuration.
+    pub fn set_problems(&self, problems: Vec<String>) {
+        self.problems.store(Arc::new(problems));
+        self.servers_changed();
     }
 
     /// What is remembered from one run to the next, if anything is.

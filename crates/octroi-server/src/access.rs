@@ -1,7 +1,9 @@
 //! Who may come in: tokens, and the checks that keep web pages out.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, Uri, header};
 use octroi_core::{Principal, Tokens};
 
@@ -14,9 +16,14 @@ pub struct AccessSettings {
     pub origins: Vec<String>,
 }
 
-/// The rules at the door.
+/// The rules at the door. A new configuration replaces them as a whole.
 #[derive(Debug)]
 pub struct Access {
+    rules: ArcSwap<Rules>,
+}
+
+#[derive(Debug)]
+struct Rules {
     tokens: Tokens,
     hosts: HashSet<String>,
     origins: HashSet<String>,
@@ -38,18 +45,39 @@ pub(crate) enum Refusal {
 impl Access {
     /// Rules from settings.
     pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
-        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { tokens, hosts: lower(&settings.hosts), origins: lower(&settings.origins) }
+        Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)) }
+    }
+
+    /// Other rules from now on. Who is in stays in until the next request.
+    pub fn replace(&self, tokens: Tokens, settings: &AccessSettings) {
+        self.rules.store(Arc::new(Rules::new(tokens, settings)));
     }
 
     /// Who sends this request, if they may come in.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<&Principal, Refusal> {
-        self.check_sender(headers)?;
-        self.authenticate(headers)
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let rules = self.rules.load();
+        rules.check_sender(headers)?;
+        rules.authenticate(headers)
     }
 
     /// Checks the headers that tell a web page from a client.
     pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.rules.load().check_sender(headers)
+    }
+
+    /// Whose token the request carries.
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        self.rules.load().authenticate(headers)
+    }
+}
+
+impl Rules {
+    fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { tokens, hosts: lower(&settings.hosts), origins: lower(&settings.origins) }
+    }
+
+    fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if let Some(host) = headers.get(header::HOST) {
             let host = host.to_str().map_err(|_| Refusal::Host)?.to_ascii_lowercase();
             let name = host_name(&host);
@@ -71,20 +99,14 @@ impl Access {
         Ok(())
     }
 
-    /// Whose token the request carries.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<&Principal, Refusal> {
+    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let value = headers.get(header::AUTHORIZATION).ok_or(Refusal::NoToken)?;
         let value = value.to_str().map_err(|_| Refusal::UnknownToken)?;
         let (scheme, token) = value.split_once(' ').ok_or(Refusal::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Refusal::NoToken);
         }
-        self.tokens.find(token.trim()).ok_or(Refusal::UnknownToken)
-    }
-
-    /// Whose token this is, for doors without headers.
-    pub fn principal(&self, token: &str) -> Option<&Principal> {
-        self.tokens.find(token)
+        self.tokens.find(token.trim()).cloned().ok_or(Refusal::UnknownToken)
     }
 }
 

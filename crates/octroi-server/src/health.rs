@@ -22,9 +22,11 @@ pub(crate) async fn health(State(door): State<Arc<Door>>, headers: HeaderMap) ->
         "version": env!("CARGO_PKG_VERSION"),
         "servers": {"total": servers.len(), "running": running},
         "sessions": door.sessions.count(),
+        "problems": door.gateway.problems().len(),
     });
     if door.access.authenticate(&headers).is_ok() {
         body["servers"]["list"] = json!(servers);
+        body["problems"] = json!(*door.gateway.problems());
     }
     reply::json(StatusCode::OK, Bytes::from(body.to_string()))
 }

@@ -47,7 +47,7 @@ impl Default for DoorSettings {
 /// Everything a request needs.
 pub struct Door {
     pub(crate) gateway: Arc<Gateway>,
-    pub(crate) access: Access,
+    pub(crate) access: Arc<Access>,
     pub(crate) sessions: Sessions,
     pub(crate) settings: DoorSettings,
     /// Calls that go on after their client hung up.
@@ -60,7 +60,7 @@ pub struct Door {
 
 impl Door {
     /// A door to a gateway.
-    pub fn new(gateway: Arc<Gateway>, access: Access, settings: DoorSettings) -> Arc<Self> {
+    pub fn new(gateway: Arc<Gateway>, access: Arc<Access>, settings: DoorSettings) -> Arc<Self> {
         Arc::new(Self {
             gateway,
             access,
@@ -152,7 +152,7 @@ async fn not_found() -> Reply {
 async fn admit(door: Arc<Door>, server: Option<ServerName>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
     let principal = match door.access.admit(&parts.headers) {
-        Ok(principal) => principal.clone(),
+        Ok(principal) => principal,
         Err(refusal) => return reply::refusal(refusal),
     };
     let view = match (server, principal.role) {

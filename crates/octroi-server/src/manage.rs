@@ -18,8 +18,6 @@ const SERVER: &str = "resource://servers/";
 pub trait Control: Send + Sync {
     /// Reads the configuration again; says what changed, or why nothing did.
     fn reload<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Reloading<'a>;
-    /// What is wrong with the configuration as it is on the disk, if anything is.
-    fn problems(&self) -> Vec<String>;
 }
 
 /// A reload on its way.
@@ -85,7 +83,7 @@ impl Desk for Management {
     fn read<'a>(&'a self, gateway: &'a Arc<Gateway>, _caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
             let value = match uri {
-                SERVERS => json!({"servers": gateway.status(), "problems": self.control.problems()}),
+                SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
                 _ => {
                     let status = uri.strip_prefix(SERVER).and_then(|name| ServerName::parse(name).ok());

@@ -26,6 +26,28 @@ pub(crate) enum Command {
     Up(Up),
     /// Offer the gateway over standard input and output, for clients that start a command.
     Stdio(Stdio),
+    /// Show, check and describe the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Say what is running and whether all is well.
+    Status(Target),
+    /// List the servers.
+    #[command(visible_alias = "ls")]
+    List(Target),
+    /// Show one server.
+    Get(OneServer),
+    /// Show what a server wrote to its standard error.
+    Logs(Logs),
+    /// End a server and start it again, or start a stopped one.
+    Restart(OneServer),
+    /// Switch a server on; undone by `octroi disable`.
+    Enable(OneServer),
+    /// Switch a server off; undone by `octroi enable`.
+    Disable(OneServer),
+    /// Connect to a server and ask it whether it is well.
+    Test(OneServer),
+    /// Read the configuration file again.
+    Reload(Target),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,
@@ -41,6 +63,10 @@ pub(crate) struct Source {
     /// Where Octroi keeps its data [default: the user's data directory].
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
+
+    /// Warn of unknown keys in the configuration instead of refusing them.
+    #[arg(long)]
+    pub(crate) lenient: bool,
 
     /// Add a built-in demo server, which runs as a child process.
     #[arg(long)]
@@ -67,4 +93,94 @@ pub(crate) struct Stdio {
     /// Act as the holder of this token instead of the local user.
     #[arg(long, env = "OCTROI_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
+}
+
+/// Which gateway is meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Target {
+    /// The gateway's endpoint [default: the one that uses the data directory].
+    #[arg(long, value_name = "URL", env = "OCTROI_URL")]
+    pub(crate) url: Option<String>,
+
+    /// A human's token [default: the admin token in the data directory].
+    #[arg(long, env = "OCTROI_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+
+    /// The gateway's data directory [default: the user's data directory].
+    #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// One server of a gateway.
+#[derive(Debug, Args)]
+pub(crate) struct OneServer {
+    /// The server.
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi logs`.
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    pub(crate) server: OneServer,
+
+    /// Go on as more is written.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How many lines to begin with.
+    #[arg(short = 'n', long, default_value_t = 100)]
+    pub(crate) lines: u64,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Say what is wrong, and where.
+    Check(CheckConfig),
+    /// Show what counts, in canonical form and without secrets.
+    Show(ShowConfig),
+    /// Print the JSON Schema of the file.
+    Schema,
+}
+
+/// Options of `octroi config check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckConfig {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Address to listen at, as for `octroi up`.
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `octroi config show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Address to listen at, as for `octroi up`.
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Tell where each value comes from.
+    #[arg(long)]
+    pub(crate) origin: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 mod cli;
+mod client;
 mod commands;
 mod config;
 mod demo;

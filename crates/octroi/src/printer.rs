@@ -6,6 +6,13 @@ use owo_colors::OwoColorize as _;
 
 use crate::commands::Failure;
 
+/// What was asked for.
+pub(crate) fn data(text: &str) {
+    let mut out = anstream::stdout().lock();
+    // Whoever read the other end has seen enough.
+    let _ = writeln!(out, "{text}");
+}
+
 /// A label and what it says, aligned.
 pub(crate) fn fact(label: &str, value: &str) {
     let mut out = anstream::stderr().lock();

@@ -142,7 +142,7 @@ impl Management {
     ) -> Result<Value, String> {
         match tool {
             "servers_list" => {
-                return Ok(json!({"servers": gateway.status(), "problems": self.control.problems()}));
+                return Ok(json!({"servers": gateway.status(), "problems": *gateway.problems()}));
             }
             "health_check_all" => {
                 gateway.check_all().await;

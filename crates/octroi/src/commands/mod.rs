@@ -1,8 +1,15 @@
 //! One function per command.
 
-use crate::cli::{Cli, Command};
+use octroi_core::config::{Problem, Severity};
+
+use crate::cli::{Cli, Command, Target};
+use crate::client::Client;
+use crate::config::ConfigError;
 use crate::logging;
 
+mod config;
+mod reload;
+mod servers;
 mod stdio;
 mod up;
 
@@ -41,12 +48,49 @@ impl Failure {
     }
 }
 
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let failure = Self::new(format!("{}: {}", problem.origin, problem.message));
+        Self { hint: problem.hint, ..failure }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let mut failure = Self::from_error(&error);
+        match error {
+            ConfigError::Read { .. } => failure.hint("name a file that can be read with --config FILE"),
+            ConfigError::Syntax { source, .. } => {
+                let excerpt = source.excerpt.replace('\n', "\n    ");
+                failure.causes = vec![format!("{source}\n    {excerpt}")];
+                failure
+            }
+            ConfigError::Invalid { problems } => problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Fatal)
+                .fold(failure, Self::cause)
+                .hint("`octroi config check` lists everything that is wrong"),
+        }
+    }
+}
+
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     logging::start(cli.verbose);
     match cli.command {
         Some(Command::Up(options)) => up::run(options).await,
         Some(Command::Stdio(options)) => stdio::run(options).await,
+        Some(Command::Config(command)) => config::run(command),
         Some(Command::DemoServer) => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),
+        Some(Command::Status(target)) => servers::status(&target).await,
+        Some(Command::List(target)) => servers::list(&target).await,
+        Some(Command::Get(server)) => servers::get(&server).await,
+        Some(Command::Logs(options)) => servers::logs(&options).await,
+        Some(Command::Restart(server)) => servers::act(&server, "servers_restart", "restarted").await,
+        Some(Command::Test(server)) => servers::act(&server, "servers_test", "answers").await,
+        Some(Command::Enable(server)) => servers::toggle(&server, true).await,
+        Some(Command::Disable(server)) => servers::toggle(&server, false).await,
+        Some(Command::Reload(target)) => servers::reload(&target).await,
+        None if Client::find(&Target::default()).is_ok() => servers::status(&Target::default()).await,
         None => {
             crate::printer::say("Octroi is the gate between AI agents and their tools.\n");
             crate::printer::fact("Try it", "octroi up --demo");

@@ -8,7 +8,7 @@ use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use super::up::{data_directory, load, start, wait_for_signal};
+use super::up::{load, sources, start, wait_for_signal};
 use crate::cli::Stdio;
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -17,19 +17,20 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
-    let mut config = load(&options.source)?;
+    let sources = sources(&options.source, None);
+    let settings = load(&sources)?.settings;
     let principal = match &options.token {
         None => Principal::local(),
-        Some(token) => config.tokens.find(token).cloned().ok_or_else(|| Failure {
+        Some(token) => settings.tokens.find(token).cloned().ok_or_else(|| Failure {
             exit_code: 3,
             ..Failure::new("the token is not known").hint("use one of [[tokens]] in octroi.toml, or none")
         })?,
     };
-    let mut servers = std::mem::take(&mut config.servers);
+    let mut servers: Vec<_> = settings.enabled_servers().cloned().collect();
     for server in &mut servers {
         server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
     }
-    let gateway = start(servers, &data_directory(&options.source), None, None).await?;
+    let gateway = start(servers, &sources.data, None, None).await?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served =

@@ -1,101 +1,181 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use octroi_core::server::Transport;
+
 use super::*;
 
-fn read(text: &str) -> Config {
-    parse(text, |name| (name == "TOKEN").then(|| "hunter2".to_owned())).unwrap()
+/// A directory with these files, and sources that read `octroi.toml` in it.
+fn directory(files: &[(&str, &str)]) -> (tempfile::TempDir, Sources) {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let config = files.iter().map(|(name, _)| directory.path().join(name)).next();
+    let sources = Sources { config, data: directory.path().join("data"), ..Sources::default() };
+    (directory, sources)
+}
+
+fn problems(config: &Config) -> Vec<String> {
+    config.settings.problems.iter().map(|problem| problem.message.clone()).collect()
+}
+
+fn command(config: &Config, name: &str) -> Vec<String> {
+    let spec = config.settings.servers.iter().find(|spec| spec.name.as_str() == name);
+    match spec.map(|spec| &spec.transport) {
+        Some(Transport::Stdio(program)) => {
+            std::iter::once(&program.command).chain(&program.args).cloned().collect()
+        }
+        other => panic!("{name}: {other:?}"),
+    }
 }
 
 #[test]
-fn a_local_and_a_remote_server() {
-    let config = read(
-        r#"
-        [[mcp.servers]]
-        name = "fs"
-        command = "npx"
-        args = ["-y", "server"]
-        env = { KEY = "${TOKEN}" }
-        timeout = 500
+fn each_directory_with_an_entry_script_is_a_server() {
+    let (directory, sources) = directory(&[
+        ("octroi.toml", "[mcp.off]\nenabled = false\n[mcp.files]\ntimeout = 7\n"),
+        ("mcpservers/files/server.mjs", ""),
+        ("mcpservers/files/package.json", "{}"),
+        (
+            "mcpservers/files/config.jsonc",
+            "{ /* slow */ \"timeout\": 60000, \"environment\": { \"A\": \"b\" } }",
+        ),
+        ("mcpservers/deep/src/index.ts", ""),
+        ("mcpservers/snake/server.py", ""),
+        ("mcpservers/off/index.js", ""),
+        ("mcpservers/own/config.jsonc", "{ \"command\": [\"./run\"] }"),
+        ("mcpservers/no-script/readme.md", ""),
+        ("mcpservers/broken/server.js", ""),
+        ("mcpservers/broken/config.jsonc", "{\n  timeout: 1 }"),
+        ("mcpservers/.hidden/server.mjs", ""),
+        ("mcpservers/server.mjs", "a plain file"),
+    ]);
+    let home = directory.path().join("mcpservers");
+    let found = discovery::scan(Path::new("mcpservers"), &home, |program| program == "bun");
+    assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
+    assert_eq!(found.problems[0].to_string(), {
+        "mcpservers/broken/config.jsonc:2: server `broken` is left out: Expected string for object property"
+    });
 
-        [[mcp.servers]]
-        name = "hub"
-        url = "https://example.com/mcp"
-        headers = { Authorization = "Bearer ${TOKEN}" }
-        era = "modern"
-        timeout = "2m"
-        "#,
+    let config = load(&sources).unwrap();
+    let names: Vec<(&str, bool)> =
+        config.settings.servers.iter().map(|spec| (spec.name.as_str(), spec.enabled)).collect();
+    assert_eq!(names, [("off", false), ("files", true), ("deep", true), ("own", true), ("snake", true)]);
+    let path = |name: &str| home.join(name).display().to_string();
+    assert_eq!(command(&config, "snake"), ["python3", &path("snake/server.py")]);
+    assert_eq!(command(&config, "own"), [path("own/run")]);
+    assert_eq!(command(&config, "deep").last(), Some(&path("deep/src/index.ts")));
+    let files = &config.settings.servers[1];
+    assert_eq!(files.timeouts.call.as_millis(), 7, "the file counts before the directory");
+    let Transport::Stdio(program) = &files.transport else {
+        panic!("{files:?}");
+    };
+    assert_eq!(program.cwd, Some(home.join("files")));
+    assert_eq!(program.env["A"].expose(), "b");
+    for watched in [home.clone(), home.join("files"), sources.config.unwrap()] {
+        assert!(config.watched.contains(&watched), "{watched:?} {:?}", config.watched);
+    }
+}
+
+#[test]
+fn a_scan_that_fails_only_warns() {
+    let (_directory, sources) = directory(&[("octroi.toml", ""), ("mcpservers", "a plain file")]);
+    let config = load(&sources).unwrap();
+    assert_eq!(config.settings.problems.len(), 1);
+    assert_eq!(config.settings.problems[0].severity, Severity::Warning);
+}
+
+#[test]
+fn runners_are_what_is_there() {
+    let (directory, _) = directory(&[("a/server.ts", "")]);
+    for (bun, runner) in [(true, vec!["bun", "run"]), (false, vec!["node"])] {
+        let found = discovery::scan(Path::new("x"), directory.path(), |_| bun);
+        let Some(config::Value::List(words)) =
+            found.servers[0].layers[0].map.get("command").map(|node| &node.value)
+        else {
+            panic!("{found:?}");
+        };
+        let words: Vec<&str> = words.iter().filter_map(Node::as_text).collect();
+        assert_eq!(words[..words.len() - 1], runner);
+    }
+}
+
+const REFERENCES: &str = r#"
+{ "mcpServers": {
+  "stored": { "url": "https://example.com", "headers": { "A": "${auth:hub}", "B": "${secret:hub}" } },
+  "filed": { "command": "run", "env": { "KEY": "${file:key.txt}", "MORE": "${file:gone.txt:-none}" } },
+  "missing": { "command": "run", "args": ["${auth:other}"] },
+  "gone": { "command": "run", "args": ["${file:gone.txt}"] }
+} }
+"#;
+
+#[test]
+fn references_to_credentials_and_files() {
+    let store = r#"{ "hub": { "type": "api", "key": "hunter2" } }"#;
+    let (directory, sources) =
+        directory(&[("mcp.json", REFERENCES), ("data/auth.json", store), ("key.txt", "from a file\n")]);
+    let auth = directory.path().join("data/auth.json");
+    fs::set_permissions(&auth, fs::Permissions::from_mode(0o600)).unwrap();
+    let config = load(&sources).unwrap();
+    let [stored, filed] = &config.settings.servers[..] else {
+        panic!("{:?}", config.settings.problems);
+    };
+    let Transport::Http(remote) = &stored.transport else {
+        panic!("{stored:?}");
+    };
+    assert_eq!((remote.headers["A"].expose(), remote.headers["B"].expose()), ("hunter2", "hunter2"));
+    let Transport::Stdio(program) = &filed.transport else {
+        panic!("{filed:?}");
+    };
+    assert_eq!((program.env["KEY"].expose(), program.env["MORE"].expose()), ("from a file", "none"));
+    assert_eq!(
+        problems(&config),
+        [
+            "`${auth:other}` is not set and has no default (write `${auth:other:-default}` to give one)",
+            "`${file:gone.txt}` cannot be read: No such file or directory (os error 2)",
+        ]
     );
-    assert_eq!(config.problems, Vec::<String>::new());
-    let [fs, hub] = &config.servers[..] else {
-        panic!("{config:?}");
-    };
-    let Transport::Stdio(program) = &fs.transport else {
-        panic!("{fs:?}");
-    };
-    assert_eq!((program.command.as_str(), program.args.len()), ("npx", 2));
-    assert_eq!(program.env["KEY"].expose(), "hunter2");
-    assert_eq!(fs.timeouts.call, Duration::from_millis(500));
-    let Transport::Http(remote) = &hub.transport else {
-        panic!("{hub:?}");
-    };
-    assert_eq!(remote.headers["Authorization"].expose(), "Bearer hunter2");
-    assert_eq!((hub.era, hub.timeouts.call), (EraChoice::Modern, Duration::from_mins(2)));
     assert!(!format!("{config:?}").contains("hunter2"), "a secret shows");
+    assert!(config.watched.contains(&auth) && config.watched.contains(&directory.path().join("key.txt")));
+
+    fs::set_permissions(&auth, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(problems(&load(&sources).unwrap()).iter().any(|problem| problem.starts_with("others can read")));
+    fs::write(&auth, "{ \"hub\": hunter2").unwrap();
+    let broken = load(&sources).unwrap();
+    assert!(problems(&broken)[0].contains("auth.json:1 is not JSON"), "{:?}", problems(&broken));
+    assert!(!format!("{:?}", problems(&broken)).contains("hunter2"));
 }
 
 #[test]
-fn one_bad_server_leaves_the_others_alone() {
-    let config = read(
-        r#"
-        [[mcp.servers]]
-        name = "good"
-        command = ["run", "me"]
-        [[mcp.servers]]
-        name = "Bad Name"
-        command = "x"
-        [[mcp.servers]]
-        name = "unset"
-        url = "https://example.com/${NOT_SET}"
-        [[mcp.servers]]
-        name = "empty"
-        [[mcp.servers]]
-        name = "ws"
-        url = "ws://example.com"
-        [[mcp.servers]]
-        name = "good"
-        command = "again"
-        [[mcp.servers]]
-        name = "off"
-        enabled = false
-        "#,
-    );
-    assert_eq!(config.servers.len(), 1);
-    assert_eq!(config.problems.len(), 5, "{:#?}", config.problems);
-    assert!(config.problems[1].contains("`${NOT_SET}` is not set"), "{:?}", config.problems);
+fn loading_again_reads_again() {
+    let (directory, sources) =
+        directory(&[("octroi.toml", "[[mcp.servers]]\nname = \"a\"\ncommand = \"x\"\n")]);
+    assert_eq!(load(&sources).unwrap().settings.servers.len(), 1);
+    let file = directory.path().join("octroi.toml");
+    fs::write(&file, "[mcp]\nenabled = no\n").unwrap();
+    assert!(matches!(load(&sources), Err(ConfigError::Syntax { .. })));
+    fs::write(&file, "[mcp]\nenable = false\n").unwrap();
+    assert!(matches!(load(&sources), Err(ConfigError::Invalid { .. })));
+    fs::write(&file, "").unwrap();
+    assert_eq!(load(&sources).unwrap().settings.servers.len(), 0);
+    fs::remove_file(&file).unwrap();
+    assert!(matches!(load(&sources), Err(ConfigError::Read { .. })));
 }
 
 #[test]
-fn tokens_are_kept_as_hashes() {
-    let config = read(
-        r#"
-        [[tokens]]
-        token = "plain"
-        role = "agent"
-        agent_id = "coder"
-        [[tokens]]
-        sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
-        role = "human"
-        [[tokens]]
-        role = "agent"
-        token = "nameless"
-        "#,
-    );
-    assert_eq!(config.tokens.find("plain").unwrap().agent_id.as_deref(), Some("coder"));
-    assert_eq!(config.tokens.find("secret").unwrap().role, Role::Human);
-    assert_eq!(config.problems, ["token 3 is left out: an agent's token needs `agent_id`"]);
-    assert!(!format!("{config:?}").contains("plain"));
+fn the_demo_server_is_configured_like_any_other() {
+    let (_directory, sources) = directory(&[("octroi.toml", "[mcp.demo]\nenabled = false\n")]);
+    let config = load(&Sources { demo: true, ..sources }).unwrap();
+    assert_eq!(config.settings.enabled_servers().count(), 0);
+    assert_eq!(command(&config, "demo").last().map(String::as_str), Some("demo-server"));
 }
 
 #[test]
-fn a_misspelt_key_is_an_error_that_names_it() {
-    let error = parse("[[mcp.servers]]\nname = \"a\"\ncomand = \"x\"", |_| None).unwrap_err();
-    assert!(error.to_string().contains("comand"), "{error}");
+fn the_example_is_right() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/octroi.toml");
+    let config = load(&Sources { config: Some(example), ..Sources::default() }).unwrap();
+    assert_eq!(problems(&config), Vec::<String>::new());
+    assert!(config.settings.servers.len() > 1);
 }

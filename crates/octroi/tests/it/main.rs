@@ -5,7 +5,9 @@
     clippy::disallowed_methods,
     reason = "a test that cannot go on must stop, and tests start the programs they test"
 )]
+#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod config;
 mod conformance;
 mod conformance_client;
 mod door;

@@ -20,7 +20,7 @@ fn entry(directory: &std::path::Path, flag: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_survive_a_restart_without_any_server() {
     let place = tempfile::tempdir().expect("a temporary directory");
-    for start in ["eager", "lazy"] {
+    for start in ["eager", "lazy", "manual"] {
         let _ = std::fs::remove_file(place.path().join("gone"));
         let config = entry(place.path(), &format!("start = \"{start}\""));
         let first = TestGateway::start(&octroi(), &entry(place.path(), "")).await;

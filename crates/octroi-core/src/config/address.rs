@@ -1,0 +1,225 @@
+//! Where a server is: a command, or a URL in one of its forms.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::keys::{TRANSPORTS, TransportWord};
+use super::node::Origin;
+use super::reader::Reader;
+use crate::secret::Secret;
+use crate::server::{Program, Remote, Transport};
+use crate::substitute::{Filled, ReferenceKind};
+
+const REMOTE_ONLY: [&str; 2] = ["headers", "oauth"];
+const PROGRAM_ONLY: [&str; 6] = ["command", "args", "env", "inherit_env", "cwd", "env_type"];
+
+enum Place {
+    Program(Vec<Filled>),
+    Remote(TransportWord, Filled),
+}
+
+/// Reads the transport; problems are noted.
+pub(super) fn read(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Option<Transport> {
+    match find(reader, origin)? {
+        Place::Program(words) => program(reader, words, base, origin).map(Transport::Stdio),
+        Place::Remote(word, url) => {
+            let remote = remote(reader, word, url);
+            Some(if word == TransportWord::Sse { Transport::Sse(remote) } else { Transport::Http(remote) })
+        }
+    }
+}
+
+fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<Place> {
+    let word = reader.written_word("transport", &TRANSPORTS).map(|(_, word, _)| word);
+    if word.is_none() && reader.has("transport") {
+        return None;
+    }
+    let words_of_url = match reader.fields.get("url").and_then(|field| field.node.as_text()) {
+        Some(text) => text.strip_prefix("stdio://").map(str::to_owned),
+        None => None,
+    };
+    match (word, reader.has("command"), reader.has("url")) {
+        (None, true, true) => {
+            reader.notes.error(origin, "it has both `command` and `url`; say which by `transport`");
+            None
+        }
+        (None, false, false) => {
+            reader.notes.error(origin, "it has neither `command` nor `url`");
+            None
+        }
+        (None | Some(TransportWord::Stdio), false, true) if words_of_url.is_some() => {
+            split(reader, &words_of_url.unwrap_or_default()).map(Place::Program)
+        }
+        (Some(TransportWord::Stdio), false, _) => {
+            reader.notes.error(origin, "`transport = \"stdio\"` needs a `command`");
+            None
+        }
+        (None | Some(TransportWord::Stdio), true, _) => Some(Place::Program(command(reader))),
+        (Some(TransportWord::Http | TransportWord::Sse), _, false) => {
+            reader.notes.error(origin, "a remote server needs a `url`");
+            None
+        }
+        (None, false, true) => remote_place(reader, TransportWord::Http),
+        (Some(word @ (TransportWord::Http | TransportWord::Sse)), _, true) => remote_place(reader, word),
+    }
+}
+
+/// The words of a `stdio://` URL, by the rules of a shell but without one. References are replaced afterwards: a
+/// value with a blank in it stays one word.
+fn split(reader: &mut Reader<'_>, text: &str) -> Option<Vec<Filled>> {
+    let origin = reader.origin("url");
+    match shlex::split(text) {
+        Some(words) => words.iter().map(|word| reader.fill(word, &origin)).collect(),
+        None => {
+            reader.notes.error(&origin, "quotes are not closed in the `stdio://` address");
+            None
+        }
+    }
+}
+
+fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
+    let is_text = reader.fields.get("command").is_some_and(|field| field.node.as_text().is_some());
+    if is_text { reader.filled("command").into_iter().collect() } else { reader.all_filled("command") }
+}
+
+fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {
+    warn_of(reader, &REMOTE_ONLY, "only a remote server has them");
+    reader.show_from(&["transport", "command", "url"], json!("stdio"));
+    words.extend(reader.all_filled("args"));
+    let mut words = words.into_iter();
+    let command = match words.next() {
+        Some(command) if !command.value.is_empty() => command,
+        _ => {
+            if !reader.notes.has_errors() {
+                reader.notes.error(origin, "its `command` is empty");
+            }
+            return None;
+        }
+    };
+    let written_at = reader.base("command").or_else(|| reader.base("url"));
+    let base = written_at.as_deref().unwrap_or(base);
+    let resolved = resolve(base, &command);
+    reader.show_from(&["command", "url"], json!(resolved.shown));
+    let args: Vec<Filled> = words.collect();
+    let shown = json!(args.iter().map(|word| &word.shown).collect::<Vec<_>>());
+    reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, shown);
+    let env = reader.secrets("env");
+    let mut inherit_env = reader.texts("inherit_env");
+    inherit_env.extend(reader.text("api_key_env"));
+    let cwd = directory(reader, base);
+    Some(Program {
+        command: resolved.value,
+        args: args.into_iter().map(|word| word.value).collect(),
+        env,
+        inherit_env,
+        cwd: Some(cwd),
+    })
+}
+
+/// A program named by a relative path is meant relative to where that was written.
+fn resolve(base: &Path, command: &Filled) -> Filled {
+    if !command.value.contains('/') || Path::new(&command.value).is_absolute() {
+        return command.clone();
+    }
+    Filled { value: join(base, &command.value), shown: join(base, &command.shown) }
+}
+
+fn directory(reader: &mut Reader<'_>, base: &Path) -> PathBuf {
+    let written_at = reader.base("cwd");
+    match reader.filled("cwd") {
+        Some(cwd) => {
+            let base = written_at.as_deref().unwrap_or(base);
+            reader.show("cwd", json!(join(base, &cwd.shown)));
+            PathBuf::from(join(base, &cwd.value))
+        }
+        None => {
+            reader.show("cwd", json!(base.to_string_lossy()));
+            base.to_path_buf()
+        }
+    }
+}
+
+fn join(base: &Path, path: &str) -> String {
+    base.join(path.strip_prefix("./").unwrap_or(path)).to_string_lossy().into_owned()
+}
+
+/// Checks the scheme of a URL; `sse://` is a scheme of its own that stands for a transport.
+fn remote_place(reader: &mut Reader<'_>, word: TransportWord) -> Option<Place> {
+    let origin = reader.origin("url");
+    let url = reader.filled("url")?;
+    let (scheme, rest) = url.value.split_once("://").unwrap_or(("", &url.value));
+    match scheme {
+        "http" | "https" if rest.is_empty() => {
+            reader.notes.error(&origin, "the `url` names no host");
+            None
+        }
+        "http" | "https" => Some(Place::Remote(word, url)),
+        "sse" => {
+            let scheme = if is_loopback(rest) { "http" } else { "https" };
+            let shown = url.shown.replacen("sse", scheme, 1);
+            Some(Place::Remote(TransportWord::Sse, Filled { value: format!("{scheme}://{rest}"), shown }))
+        }
+        "ws" | "wss" => {
+            let hint = "MCP has no WebSocket transport; ask the server for its http:// or https:// address";
+            reader.notes.error_with_hint(&origin, format!("`{scheme}://` is not supported"), hint.to_owned());
+            None
+        }
+        "stdio" => {
+            reader.notes.error(&origin, "a `stdio://` address is a program, but `transport` says otherwise");
+            None
+        }
+        _ => {
+            reader.notes.error(&origin, "the `url` is not an http:// or https:// address");
+            None
+        }
+    }
+}
+
+fn is_loopback(rest: &str) -> bool {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.starts_with("[::1]") || host.starts_with("127.") || host.split(':').next() == Some("localhost")
+}
+
+fn remote(reader: &mut Reader<'_>, word: TransportWord, url: Filled) -> Remote {
+    warn_of(reader, &PROGRAM_ONLY, "only a program has it");
+    reader.show_from(&["transport", "url"], json!(if word == TransportWord::Sse { "sse" } else { "http" }));
+    reader.show("url", json!(without_user(&url.shown)));
+    let mut headers = reader.secrets("headers");
+    let key_origin = reader.origin("api_key_env");
+    if let Some(variable) = reader.text("api_key_env") {
+        let is_set = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        match (reader.lookup)(ReferenceKind::Env, &variable) {
+            _ if is_set => {}
+            Ok(Some(key)) => {
+                headers.insert("Authorization".to_owned(), Secret::new(format!("Bearer {key}")));
+            }
+            Ok(None) | Err(_) => {
+                reader.notes.error(&key_origin, format!("the variable `{variable}` is not set"));
+            }
+        }
+    }
+    Remote { url: url.value, headers }
+}
+
+/// A URL without the name and password it may hold.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}://***{}", &rest[at..]),
+        None => url.to_owned(),
+    }
+}
+
+fn warn_of(reader: &mut Reader<'_>, names: &[&str], reason: &str) {
+    for name in names {
+        if let Some(field) = reader.fields.get(name) {
+            let message = format!("`{}` has no effect: {reason}", field.spelled);
+            reader.notes.warn(&field.node.origin.clone(), message);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! One server: its sources laid over each other, then read into a definition.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::address;
+use super::fields::{Fields, Layer, lay_over, read as read_fields, read_entry};
+use super::keys::{ENTRY, ERAS, OAUTH, RISKS, RUNTIMES, SCOPES, SHARINGS, STARTS, TRUSTS};
+use super::node::{Origin, Value};
+use super::problem::{Notes, Problem, Unknown};
+use super::reader::Reader;
+use super::show::Shown;
+use crate::name::ServerName;
+use crate::server::{
+    Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
+    Transport, Trust,
+};
+use crate::substitute::Lookup;
+
+/// What every entry is read with.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) lookup: Lookup<'a>,
+    pub(super) unknown: Unknown,
+    /// What holds where an entry does not say, and who said so.
+    pub(super) health_interval: (Option<Duration>, &'a Origin),
+}
+
+/// A server to be read.
+pub(super) struct Candidate {
+    pub(super) name: Option<String>,
+    pub(super) origin: Origin,
+    /// Its sources, the weakest first.
+    pub(super) layers: Vec<Layer>,
+}
+
+/// What became of it.
+pub(super) struct Outcome {
+    pub(super) spec: Option<(ServerSpec, Vec<Shown>)>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads one server.
+pub(super) fn read(candidate: &Candidate, base: &Path, context: Context<'_>) -> Outcome {
+    let subject = match &candidate.name {
+        Some(name) => format!("server `{name}`"),
+        None => "a server".to_owned(),
+    };
+    let mut notes = Notes::of_entry(subject, context.unknown);
+    let layers = candidate.layers.iter().map(|layer| read_entry(layer, ENTRY, &mut notes));
+    let fields = layers.collect::<Vec<_>>().into_iter().reduce(lay_over).unwrap_or_default();
+    if is_only_a_switch(&fields) && candidate.name.is_some() {
+        let message = "it has neither `command` nor `url`, and there is no such server to switch";
+        match fields.get("enabled").map(|field| &field.node.value) {
+            Some(Value::Bool(false)) => notes.warn(&candidate.origin, message),
+            // A misspelt key has been noted; the rest follows from it.
+            _ if notes.has_errors() => {}
+            _ => notes.error(&candidate.origin, message),
+        }
+        return Outcome { spec: None, problems: notes.problems };
+    }
+    let is_off = fields.get("enabled").is_some_and(|field| field.node.value == Value::Bool(false));
+    let mut reader = Reader::new(fields, notes, context.lookup);
+    let spec = name(&mut reader, candidate)
+        .and_then(|name| definition(&mut reader, name, base, &candidate.origin, context));
+    let spec = spec.filter(|_| !reader.notes.has_errors());
+    if is_off {
+        reader.notes.soften();
+    }
+    Outcome { spec: spec.map(|spec| (spec, reader.shown)), problems: reader.notes.problems }
+}
+
+fn is_only_a_switch(fields: &Fields) -> bool {
+    fields.keys().all(|key| matches!(*key, "name" | "enabled"))
+}
+
+fn name(reader: &mut Reader<'_>, candidate: &Candidate) -> Option<ServerName> {
+    let origin = &candidate.origin;
+    let Some(text) = &candidate.name else {
+        reader.notes.error_with_hint(origin, "it has no name", "write `name`".to_owned());
+        return None;
+    };
+    let written = reader.fields.get("name").map(|field| field.node.as_text() == Some(text));
+    if written == Some(false) {
+        reader.notes.error(origin, "it has another `name` inside than the one it stands under");
+        return None;
+    }
+    match ServerName::parse(text) {
+        Ok(name) => {
+            let written = reader.fields.get("name").map(|field| field.node.origin.clone());
+            let origin = written.unwrap_or_else(|| origin.clone());
+            reader.shown.push(Shown { name: "name", value: json!(text), origin });
+            Some(name)
+        }
+        Err(error) => {
+            match suggestion(text) {
+                Some(better) => reader.notes.error_with_hint(origin, error.to_string(), better),
+                None => reader.notes.error(origin, error.to_string()),
+            }
+            None
+        }
+    }
+}
+
+fn suggestion(text: &str) -> Option<String> {
+    if text.contains("${") {
+        return Some("names are taken as they are written".to_owned());
+    }
+    let words: Vec<String> = text
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let better = words.join("-");
+    ServerName::parse(&better).ok().map(|name| format!("write `{name}`"))
+}
+
+fn definition(
+    reader: &mut Reader<'_>,
+    name: ServerName,
+    base: &Path,
+    origin: &Origin,
+    context: Context<'_>,
+) -> Option<ServerSpec> {
+    let title = reader.text("title");
+    let description = reader.text("description");
+    let trust = reader.word("trust", &TRUSTS);
+    // Only what somebody calls risky is off until somebody switches it on.
+    let enabled = reader.flag("enabled", trust != Some(Trust::Low));
+    let transport = address::read(reader, base, origin);
+    let is_local = matches!(transport, Some(Transport::Stdio(_)));
+    let oauth = oauth(reader, context);
+    let runtime = runtime(reader, is_local);
+    let timeouts = timeouts(reader);
+    let limits = limits(reader);
+    let trust = trust.unwrap_or_else(|| {
+        let (word, trust) = if is_local { ("medium", Trust::Medium) } else { ("low", Trust::Low) };
+        reader.show("trust", json!(word));
+        trust
+    });
+    reader.word_or("scope", &SCOPES, ());
+    let spec = ServerSpec {
+        title,
+        description,
+        enabled,
+        era: reader.word_or("era", &ERAS, ERAS[0].1),
+        start: start(reader),
+        sharing: reader.word_or("sharing", &SHARINGS, SHARINGS[0].1),
+        reconnect: reader.flag("reconnect", true),
+        timeouts,
+        limits,
+        health_interval: health_interval(reader, context),
+        idle_stop: reader.duration_or_off("idle_stop", None),
+        trust,
+        access: ToolAccess {
+            allow_tools: reader.texts("allow_tools"),
+            deny_tools: reader.texts("deny_tools"),
+            deny_side_effect_tags: reader.texts("deny_side_effect_tags"),
+        },
+        risk_overrides: reader.word_map("risk_overrides", &RISKS),
+        oauth,
+        runtime,
+        template_id: reader.text("template_id"),
+        ..ServerSpec::new(name, transport?)
+    };
+    let order = |shown: &Shown| ENTRY.iter().position(|key| key.name == shown.name);
+    reader.shown.sort_by_key(order);
+    Some(spec)
+}
+
+/// `start` is a word; under its other name it is true or false.
+fn start(reader: &mut Reader<'_>) -> Start {
+    match reader.fields.get("start").map(|field| &field.node.value) {
+        Some(Value::Bool(is_eager)) => {
+            let (word, start) = if *is_eager { ("eager", Start::Eager) } else { ("lazy", Start::Lazy) };
+            reader.show("start", json!(word));
+            start
+        }
+        _ => reader.word_or("start", &STARTS, Start::Eager),
+    }
+}
+
+fn health_interval(reader: &mut Reader<'_>, context: Context<'_>) -> Option<Duration> {
+    let (default, origin) = context.health_interval;
+    let interval = reader.duration_or_off("health_interval", default);
+    if let Some(shown) = reader.shown.last_mut().filter(|shown| shown.origin == Origin::Default) {
+        shown.origin = origin.clone();
+    }
+    interval
+}
+
+fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
+    let defaults = Timeouts::default();
+    let call = reader.duration("timeout", defaults.call);
+    let call_cap = reader.duration("max_call_timeout", defaults.call_cap.max(call));
+    if call_cap < call {
+        let origin = reader.origin("max_call_timeout");
+        reader.notes.error(&origin, "`max_call_timeout` is shorter than `timeout`");
+    }
+    Timeouts {
+        call,
+        call_cap,
+        connect: reader.duration("connect_timeout", defaults.connect),
+        list: reader.duration("list_timeout", defaults.list),
+        shutdown: reader.duration("shutdown_grace", defaults.shutdown),
+    }
+}
+
+fn limits(reader: &mut Reader<'_>) -> Limits {
+    let defaults = Limits::default();
+    Limits {
+        message_bytes: reader.count("max_message_bytes", 1, defaults.message_bytes),
+        concurrency: reader.count("max_concurrency", 1, defaults.concurrency),
+        queue: reader.count("queue", 0, defaults.queue),
+    }
+}
+
+fn oauth(reader: &mut Reader<'_>, context: Context<'_>) -> OauthChoice {
+    let Some(field) = reader.fields.get("oauth").cloned() else {
+        return OauthChoice::Unset;
+    };
+    match &field.node.value {
+        Value::Bool(false) => {
+            reader.show("oauth", json!(false));
+            OauthChoice::Off
+        }
+        Value::Map(map) => {
+            let inner = read_fields(map, OAUTH, &field.base, &mut reader.notes);
+            let mut inner = Reader::new(inner, reader.notes.clone(), context.lookup);
+            let client = OauthClient {
+                client_id: inner.text("client_id"),
+                client_secret: inner.secret("client_secret"),
+                scope: inner.text("scope"),
+            };
+            reader.notes = inner.notes;
+            let shown: serde_json::Map<_, _> =
+                inner.shown.into_iter().map(|shown| (shown.name.to_owned(), shown.value)).collect();
+            reader.show("oauth", json!(shown));
+            OauthChoice::On(client)
+        }
+        Value::Bool(true)
+        | Value::Null
+        | Value::Integer(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Other(_) => reader.wrong("oauth", "a table or false", OauthChoice::Unset),
+    }
+}
+
+fn runtime(reader: &mut Reader<'_>, is_local: bool) -> Runtime {
+    if !is_local {
+        return Runtime::default();
+    }
+    let kind = reader.word_or("env_type", &RUNTIMES, RuntimeKind::Host);
+    if kind != RuntimeKind::Host {
+        let origin = reader.origin("env_type");
+        reader.notes.warn(&origin, "`env_type` is not acted on yet: the command runs on this machine");
+    }
+    Runtime {
+        kind,
+        runtime: reader.text("runtime"),
+        package: reader.text("package"),
+        image: reader.text("image"),
+    }
+}

@@ -1,0 +1,331 @@
+//! Typed values out of a table. Every value that is read is noted with its origin, so that it can be shown.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use super::fields::{Field, Fields};
+use super::keys::Word;
+use super::node::{Node, Origin, Value};
+use super::problem::{Notes, did_you_mean};
+use super::show::{HIDDEN, Shown};
+use crate::secret::Secret;
+use crate::server::parse_duration;
+use crate::substitute::{Filled, Lookup, substitute};
+
+/// Reads one table.
+pub(super) struct Reader<'a> {
+    pub(super) fields: Fields,
+    pub(super) notes: Notes,
+    pub(super) shown: Vec<Shown>,
+    pub(super) lookup: Lookup<'a>,
+}
+
+/// A duration as it is written; zero and `false` are none.
+enum Period {
+    Never,
+    Lasting(Duration),
+}
+
+const DURATION_HINT: &str = "write 30s, 2m, 500ms or a number of milliseconds";
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(fields: Fields, notes: Notes, lookup: Lookup<'a>) -> Self {
+        Self { fields, notes, shown: Vec::new(), lookup }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    pub(super) fn origin(&self, name: &str) -> Origin {
+        self.fields.get(name).map_or(Origin::Default, |field| field.node.origin.clone())
+    }
+
+    pub(super) fn base(&self, name: &str) -> Option<Arc<Path>> {
+        self.fields.get(name).map(|field| Arc::clone(&field.base))
+    }
+
+    pub(super) fn show(&mut self, name: &'static str, value: Json) {
+        self.show_from(&[name], value);
+    }
+
+    /// Notes a value that the first of these keys that is written has given.
+    pub(super) fn show_from(&mut self, names: &[&'static str], value: Json) {
+        let Some(name) = names.first() else {
+            return;
+        };
+        let written = names.iter().find_map(|name| self.fields.get(name));
+        let origin = written.map_or(Origin::Default, |field| field.node.origin.clone());
+        self.shown.push(Shown { name, value, origin });
+    }
+
+    pub(super) fn flag(&mut self, name: &'static str, default: bool) -> bool {
+        let value = match self.fields.get(name) {
+            None => default,
+            Some(Field { node: Node { value: Value::Bool(flag), .. }, .. }) => *flag,
+            Some(_) => self.wrong(name, "true or false", default),
+        };
+        self.show(name, json!(value));
+        value
+    }
+
+    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+        let filled = self.filled(name)?;
+        self.show(name, json!(filled.shown));
+        Some(filled.value)
+    }
+
+    /// A text that is never shown.
+    pub(super) fn secret(&mut self, name: &'static str) -> Option<Secret> {
+        let filled = self.filled(name)?;
+        self.show(name, json!(HIDDEN));
+        Some(Secret::new(filled.value))
+    }
+
+    /// A text as it is written, not noted yet.
+    pub(super) fn text_of(&self, name: &str) -> Option<String> {
+        self.fields.get(name)?.node.as_text().map(str::to_owned)
+    }
+
+    /// A text with its references replaced, not noted yet.
+    pub(super) fn filled(&mut self, name: &'static str) -> Option<Filled> {
+        let field = self.fields.get(name)?.clone();
+        match field.node.as_text() {
+            Some(text) => self.fill(text, &field.node.origin),
+            None => self.wrong(name, "a text", None),
+        }
+    }
+
+    pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
+        let filled = self.all_filled(name);
+        self.show(name, json!(filled.iter().map(|filled| &filled.shown).collect::<Vec<_>>()));
+        filled.into_iter().map(|filled| filled.value).collect()
+    }
+
+    /// The texts of a list, or the one text; not noted yet.
+    pub(super) fn all_filled(&mut self, name: &'static str) -> Vec<Filled> {
+        let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
+            return Vec::new();
+        };
+        let Value::List(items) = &node.value else {
+            return self.wrong(name, "a list of texts", Vec::new());
+        };
+        let mut all = Vec::new();
+        for item in items {
+            match item.as_text() {
+                Some(text) => all.extend(self.fill(text, &item.origin)),
+                None => return self.wrong(name, "a list of texts", Vec::new()),
+            }
+        }
+        all
+    }
+
+    pub(super) fn secrets(&mut self, name: &'static str) -> BTreeMap<String, Secret> {
+        let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
+            return BTreeMap::new();
+        };
+        let Some(map) = node.as_map() else {
+            return self.wrong(name, "a table of texts", BTreeMap::new());
+        };
+        let mut secrets = BTreeMap::new();
+        for member in map {
+            let text = match &member.node.value {
+                Value::Text(text) => self.fill(text, &member.node.origin).map(|filled| filled.value),
+                // What is meant is plain, and YAML makes it easy to forget the quotes.
+                Value::Integer(number) => Some(number.to_string()),
+                Value::Bool(flag) => Some(flag.to_string()),
+                Value::Other(text) => Some(text.clone()),
+                Value::Null | Value::List(_) | Value::Map(_) => {
+                    let message = format!("`{name}.{}` must be a text", member.key);
+                    self.notes.error(&member.origin, message);
+                    None
+                }
+            };
+            secrets.extend(text.map(|text| (member.key.clone(), Secret::new(text))));
+        }
+        let shown: JsonMap<_, _> = secrets.keys().map(|key| (key.clone(), json!(HIDDEN))).collect();
+        self.show(name, Json::Object(shown));
+        secrets
+    }
+
+    pub(super) fn duration(&mut self, name: &'static str, default: Duration) -> Duration {
+        let value = match self.written_duration(name) {
+            Some(Period::Lasting(duration)) => duration,
+            Some(Period::Never) => self.wrong(name, "a duration above zero", default),
+            None => default,
+        };
+        self.show(name, json!(show_duration(value)));
+        value
+    }
+
+    pub(super) fn duration_or_off(
+        &mut self,
+        name: &'static str,
+        default: Option<Duration>,
+    ) -> Option<Duration> {
+        let value = match self.written_duration(name) {
+            Some(Period::Lasting(duration)) => Some(duration),
+            Some(Period::Never) => None,
+            None => default,
+        };
+        self.show(name, value.map_or(json!(false), |duration| json!(show_duration(duration))));
+        value
+    }
+
+    fn written_duration(&mut self, name: &'static str) -> Option<Period> {
+        let Field { node, spelled, .. } = self.fields.get(name)?.clone();
+        let duration = match &node.value {
+            Value::Bool(false) => return Some(Period::Never),
+            Value::Integer(number) => u64::try_from(*number).ok().map(Duration::from_millis),
+            Value::Text(text) => parse_duration(&self.fill(text, &node.origin)?.value),
+            Value::Bool(true) | Value::Null | Value::List(_) | Value::Map(_) | Value::Other(_) => None,
+        };
+        match duration {
+            Some(Duration::ZERO) => Some(Period::Never),
+            Some(duration) => Some(Period::Lasting(duration)),
+            None => {
+                let message = format!("`{spelled}` is not a duration");
+                self.notes.error_with_hint(&node.origin, message, DURATION_HINT.to_owned());
+                None
+            }
+        }
+    }
+
+    pub(super) fn count(&mut self, name: &'static str, least: usize, default: usize) -> usize {
+        let value = self.optional_count(name, least).unwrap_or(default);
+        self.show(name, json!(value));
+        value
+    }
+
+    pub(super) fn optional_count(&mut self, name: &'static str, least: usize) -> Option<usize> {
+        let node = &self.fields.get(name)?.node;
+        let number = match &node.value {
+            Value::Integer(number) => usize::try_from(*number).ok().filter(|number| *number >= least),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Other(_) => None,
+        };
+        match number {
+            Some(number) => Some(number),
+            None => self.wrong(name, &format!("a whole number, at least {least}"), None),
+        }
+    }
+
+    pub(super) fn word<T: Copy>(&mut self, name: &'static str, words: &'static [Word<T>]) -> Option<T> {
+        let (word, value, _) = self.written_word(name, words)?;
+        self.show(name, json!(word));
+        Some(value)
+    }
+
+    /// A word that is not noted yet.
+    pub(super) fn written_word<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &'static [Word<T>],
+    ) -> Option<Word<T>> {
+        let filled = self.filled(name)?;
+        let origin = self.origin(name);
+        self.find_word(name, &filled, words, &origin)
+    }
+
+    pub(super) fn word_or<T: Copy + PartialEq>(
+        &mut self,
+        name: &'static str,
+        words: &'static [Word<T>],
+        default: T,
+    ) -> T {
+        if let Some(value) = self.word(name, words) {
+            return value;
+        }
+        let word = words.iter().find(|(_, value, _)| *value == default).map(|(word, _, _)| *word);
+        self.show(name, json!(word));
+        default
+    }
+
+    pub(super) fn word_map<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &'static [Word<T>],
+    ) -> BTreeMap<String, T> {
+        let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
+            return BTreeMap::new();
+        };
+        let Some(map) = node.as_map() else {
+            return self.wrong(name, "a table of words", BTreeMap::new());
+        };
+        let mut values = BTreeMap::new();
+        let mut shown = JsonMap::new();
+        for member in map {
+            let text = member.node.as_text().unwrap_or_default();
+            let Some(filled) = self.fill(text, &member.node.origin) else {
+                continue;
+            };
+            if let Some((word, value, _)) = self.find_word(name, &filled, words, &member.node.origin) {
+                shown.insert(member.key.clone(), json!(word));
+                values.insert(member.key.clone(), value);
+            }
+        }
+        self.show(name, Json::Object(shown));
+        values
+    }
+
+    fn find_word<T: Copy>(
+        &mut self,
+        name: &str,
+        filled: &Filled,
+        words: &'static [Word<T>],
+        origin: &Origin,
+    ) -> Option<Word<T>> {
+        let text = filled.value.as_str();
+        let found =
+            words.iter().find(|(word, _, synonyms)| *word == text || synonyms.contains(&text)).copied();
+        if found.is_none() {
+            let known: Vec<&str> = words.iter().map(|(word, _, _)| *word).collect();
+            let message = format!("`{name}` cannot be `{}`, only one of: {}", filled.shown, known.join(", "));
+            match did_you_mean(&filled.shown, known.into_iter()) {
+                Some(hint) => self.notes.error_with_hint(origin, message, hint),
+                None => self.notes.error(origin, message),
+            }
+        }
+        found
+    }
+
+    pub(super) fn fill(&mut self, text: &str, origin: &Origin) -> Option<Filled> {
+        match substitute(text, self.lookup) {
+            Ok(filled) => Some(filled),
+            Err(error) => {
+                self.notes.error(origin, error.to_string());
+                None
+            }
+        }
+    }
+
+    pub(super) fn wrong<T>(&mut self, name: &str, expected: &str, otherwise: T) -> T {
+        if let Some(field) = self.fields.get(name) {
+            let written = match &field.node.value {
+                Value::Integer(number) => number.to_string(),
+                other => other.kind().to_owned(),
+            };
+            let message = format!("`{}` must be {expected}, not {written}", field.spelled);
+            self.notes.error(&field.node.origin, message);
+        }
+        otherwise
+    }
+}
+
+/// A duration as configuration writes it.
+pub(super) fn show_duration(duration: Duration) -> String {
+    let milliseconds = duration.as_millis();
+    let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")];
+    match units.iter().find(|(length, _)| milliseconds.is_multiple_of(*length)) {
+        Some((length, unit)) => format!("{}{unit}", milliseconds / length),
+        None => format!("{milliseconds}ms"),
+    }
+}

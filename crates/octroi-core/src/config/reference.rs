@@ -1,0 +1,54 @@
+//! The tables of keys in the reference page, made from the table of keys.
+
+use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, SERVER, TOKEN};
+
+/// The tables, as Markdown.
+pub fn tables() -> String {
+    let sections = [
+        ("`[server]`", SERVER),
+        ("`[mcp]`", MCP),
+        ("`[[mcp.servers]]`", ENTRY),
+        ("`oauth` of a server", OAUTH),
+        ("`[[tokens]]`", TOKEN),
+    ];
+    let tables: Vec<String> = sections.iter().map(|(head, keys)| table(head, keys)).collect();
+    let (outer, inner) = NESTED;
+    let inner: Vec<String> = inner.iter().map(|name| format!("`{name}`")).collect();
+    format!(
+        "{}{} of a server may also stand in a table `{outer}` inside of it.\n",
+        tables.concat(),
+        inner.join(", ")
+    )
+}
+
+fn table(head: &str, keys: &[Key]) -> String {
+    let rows: String = keys.iter().map(row).collect();
+    format!("### {head}\n\n| Key | Takes | Default | Meaning |\n|---|---|---|---|\n{rows}\n")
+}
+
+fn row(key: &Key) -> String {
+    let spellings: Vec<String> =
+        std::iter::once(&key.name).chain(key.synonyms).map(|name| format!("`{name}`")).collect();
+    format!("| {} | {} | {} | {} |\n", spellings.join(", "), takes(key.kind), key.default, key.about)
+}
+
+fn takes(kind: Kind) -> String {
+    let listed = |words: fn() -> Vec<&'static str>| {
+        words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    };
+    match kind {
+        Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::Texts => "list of texts".to_owned(),
+        Kind::TextMap => "table of texts".to_owned(),
+        Kind::Command => "text, or list of texts".to_owned(),
+        Kind::Duration => "duration".to_owned(),
+        Kind::DurationOrOff => "duration or `false`".to_owned(),
+        Kind::Count(least) => format!("number from {least}"),
+        Kind::Words(words) => listed(words),
+        Kind::WordMap(words) => format!("table of {}", listed(words)),
+        Kind::Table(_) => "table".to_owned(),
+        Kind::Tables(_) => "list of tables".to_owned(),
+        Kind::TableOrOff(_) => "table or `false`".to_owned(),
+    }
+}

@@ -1,0 +1,69 @@
+//! What is made from the table of keys is what is kept. `UPDATE_EXPECT=1` accepts a change.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use expect_test::{expect, expect_file};
+use octroi_core::config::Format::Toml;
+use octroi_core::config::keys::{ENTRY, Key, Kind, MCP, ROOT, SERVER, TOKEN};
+use octroi_core::config::reference;
+use octroi_core::config::schema::schema;
+
+use crate::harness::load;
+
+const BEGIN: &str = "<!-- Made from the table of keys; a test keeps it so. -->\n\n";
+const END: &str = "\n<!-- To here. -->\n";
+
+#[test]
+fn the_schema_is_fresh() {
+    expect_file!["../../../../docs/octroi.schema.json"].assert_eq(&format!("{:#}\n", schema()));
+}
+
+#[test]
+fn the_reference_is_fresh() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = std::fs::read_to_string(file).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page should have a place for the tables");
+    let (_, after) = rest.split_once(END).expect("the place should have an end");
+    let fresh = format!("{before}{BEGIN}{}{END}{after}", reference::tables());
+    expect_file!["../../../../docs/configuration.md"].assert_eq(&fresh);
+}
+
+#[test]
+fn no_key_has_two_meanings() {
+    for keys in [ROOT, SERVER, MCP, ENTRY, TOKEN] {
+        let spellings = |key: &'static Key| std::iter::once(key.name).chain(key.synonyms.iter().copied());
+        let all: Vec<&str> = keys.iter().flat_map(spellings).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+    }
+}
+
+/// A key of the table that nothing reads would be accepted and ignored.
+#[test]
+fn every_key_of_a_server_is_read() {
+    let value = |key: &Key| match (key.name, key.kind) {
+        ("name", _) => "\"a\"".to_owned(),
+        ("cwd" | "command", _) | (_, Kind::Text) => "\"x\"".to_owned(),
+        (_, Kind::Flag) => "true".to_owned(),
+        (_, Kind::Texts | Kind::Command | Kind::Tables(_)) => "[]".to_owned(),
+        (_, Kind::TextMap | Kind::WordMap(_) | Kind::Table(_) | Kind::TableOrOff(_)) => "{}".to_owned(),
+        (_, Kind::Duration | Kind::DurationOrOff | Kind::Count(_)) => "1".to_owned(),
+        (_, Kind::Words(words)) => format!("\"{}\"", words()[0]),
+    };
+    let with = |left_out: &[&str], more: &str| {
+        let keys = ENTRY.iter().filter(|key| !left_out.contains(&key.name));
+        let lines: Vec<String> = keys.map(|key| format!("{} = {}\n", key.name, value(key))).collect();
+        let config = load(Toml, &format!("[[mcp.servers]]\n{}{more}", lines.concat()));
+        let shown = config.shown.servers.first().unwrap_or_else(|| panic!("{:#?}", config.problems));
+        shown.iter().map(|shown| shown.name).collect::<Vec<_>>()
+    };
+    let program = with(&["url", "headers", "oauth"], "");
+    let remote = with(
+        &["transport", "url", "api_key_env", "command", "args", "env", "inherit_env", "cwd", "env_type"],
+        "url = \"https://x\"\n",
+    );
+    let read: BTreeSet<&str> = program.iter().chain(&remote).copied().collect();
+    let all: BTreeSet<&str> = ENTRY.iter().map(|key| key.name).collect();
+    assert_eq!(read, all);
+    expect!["name title description enabled transport url headers oauth era start sharing reconnect timeout max_call_timeout connect_timeout list_timeout shutdown_grace max_message_bytes max_concurrency queue health_interval idle_stop trust allow_tools deny_tools deny_side_effect_tags risk_overrides template_id scope"].assert_eq(&remote.join(" "));
+}

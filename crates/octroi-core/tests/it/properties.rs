@@ -1,0 +1,83 @@
+//! Whatever is written, reading it ends with an answer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use octroi_core::config::{Format, Origins, Sources, build, parse};
+use proptest::prelude::*;
+
+use crate::harness::lookup;
+
+fn read(format: Format, text: &str) {
+    let path: Arc<Path> = Path::new("file").into();
+    let Ok(node) = parse(format, text, &path) else {
+        return;
+    };
+    let config = build(Sources {
+        file: Some(&node),
+        base: Path::new("/cfg").into(),
+        discovered: Vec::new(),
+        listen: None,
+        unknown: None,
+        lookup: &lookup,
+    });
+    let _ = config.shown.to_toml(Origins::Told);
+    let _ = config.shown.to_json(Origins::Told, &config.problems);
+}
+
+/// Pieces of configuration, so that more than the first letter is read.
+fn pieces() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "[[mcp.servers]]",
+        "[mcp]",
+        "[server]",
+        "[[tokens]]",
+        "mcp",
+        "mcpServers",
+        "mcp_servers",
+        "name",
+        "command",
+        "url",
+        "env",
+        "\"a\"",
+        "\"stdio://x 'y\"",
+        "\"${A",
+        "${A:-b}",
+        "= ",
+        ": ",
+        "- ",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "\n",
+        "\n  ",
+        "\"",
+        "'",
+        "1",
+        "-9",
+        "true",
+        "null",
+        "&a ",
+        "*a",
+        "|",
+        ">",
+        "#",
+        "//",
+        "/*",
+        "*/",
+        "é",
+        "\u{0}",
+    ]);
+    prop::collection::vec(words, 0..40).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in prop_oneof![any::<String>(), pieces()]) {
+        for format in Format::ALL {
+            read(format, &text);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `octroi config`: what is configured, and whether it is right.
+
+use octroi_core::config::schema::schema;
+use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
+use serde_json::json;
+
+use super::Failure;
+use super::up::sources;
+use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
+use crate::config::{ConfigError, load};
+use crate::printer;
+
+pub(super) fn run(command: ConfigCommand) -> Result<(), Failure> {
+    match command {
+        ConfigCommand::Check(options) => check(options),
+        ConfigCommand::Show(options) => show(options),
+        ConfigCommand::Schema => {
+            printer::data(&format!("{:#}", schema()));
+            Ok(())
+        }
+    }
+}
+
+fn check(options: CheckConfig) -> Result<(), Failure> {
+    let (file, n_servers, problems) = match load(&sources(&options.source, options.listen)) {
+        Ok(config) => {
+            let mut problems = config.settings.problems.clone();
+            problems.extend(config.settings.listen_problem());
+            (config.file, config.settings.servers.len(), problems)
+        }
+        Err(ConfigError::Invalid { problems }) => (options.source.config, 0, problems),
+        Err(error) => return Err(error.into()),
+    };
+    let n_errors = problems.iter().filter(|problem| problem.severity > Severity::Warning).count();
+    if options.json {
+        let problems: Vec<_> = problems.iter().map(problem_as_json).collect();
+        printer::data(&format!("{:#}", json!({ "ok": n_errors == 0, "problems": problems })));
+    } else {
+        for problem in &problems {
+            printer::data(&line(problem));
+        }
+    }
+    if n_errors > 0 {
+        let things = if n_errors == 1 { "1 thing is".to_owned() } else { format!("{n_errors} things are") };
+        return Err(Failure::new(format!("{things} wrong")).hint("`octroi config schema` has every key"));
+    }
+    let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
+    let servers = if n_servers == 1 { "1 server".to_owned() } else { format!("{n_servers} servers") };
+    printer::say(&format!("{file}: fine, {servers}"));
+    Ok(())
+}
+
+fn line(problem: &Problem) -> String {
+    let word = if problem.severity == Severity::Warning { "warning" } else { "error" };
+    format!("{word}: {problem}")
+}
+
+fn show(options: ShowConfig) -> Result<(), Failure> {
+    let config = load(&sources(&options.source, options.listen))?;
+    let origins = if options.origin { Origins::Told } else { Origins::Left };
+    let settings = &config.settings;
+    if options.json {
+        printer::data(&format!("{:#}", settings.shown.to_json(origins, &settings.problems)));
+    } else {
+        for problem in &settings.problems {
+            printer::warn(&problem.to_string());
+        }
+        printer::data(&settings.shown.to_toml(origins));
+    }
+    Ok(())
+}

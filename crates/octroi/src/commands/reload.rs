@@ -1,0 +1,127 @@
+//! Reading the configuration again while the gateway runs.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use octroi_core::principal::{TokenHash, hash_token};
+use octroi_core::server::ServerSpec;
+use octroi_core::{Principal, Role, Tokens};
+use octroi_gateway::{Changes, Gateway};
+use octroi_server::{Access, AccessSettings, Control, Reloading};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Failure;
+use crate::config::{self, Config, Sources};
+
+/// How often to look whether a file changed. Looking at a name finds whatever is behind it, also after
+/// an editor replaced the file or somebody turned a link, which a watch on the file itself would miss.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Brings what the files say into the gateway.
+pub(super) struct Reloader {
+    sources: Sources,
+    admin: TokenHash,
+    access: Arc<Access>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    watched: Vec<PathBuf>,
+    is_automatic: bool,
+}
+
+impl Reloader {
+    pub(super) fn new(sources: Sources, admin_token: &str) -> Arc<Self> {
+        // Nobody comes in before the first configuration was applied.
+        let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
+        Arc::new(Self { sources, admin: hash_token(admin_token), access, state: Mutex::default() })
+    }
+
+    pub(super) fn access(&self) -> Arc<Access> {
+        Arc::clone(&self.access)
+    }
+
+    /// Puts a configuration into effect.
+    pub(super) fn apply(&self, config: Config, gateway: &Arc<Gateway>) -> Changes {
+        let mut settings = config.settings;
+        let principal = Principal { id: "admin".into(), role: Role::Human, agent_id: None };
+        settings.tokens.insert(self.admin, principal);
+        let rules =
+            AccessSettings { hosts: settings.server.allowed_hosts, origins: settings.server.allowed_origins };
+        self.access.replace(settings.tokens, &rules);
+        *self.state.lock() = State { watched: config.watched, is_automatic: settings.mcp.auto_reload };
+        let is_on = settings.mcp.enabled;
+        let switched = |spec: ServerSpec| ServerSpec { enabled: spec.enabled && is_on, ..spec };
+        let changes = gateway.apply(settings.servers.into_iter().map(switched).collect());
+        gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
+        changes
+    }
+
+    /// Reads the files and puts them into effect; if they cannot be used, everything stays as it is.
+    fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
+        match config::load(&self.sources) {
+            Ok(config) => {
+                let changes = self.apply(config, gateway);
+                tracing::info!(?changes, "configuration read again");
+                Ok(changes)
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                let told =
+                    std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
+                tracing::warn!(error = told, "configuration not usable, the old one stays");
+                gateway.set_problems(vec![format!("not read again, the old configuration stays: {told}")]);
+                Err(told)
+            }
+        }
+    }
+
+    /// Reloads when a file changes or SIGHUP comes, for ever.
+    pub(super) async fn watch(self: Arc<Self>, gateway: Arc<Gateway>) {
+        let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+            return;
+        };
+        let mut seen = self.fingerprint();
+        loop {
+            let is_asked = tokio::select! {
+                _ = hangup.recv() => true,
+                () = tokio::time::sleep(LOOK_EVERY) => false,
+            };
+            let found = self.fingerprint();
+            if is_asked || (found != seen && self.state.lock().is_automatic) {
+                // What is wrong is told where people look; there is nobody here to tell.
+                let _ = self.reload(&gateway);
+            }
+            seen = self.fingerprint();
+        }
+    }
+
+    /// Differs when a file, or what its name leads to, was changed.
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for path in &self.state.lock().watched {
+            path.hash(&mut hasher);
+            if let Ok(found) = std::fs::metadata(path) {
+                (found.ino(), found.size(), found.mtime(), found.mtime_nsec()).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+impl Control for Reloader {
+    fn reload<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Reloading<'a> {
+        Box::pin(async move {
+            let changes = Reloader::reload(self, gateway)?;
+            let mut told: Value = json!(changes);
+            told["problems"] = json!(*gateway.problems());
+            Ok(told)
+        })
+    }
+}

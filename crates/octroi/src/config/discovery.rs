@@ -1,0 +1,124 @@
+//! Servers that nobody wrote down: each directory in `mcpservers/` with an entry script is one.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use octroi_core::config::{Discovered, Layer, Origin, Problem, Severity, Value, assumed_layer};
+
+use super::{ConfigError, read};
+
+/// The directory, beside the configuration file.
+pub(super) const DIRECTORY: &str = "mcpservers";
+/// What a directory says about its own server.
+const OWN_FILE: &str = "config.jsonc";
+/// Entry scripts, the first that is there counts.
+const SCRIPTS: [&str; 13] = [
+    "server.mjs",
+    "server.ts",
+    "server.js",
+    "index.mjs",
+    "index.ts",
+    "index.js",
+    "src/server.mjs",
+    "src/server.ts",
+    "src/server.js",
+    "src/index.mjs",
+    "src/index.ts",
+    "src/index.js",
+    "server.py",
+];
+
+/// What a scan found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) servers: Vec<Discovered>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) watched: Vec<PathBuf>,
+}
+
+/// Looks through `directory`, which messages call `shown`. A scan that fails finds nothing and says so.
+pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> bool) -> Found {
+    let mut found = Found::default();
+    let names = match names(directory) {
+        Ok(names) => names,
+        Err(error) if error.kind() == ErrorKind::NotFound => return found,
+        Err(error) => {
+            let origin = Origin::Directory(shown.into());
+            found.problems.push(problem(
+                Severity::Warning,
+                origin,
+                None,
+                format!("cannot look there: {error}"),
+            ));
+            return found;
+        }
+    };
+    found.watched.push(directory.to_path_buf());
+    let javascript: &[&str] = if is_on_path("bun") { &["bun", "run"] } else { &["node"] };
+    for name in names {
+        let home = directory.join(&name);
+        let origin = Origin::Directory(shown.join(&name).into());
+        let script = SCRIPTS.iter().map(|script| home.join(script)).find(|script| script.is_file());
+        let mut layers = Vec::new();
+        if let Some(script) = &script {
+            let runner =
+                if script.extension().is_some_and(|end| end == "py") { &["python3"] } else { javascript };
+            let path = script.to_string_lossy();
+            let command: Vec<&str> = runner.iter().copied().chain([&*path]).collect();
+            layers.push(assumed_layer(&command, Some(&home), &origin));
+            found.watched.push(home.clone());
+        }
+        match own_layer(&shown.join(&name), &home) {
+            Ok(own) => layers.extend(own.filter(|own| script.is_some() || own.map.get("command").is_some())),
+            Err((origin, message)) => {
+                let subject = Some(format!("server `{name}`"));
+                found.problems.push(problem(Severity::LeftOut, origin, subject, message));
+                continue;
+            }
+        }
+        if !layers.is_empty() {
+            found.servers.push(Discovered { name, origin, layers });
+        }
+    }
+    found
+}
+
+/// The names of the directories, in order. Plain files and hidden directories are no servers.
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// What a directory says about its own server; relative paths are meant from there.
+fn own_layer(shown: &Path, home: &Path) -> Result<Option<Layer>, (Origin, String)> {
+    if !home.join(OWN_FILE).is_file() {
+        return Ok(None);
+    }
+    let path = shown.join(OWN_FILE);
+    let node = read(&home.join(OWN_FILE), &path).map_err(|error| match error {
+        ConfigError::Syntax { source, .. } => {
+            let line = source.line;
+            (Origin::File { path: Arc::from(path.as_path()), line }, source.message)
+        }
+        ConfigError::Read { source, .. } => (Origin::Directory(shown.into()), source.to_string()),
+        ConfigError::Invalid { .. } => (Origin::Directory(shown.into()), "it is not valid".to_owned()),
+    })?;
+    match node.value {
+        Value::Map(map) => Ok(Some(Layer { map, base: home.into() })),
+        other => Err((node.origin, format!("the file must be a table, not {}", other.kind()))),
+    }
+}
+
+fn problem(severity: Severity, origin: Origin, subject: Option<String>, message: String) -> Problem {
+    Problem { severity, origin, subject, message, hint: None }
+}
