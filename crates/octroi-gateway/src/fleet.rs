@@ -166,6 +166,7 @@ impl Gateway {
         changes.removed =
             left.iter().filter(|name| !members.contains_key(**name)).map(ToString::to_string).collect();
         self.forget(&left);
+        self.remember(begun.iter().map(|member| member.upstream.spec()));
         if let Some(memory) = &self.memory {
             for member in &begun {
                 memory.define(member.upstream.spec());

@@ -1,6 +1,6 @@
 //! The servers, the catalogue, and what keeps both up to date.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, ServerLists};
 use crate::desk::{self, Builtins, Desk};
 use crate::fleet::Fleet;
 use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
 use crate::memory::Memory;
+use crate::meters::{Meters, Reading};
 use crate::park::Parking;
 use crate::seal::Sealer;
 
@@ -47,6 +48,9 @@ pub struct Gateway {
     pub(crate) desk: Option<Arc<dyn Desk>>,
     pub(crate) builtins: Builtins,
     problems: ArcSwap<Vec<String>>,
+    pub(crate) meters: Meters,
+    /// What servers offered in an earlier run, until they are configured in this one.
+    pub(crate) known: Mutex<HashMap<ServerName, Arc<ServerLists>>>,
 }
 
 /// How the processes of servers are started and found again.
@@ -102,13 +106,8 @@ impl Gateway {
             None => HashMap::new(),
         };
         let builtins = desk.as_deref().map(Builtins::of).unwrap_or_default();
-        // What is no longer configured is not offered either.
-        let known = known
-            .into_iter()
-            .filter(|(name, _)| specs.iter().any(|spec| spec.name == *name && spec.enabled))
-            .map(|(name, lists)| (name, Arc::new(lists)))
-            .collect();
-        let catalogue = Catalogue::new(known, &builtins, WIRE_NAME_MAX);
+        let known = known.into_iter().map(|(name, lists)| (name, Arc::new(lists))).collect();
+        let catalogue = Catalogue::new(BTreeMap::new(), &builtins, WIRE_NAME_MAX);
         if let Some(writer) = memory.as_mut().and_then(Memory::writer) {
             context.runtime.spawn(writer);
         }
@@ -125,6 +124,8 @@ impl Gateway {
             desk,
             builtins,
             problems: ArcSwap::default(),
+            meters: Meters::default(),
+            known: Mutex::new(known),
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
@@ -150,6 +151,11 @@ impl Gateway {
         if let Some(memory) = &self.memory {
             let _ = tokio::time::timeout(GOODBYE, memory.flush()).await;
         }
+    }
+
+    /// How often every tool was called, and how that went.
+    pub fn readings(&self) -> Vec<Reading> {
+        self.meters.readings()
     }
 
     /// What is wrong with the configuration, if anything is.

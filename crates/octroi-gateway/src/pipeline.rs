@@ -81,6 +81,7 @@ impl Gateway {
             target: &target,
             sender: sender.as_ref(),
             permit: &permit,
+            tool_failed: std::sync::atomic::AtomicBool::new(false),
         }
         .answer()
         .await

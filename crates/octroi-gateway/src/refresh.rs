@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use octroi_core::ServerName;
-use octroi_core::server::Transport;
+use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::Method;
 use octroi_upstream::{ServerEvent, Upstream, UpstreamError};
@@ -211,6 +211,29 @@ impl Gateway {
         servers.insert(name.clone(), lists);
         self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
         changed
+    }
+
+    /// Puts what new servers offered in an earlier run into the catalogue, until they say it themselves.
+    pub(crate) fn remember<'a>(&self, specs: impl Iterator<Item = &'a ServerSpec>) {
+        let _changing = self.changing.lock();
+        let mut servers = self.catalogue.load().servers().clone();
+        let mut known = self.known.lock();
+        let mut found = Vec::new();
+        for spec in specs.filter(|spec| spec.enabled && !servers.contains_key(&spec.name)).collect::<Vec<_>>()
+        {
+            if let Some(lists) = known.remove(&spec.name) {
+                servers.insert(spec.name.clone(), lists);
+                found.push(&spec.name);
+            }
+        }
+        if !found.is_empty() {
+            self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
+        }
+        for name in found {
+            for method in [Method::ToolsChanged, Method::PromptsChanged, Method::ResourcesChanged] {
+                self.hub.list_changed(name, &method);
+            }
+        }
     }
 
     /// Takes servers out of the catalogue and tells whose lists became shorter.

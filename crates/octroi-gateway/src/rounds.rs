@@ -5,6 +5,7 @@
 //! server's call is made again with the answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -24,6 +25,7 @@ use crate::answer::{Answer, Failure};
 use crate::caller::Caller;
 use crate::contents;
 use crate::gateway::Gateway;
+use crate::meters::Ending;
 use crate::park::{PATIENCE, Parked};
 use crate::pipeline::Target;
 use crate::seal::{Position, State, digest};
@@ -43,6 +45,8 @@ pub(crate) struct Run<'a> {
     /// For legacy clients, whose requests do not say it themselves.
     pub(crate) sender: Option<&'a Sender>,
     pub(crate) permit: &'a Permit,
+    /// Set when the tool itself said that it failed.
+    pub(crate) tool_failed: AtomicBool,
 }
 
 /// How far a call got.
@@ -55,7 +59,18 @@ enum Driven {
 impl Run<'_> {
     pub(crate) async fn answer(&self) -> Answer {
         let spec = self.target.upstream.spec();
-        match self.attempt().await {
+        let tool =
+            self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
+        let measuring = tool.map(|tool| self.gateway.meters.of(&spec.name, tool).begin());
+        let attempted = self.attempt().await;
+        if let Some(measuring) = measuring {
+            measuring.end(match &attempted {
+                Ok(Answer::Result(_)) if self.tool_failed.load(Ordering::Relaxed) => Ending::ToolError,
+                Ok(Answer::Result(_)) => Ending::Done,
+                Ok(Answer::Error(_) | Answer::ErrorJson { .. }) | Err(_) => Ending::Failed,
+            });
+        }
+        match attempted {
             Ok(answer) => answer,
             Err(failure) => {
                 tracing::debug!(server.name = %spec.name, ?failure, "call failed");
@@ -265,6 +280,9 @@ impl Run<'_> {
         let (from, to) = (connection.era(), self.caller.era);
         let method = self.envelope.method();
         let server = &self.target.upstream.spec().name;
+        if view.is_error() {
+            self.tool_failed.store(true, Ordering::Relaxed);
+        }
         let is_merged = self.view.is_merged();
         let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();

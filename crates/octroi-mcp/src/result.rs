@@ -17,6 +17,7 @@ pub struct ResultView<'a> {
     ttl_ms: Option<Span>,
     cache_scope: Option<Span>,
     task_id: Option<Span>,
+    is_error: Option<Span>,
 }
 
 impl<'a> ResultView<'a> {
@@ -31,6 +32,7 @@ impl<'a> ResultView<'a> {
             ttl_ms: None,
             cache_scope: None,
             task_id: None,
+            is_error: None,
         };
         for member in json::members(json, Span { start: 0, end: json.len() }) {
             let slot = match &*member.key(json) {
@@ -41,6 +43,7 @@ impl<'a> ResultView<'a> {
                 b"ttlMs" => &mut view.ttl_ms,
                 b"cacheScope" => &mut view.cache_scope,
                 b"taskId" => &mut view.task_id,
+                b"isError" => &mut view.is_error,
                 _ => continue,
             };
             *slot = Some(member.value);
@@ -81,6 +84,11 @@ impl<'a> ResultView<'a> {
     /// `taskId` of a task that was created in place of an answer.
     pub fn task_id(&self) -> Option<Cow<'_, str>> {
         self.text(self.task_id)
+    }
+
+    /// Whether the tool says that it failed.
+    pub fn is_error(&self) -> bool {
+        self.is_error.is_some_and(|span| span.of(self.json) == b"true")
     }
 
     /// Whether the result says how long it may be kept.

@@ -23,7 +23,7 @@ use crate::admit::{era_of, read_params};
 use crate::lanes::Lanes;
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
-use crate::{batch, health, legacy, modern};
+use crate::{batch, health, legacy, metrics, modern};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
@@ -83,6 +83,7 @@ pub async fn serve(
         .route("/mcp", any(merged))
         .route("/mcp/servers/{name}", any(single))
         .route("/health", get(health::health))
+        .route("/metrics", get(metrics::metrics))
         .fallback(not_found)
         .with_state(Arc::clone(&door));
     door.tasks.spawn(sweep(Arc::clone(&door)));

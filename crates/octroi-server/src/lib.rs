@@ -10,6 +10,7 @@ mod http;
 mod lanes;
 mod legacy;
 mod manage;
+mod metrics;
 mod modern;
 mod reply;
 mod session;

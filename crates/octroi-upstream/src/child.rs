@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use octroi_core::server::Program;
 use octroi_core::{Secret, ServerName};
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncRead;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -59,6 +60,17 @@ pub(crate) struct Process {
     /// Where in the log this start begins.
     since: u64,
     stderr_reader: tokio::task::JoinHandle<()>,
+    running: Arc<Running>,
+}
+
+/// The processes that run for one server at present.
+#[derive(Debug, Default)]
+pub(crate) struct Running(Mutex<Vec<Pid>>);
+
+impl Running {
+    pub(crate) fn list(&self) -> Vec<Pid> {
+        self.0.lock().clone()
+    }
 }
 
 /// The streams to talk over.
@@ -74,7 +86,7 @@ impl Process {
         name: &ServerName,
         program: &Program,
         spawner: &Spawner,
-        logs: &Arc<Logs>,
+        (logs, running): (&Arc<Logs>, &Arc<Running>),
         tasks: &tokio_util::task::TaskTracker,
     ) -> Result<(Self, Streams), UpstreamError> {
         let environment = environment(program);
@@ -110,10 +122,14 @@ impl Process {
             return Err(UpstreamError::Protocol("the child has no standard streams".to_owned()));
         };
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        running.0.lock().extend(id);
         let since = logs.next();
         let stderr_reader = tasks.spawn(keep_stderr(name.clone(), stderr, Arc::clone(logs)));
-        let logs = Arc::clone(logs);
-        Ok((Self { child, id, is_kept, mark, logs, since, stderr_reader }, Streams { stdin, stdout }))
+        let (logs, running) = (Arc::clone(logs), Arc::clone(running));
+        Ok((
+            Self { child, id, is_kept, mark, logs, since, stderr_reader, running },
+            Streams { stdin, stdout },
+        ))
     }
 
     /// Waits for the process to end by itself and says how it did.
@@ -178,6 +194,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.running.0.lock().retain(|id| Some(*id) != self.id);
         // Nobody waits any more. A keeper needs nobody for the rest.
         if self.child.id().is_some() {
             self.signal(if self.is_kept { Signal::TERM } else { Signal::KILL });

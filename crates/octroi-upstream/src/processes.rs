@@ -46,6 +46,19 @@ pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> us
     killed
 }
 
+/// Memory that these processes and their descendants hold and share with nobody, in bytes.
+pub(crate) fn memory_of(processes: &[Pid]) -> u64 {
+    let below = processes.iter().flat_map(|process| descendants(*process));
+    let all = processes.iter().copied().chain(below);
+    all.filter_map(|process| {
+        let status = fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).ok()?;
+        let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    })
+    .sum::<u64>()
+        * 1024
+}
+
 fn all() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -11,7 +11,7 @@ use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{Process, Streams};
+use crate::child::{Process, Running, Streams};
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
@@ -29,12 +29,12 @@ pub(crate) async fn start(
     program: &Program,
     context: &Context,
     events: EventSink,
-    logs: &Arc<Logs>,
+    kept: (&Arc<Logs>, &Arc<Running>),
     shutdown: &CancellationToken,
 ) -> Result<Arc<Mux>, UpstreamError> {
     let Context { tasks, spawner, .. } = context;
     let (process, Streams { stdin, stdout }) =
-        Process::spawn(&spec.name, program, spawner, logs, tasks).await?;
+        Process::spawn(&spec.name, program, spawner, kept, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);

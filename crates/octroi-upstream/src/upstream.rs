@@ -20,11 +20,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use crate::child::Running;
 use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::event::{EventSink, ServerEvent};
 use crate::http::HttpClient;
 use crate::logs::Logs;
+use crate::processes::memory_of;
 use crate::spawner::Spawner;
 use crate::watch::Watched;
 
@@ -70,6 +72,7 @@ pub struct Upstream {
     context: Arc<Context>,
     events: EventSink,
     logs: Arc<Logs>,
+    running: Arc<Running>,
     era: Mutex<Option<Era>>,
     shared: Arc<Slot>,
     slots: Slots,
@@ -121,6 +124,7 @@ impl Upstream {
             context,
             events,
             logs,
+            running: Arc::default(),
             era: Mutex::default(),
             shared: Arc::default(),
             slots: Slots::default(),
@@ -157,6 +161,11 @@ impl Upstream {
     /// What it wrote to its standard error.
     pub fn logs(&self) -> &Logs {
         &self.logs
+    }
+
+    /// Memory that its processes hold, in bytes.
+    pub fn memory(&self) -> u64 {
+        memory_of(&self.running.list())
     }
 
     /// The connection that lists go over.

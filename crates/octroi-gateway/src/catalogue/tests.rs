@@ -26,7 +26,7 @@ fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLi
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
     let servers =
         servers.iter().map(|(name, lists)| (ServerName::parse(name).unwrap(), Arc::clone(lists))).collect();
-    Catalogue::new(servers, 64)
+    Catalogue::new(servers, &crate::desk::Builtins::default(), 64)
 }
 
 #[test]

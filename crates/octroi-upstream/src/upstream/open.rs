@@ -50,14 +50,8 @@ impl Upstream {
         match &self.spec.transport {
             Transport::Stdio(program) => {
                 let start = || {
-                    stdio::start(
-                        &self.spec,
-                        program,
-                        &self.context,
-                        self.events.clone(),
-                        &self.logs,
-                        &self.closing,
-                    )
+                    let kept = (&self.logs, &self.running);
+                    stdio::start(&self.spec, program, &self.context, self.events.clone(), kept, &self.closing)
                 };
                 match self.talk(start().await?, choice, introduction).await {
                     // Some legacy servers end when they are asked something before the handshake.

@@ -126,7 +126,14 @@ fn announce(file: Option<&Path>, address: SocketAddr, admin: &token::AdminToken,
         Some(file) => printer::fact("Config", &file.display().to_string()),
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),
     }
-    printer::fact("Next", "octroi status");
+    let data = admin.file.parent().unwrap_or(Path::new("."));
+    let is_usual = data == config::data_directory();
+    let next = if is_usual {
+        "octroi status".to_owned()
+    } else {
+        format!("octroi status --data {}", data.display())
+    };
+    printer::fact("Next", &next);
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -18,4 +18,5 @@ mod leaks;
 mod memory;
 mod peers;
 mod processes;
+mod reload;
 mod suite;

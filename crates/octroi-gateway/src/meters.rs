@@ -1,0 +1,147 @@
+//! How often tools are called, how long that takes, and how it ends.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use octroi_core::ServerName;
+use parking_lot::RwLock;
+
+/// Upper bounds of the histogram, in milliseconds. What takes longer is counted in the sum only.
+pub const BOUNDS_MS: [u64; 12] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000];
+/// Tools beyond so many are counted together: names come from servers.
+const METERS_MAX: usize = 10_000;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The tool did it.
+    Done,
+    /// The tool said that it could not.
+    ToolError,
+    /// There was no result.
+    Failed,
+}
+
+/// Counters of one tool.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    endings: [AtomicU64; 3],
+    in_flight: AtomicU64,
+    buckets: [AtomicU64; BOUNDS_MS.len()],
+    sum_us: AtomicU64,
+}
+
+/// What a meter shows.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The server.
+    pub server: ServerName,
+    /// The tool, as the server calls it.
+    pub tool: String,
+    /// Calls by [`Ending`], in its order.
+    pub endings: [u64; 3],
+    /// Calls being made.
+    pub in_flight: u64,
+    /// Calls that took at most as long as each of [`BOUNDS_MS`].
+    pub buckets: [u64; BOUNDS_MS.len()],
+    /// Time of all calls.
+    pub sum: Duration,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    tools: RwLock<HashMap<ServerName, HashMap<String, Arc<Meter>>>>,
+}
+
+impl Meters {
+    pub(crate) fn of(&self, server: &ServerName, tool: &str) -> Arc<Meter> {
+        if let Some(meter) = self.tools.read().get(server).and_then(|tools| tools.get(tool)) {
+            return Arc::clone(meter);
+        }
+        let mut servers = self.tools.write();
+        let n_meters: usize = servers.values().map(HashMap::len).sum();
+        let tool = if n_meters < METERS_MAX { tool } else { "other" };
+        Arc::clone(servers.entry(server.clone()).or_default().entry(tool.to_owned()).or_default())
+    }
+
+    pub(crate) fn readings(&self) -> Vec<Reading> {
+        let servers = self.tools.read();
+        let mut readings: Vec<Reading> = servers
+            .iter()
+            .flat_map(|(server, tools)| tools.iter().map(move |(tool, meter)| meter.reading(server, tool)))
+            .collect();
+        readings.sort_by(|left, right| (&left.server, &left.tool).cmp(&(&right.server, &right.tool)));
+        readings
+    }
+}
+
+impl Meter {
+    /// Counts a call while it is made.
+    pub(crate) fn begin(self: Arc<Self>) -> Measuring {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        Measuring { meter: self, begun: std::time::Instant::now(), ending: Ending::Failed }
+    }
+
+    fn reading(&self, server: &ServerName, tool: &str) -> Reading {
+        Reading {
+            server: server.clone(),
+            tool: tool.to_owned(),
+            endings: self.endings.each_ref().map(|count| count.load(Ordering::Relaxed)),
+            in_flight: self.in_flight.load(Ordering::Relaxed),
+            buckets: self.buckets.each_ref().map(|count| count.load(Ordering::Relaxed)),
+            sum: Duration::from_micros(self.sum_us.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// A call that is being made. One that is given up counts as failed.
+pub(crate) struct Measuring {
+    meter: Arc<Meter>,
+    begun: std::time::Instant,
+    ending: Ending,
+}
+
+impl Measuring {
+    pub(crate) fn end(mut self, ending: Ending) {
+        self.ending = ending;
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        let took = self.begun.elapsed();
+        let meter = &self.meter;
+        meter.in_flight.fetch_sub(1, Ordering::Relaxed);
+        meter.endings[self.ending as usize].fetch_add(1, Ordering::Relaxed);
+        meter.sum_us.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        for (bucket, bound) in meter.buckets.iter().zip(BOUNDS_MS) {
+            if took <= Duration::from_millis(bound) {
+                bucket.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_counted_once() {
+        let meters = Meters::default();
+        let server = ServerName::parse("a").unwrap();
+        meters.of(&server, "x").begin().end(Ending::Done);
+        meters.of(&server, "x").begin().end(Ending::ToolError);
+        drop(meters.of(&server, "x").begin());
+        let running = meters.of(&server, "y").begin();
+        let readings = meters.readings();
+        assert_eq!(readings[0].endings, [1, 1, 1]);
+        assert_eq!(readings[0].buckets.last(), Some(&3));
+        assert_eq!((readings[1].tool.as_str(), readings[1].in_flight), ("y", 1));
+        running.end(Ending::Done);
+        assert_eq!(meters.readings()[1].in_flight, 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! Figures for machines that watch Octroi, as Prometheus reads them.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use octroi_core::{Role, ServerName};
+use octroi_gateway::{BOUNDS_MS, Gateway};
+
+use crate::http::Door;
+use crate::reply::{self, Reply};
+
+/// All figures. They name every server, so they are for people and their machines, not for agents.
+pub(crate) async fn metrics(State(door): State<Arc<Door>>, headers: HeaderMap) -> Reply {
+    match door.access.admit(&headers) {
+        Err(refusal) => return reply::refusal(refusal),
+        Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
+        Ok(_) => {}
+    }
+    let mut reply = Response::new(Body::from(text(&door.gateway, door.sessions.count())));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+    reply
+}
+
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        let labels: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn text(gateway: &Gateway, n_sessions: usize) -> String {
+    let mut page = Page(String::new());
+    page.family("octroi_sessions", "gauge", "Legacy sessions.");
+    page.line("octroi_sessions", &[], n_sessions);
+    servers(&mut page, gateway);
+    tools(&mut page, gateway);
+    page.0
+}
+
+fn servers(page: &mut Page, gateway: &Gateway) {
+    let servers = gateway.status();
+    page.family("octroi_server_up", "gauge", "Whether the server is connected.");
+    for server in &servers {
+        let labels = [("server", server.name.as_str()), ("state", server.state), ("health", server.health)];
+        page.line("octroi_server_up", &labels, u8::from(server.state == "running"));
+    }
+    let mut gauge =
+        |name: &str, kind: &str, help: &str, value: &dyn Fn(&octroi_gateway::ServerStatus) -> u64| {
+            page.family(name, kind, help);
+            for server in &servers {
+                page.line(name, &[("server", &server.name)], value(server));
+            }
+        };
+    gauge("octroi_server_restarts_total", "counter", "Times it was connected to again.", &|server| {
+        server.restarts
+    });
+    gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight as u64);
+    gauge("octroi_server_queue", "gauge", "Calls that wait for room.", &|server| server.waiting as u64);
+    gauge("octroi_server_tools", "gauge", "Tools it offers.", &|server| server.tools as u64);
+    gauge("octroi_server_memory_bytes", "gauge", "Memory of its processes.", &|server| {
+        let name = ServerName::parse(&server.name).ok();
+        name.and_then(|name| gateway.upstream(&name)).map_or(0, |upstream| upstream.memory())
+    });
+}
+
+fn tools(page: &mut Page, gateway: &Gateway) {
+    let readings = gateway.readings();
+    page.family("octroi_tool_calls_total", "counter", "Calls by how they ended.");
+    for reading in &readings {
+        for (outcome, count) in ["done", "tool_error", "failed"].iter().zip(reading.endings) {
+            let labels =
+                [("server", reading.server.as_str()), ("tool", reading.tool.as_str()), ("outcome", *outcome)];
+            page.line("octroi_tool_calls_total", &labels, count);
+        }
+    }
+    page.family("octroi_tool_in_flight", "gauge", "Calls being made.");
+    for reading in &readings {
+        let labels = [("server", reading.server.as_str()), ("tool", reading.tool.as_str())];
+        page.line("octroi_tool_in_flight", &labels, reading.in_flight);
+    }
+    page.family("octroi_tool_call_seconds", "histogram", "How long calls take.");
+    for reading in &readings {
+        let (server, tool) = (reading.server.as_str(), reading.tool.as_str());
+        for (bound, count) in BOUNDS_MS.iter().zip(reading.buckets) {
+            #[expect(clippy::cast_precision_loss, reason = "the bounds are small")]
+            let le = (*bound as f64 / 1e3).to_string();
+            page.line(
+                "octroi_tool_call_seconds_bucket",
+                &[("server", server), ("tool", tool), ("le", &le)],
+                count,
+            );
+        }
+        let labels = [("server", server), ("tool", tool)];
+        let total: u64 = reading.endings.iter().sum();
+        page.line(
+            "octroi_tool_call_seconds_bucket",
+            &[("server", server), ("tool", tool), ("le", "+Inf")],
+            total,
+        );
+        page.line("octroi_tool_call_seconds_sum", &labels, reading.sum.as_secs_f64());
+        page.line("octroi_tool_call_seconds_count", &labels, total);
+    }
+}
