@@ -222,7 +222,10 @@ fn a_file_that_cannot_be_read() {
 
 #[test]
 fn show_hides_secrets() {
-    check(&[("octroi.toml", GOOD)], &["config", "show"], expect![[r#"
+    check(
+        &[("octroi.toml", GOOD)],
+        &["config", "show"],
+        expect![[r#"
         exit: 0
         ----- out
         [server]
@@ -272,7 +275,8 @@ fn show_hides_secrets() {
         token = "***"
         role = "human"
         ----- err
-    "#]]);
+    "#]],
+    );
     let json = run_with(
         &[(
             "octroi.json",
@@ -323,7 +327,8 @@ fn show_tells_origins() {
         args = ["[DIR]/a/mcpservers/extra/server.py"]  # a/mcpservers/extra
         cwd = "[DIR]/a/mcpservers/extra"  # a/mcpservers/extra
         timeout = "1ms"  # a/mcpservers/extra/config.jsonc:2
-        ----- err"#]].assert_eq(&rest.join("\n"));
+        ----- err"#]]
+    .assert_eq(&rest.join("\n"));
 }
 
 #[test]
