@@ -428,6 +428,33 @@ fn objection(schema: &Value, value: &Value) -> Option<String> {
 }
 
 #[test]
+fn what_is_not_understood_does_not_run() {
+    let text = "{ \"mcp\": {}, \"agents\": [] }";
+    check(
+        &[("config.jsonc", text)],
+        &["stdio", "--config", "config.jsonc"],
+        expect![[r#"
+        exit: 1
+        ----- out
+        ----- err
+        error: the configuration cannot be used
+          caused by: config.jsonc:1: unknown key `agents`
+        hint: `octroi config check` lists everything; `--lenient` only warns of unknown keys
+    "#]],
+    );
+    check(
+        &[("config.jsonc", text)],
+        &["stdio", "--lenient", "--config", "config.jsonc"],
+        expect![[r#"
+        exit: 0
+        ----- out
+        ----- err
+        warning: config.jsonc:1: unknown key `agents`
+    "#]],
+    );
+}
+
+#[test]
 fn other_machines_get_in_only_with_a_token() {
     check(
         &[],
