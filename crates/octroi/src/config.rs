@@ -38,8 +38,7 @@ pub(crate) struct Config {
     pub(crate) settings: Settings,
     /// The file, if there is one.
     pub(crate) file: Option<PathBuf>,
-    /// Every file and directory that was looked for, also where there was none: a watcher must notice one that
-    /// comes.
+    /// Every file and directory that was looked into, for a watcher.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the watcher that reloads"))]
     pub(crate) watched: Vec<PathBuf>,
 }
@@ -56,6 +55,7 @@ pub(crate) enum ConfigError {
 }
 
 /// Reads the file: the one named, else `octroi.toml` here, else the user's; none is an empty one.
+/// Files that were looked for and not found are watched as well: they may come.
 pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let candidates = sources.config.clone().map_or_else(find::candidates, |named| vec![named]);
     let file = sources.config.clone().or_else(|| candidates.iter().find(|path| path.is_file()).cloned());
