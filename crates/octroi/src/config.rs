@@ -54,15 +54,16 @@ pub(crate) enum ConfigError {
 }
 
 /// Reads the file: the one named, else `octroi.toml` here, else the user's; none is an empty one.
+/// Files that were looked for and not found are watched as well: they may come.
 pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
-    let file = sources.config.clone().or_else(find::file);
+    let candidates = sources.config.clone().map_or_else(find::candidates, |named| vec![named]);
+    let file = sources.config.clone().or_else(|| candidates.iter().find(|path| path.is_file()).cloned());
     let base = directory_of(file.as_deref());
-    let mut watched = BTreeSet::new();
+    let mut watched: BTreeSet<PathBuf> = candidates.into_iter().collect();
     let mut problems = Vec::new();
     let (root, mut discovered) = match &file {
         None => (None, Vec::new()),
         Some(file) => {
-            watched.insert(file.clone());
             let beside = file.parent().unwrap_or(Path::new("")).join(discovery::DIRECTORY);
             let found = discovery::scan(&beside, &base.join(discovery::DIRECTORY), find::is_on_path);
             watched.extend(found.watched);

@@ -12,7 +12,8 @@ use crate::server::{Program, Remote, Transport};
 use crate::substitute::{Filled, ReferenceKind};
 
 const REMOTE_ONLY: [&str; 2] = ["headers", "oauth"];
-const PROGRAM_ONLY: [&str; 6] = ["command", "args", "env", "inherit_env", "cwd", "env_type"];
+const PROGRAM_ONLY: [&str; 9] =
+    ["command", "args", "env", "inherit_env", "cwd", "env_type", "runtime", "package", "image"];
 
 enum Place {
     Program(Vec<Filled>),
@@ -79,8 +80,14 @@ fn split(reader: &mut Reader<'_>, text: &str) -> Option<Vec<Filled>> {
 }
 
 fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
-    let is_text = reader.fields.get("command").is_some_and(|field| field.node.as_text().is_some());
-    if is_text { reader.filled("command").into_iter().collect() } else { reader.all_filled("command") }
+    let Some(text) = reader.text_of("command") else {
+        return reader.all_filled("command");
+    };
+    if text.contains(' ') && !text.contains('/') && !reader.has("args") {
+        let origin = reader.origin("command");
+        reader.notes.warn(&origin, "`command` is one program, blanks and all; write its arguments in `args`");
+    }
+    reader.filled("command").into_iter().collect()
 }
 
 fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {

@@ -73,6 +73,9 @@ name = "ineffective"
 url = "https://example.com"
 cwd = "/tmp"
 [[mcp.servers]]
+name = "blanks"
+command = "npx -y server"
+[[mcp.servers]]
 name = "theirs"
 command = "x"
 scope = "user"
@@ -82,6 +85,7 @@ command = "x"
         expect![[r#"
             good: stdio run ["me"] in /cfg
             ineffective: http https://example.com
+            blanks: stdio npx -y server [] in /cfg
             left_out: file:7: server `misspelt` is left out: unknown key `comand`; did you mean `command`?
             left_out: file:12: server `twice` is left out: `timeout` and `timeout_ms` mean the same; write one of them
             left_out: file:15: server `both` is left out: `id` and `name` mean the same; write one of them
@@ -102,8 +106,9 @@ command = "x"
             left_out: file:48: server `good` is left out: an entry before it has the same name
             left_out: file:51: server `${HOME}` is left out: `${HOME}` is not a server name: only a-z, 0-9, `_` and `-` are allowed; names are taken as they are written
             warning: file:57: server `ineffective`: `cwd` has no effect: only a program has it
-            left_out: file:61: server `theirs` is left out: `scope` cannot be `user`, only one of: system
-            left_out: file:62: a server is left out: it has no name; write `name`
+            warning: file:60: server `blanks`: `command` is one program, blanks and all; write its arguments in `args`
+            left_out: file:64: server `theirs` is left out: `scope` cannot be `user`, only one of: system
+            left_out: file:65: a server is left out: it has no name; write `name`
         "#]],
     );
 }
@@ -257,51 +262,51 @@ image = "img:1"
     assert_eq!(all.runtime.image.as_deref(), Some("img:1"));
     expect![[r#"
         [server]
-        listen = "127.0.0.1:7878"  # default
-        allowed_hosts = []         # default
-        allowed_origins = []       # default
-        max_body_bytes = 4194304   # default
-        session_idle = "30m"       # default
+        listen = "127.0.0.1:7878"                 # default
+        allowed_hosts = []                        # default
+        allowed_origins = []                      # default
+        max_body_bytes = 4194304                  # default
+        session_idle = "30m"                      # default
 
         [mcp]
-        enabled = true                 # default
-        auto_reload = true             # default
-        health_check_interval = false  # file:3
-        strict = true                  # default
+        enabled = true                            # default
+        auto_reload = true                        # default
+        health_check_interval = false             # file:3
+        strict = true                             # default
 
         [[mcp.servers]]
-        name = "all"                                                  # file:5
-        title = "All"                                                 # file:6
-        description = "everything"                                    # file:7
-        enabled = true                                                # default
-        transport = "stdio"                                           # file:8
-        command = "/cfg/bin/run"                                      # file:8
-        args = ["--key", "***"]                                       # file:9
-        inherit_env = ["LANG"]                                        # file:10
-        cwd = "/cfg/inner"                                            # file:11
-        era = "legacy"                                                # file:12
-        start = "manual"                                              # file:13
-        sharing = "per_session"                                       # file:14
-        reconnect = false                                             # file:15
-        timeout = "10m"                                               # file:16
-        max_call_timeout = "20m"                                      # file:17
-        connect_timeout = "1h"                                        # file:18
-        list_timeout = "1500ms"                                       # file:19
-        shutdown_grace = "1s"                                         # file:20
-        max_message_bytes = 1000                                      # file:21
-        max_concurrency = 3                                           # file:22
-        queue = 0                                                     # file:23
-        health_interval = false                                       # file:3
-        idle_stop = "5m"                                              # file:24
-        trust = "high"                                                # file:25
-        allow_tools = ["read_*"]                                      # file:26
-        deny_tools = ["*_all"]                                        # file:27
-        deny_side_effect_tags = ["fs.write"]                          # file:28
+        name = "all"                              # file:5
+        title = "All"                             # file:6
+        description = "everything"                # file:7
+        enabled = true                            # default
+        transport = "stdio"                       # file:8
+        command = "/cfg/bin/run"                  # file:8
+        args = ["--key", "***"]                   # file:9
+        inherit_env = ["LANG"]                    # file:10
+        cwd = "/cfg/inner"                        # file:11
+        era = "legacy"                            # file:12
+        start = "manual"                          # file:13
+        sharing = "per_session"                   # file:14
+        reconnect = false                         # file:15
+        timeout = "10m"                           # file:16
+        max_call_timeout = "20m"                  # file:17
+        connect_timeout = "1h"                    # file:18
+        list_timeout = "1500ms"                   # file:19
+        shutdown_grace = "1s"                     # file:20
+        max_message_bytes = 1000                  # file:21
+        max_concurrency = 3                       # file:22
+        queue = 0                                 # file:23
+        health_interval = false                   # file:3
+        idle_stop = "5m"                          # file:24
+        trust = "high"                            # file:25
+        allow_tools = ["read_*"]                  # file:26
+        deny_tools = ["*_all"]                    # file:27
+        deny_side_effect_tags = ["fs.write"]      # file:28
         risk_overrides = { delete = "critical", "read_*" = "medium" }  # file:29
-        template_id = "t"                                             # file:30
-        scope = "system"                                              # default
-        env_type = "custom_image"                                     # file:31
-        image = "img:1"                                               # file:32"#]]
+        template_id = "t"                         # file:30
+        scope = "system"                          # default
+        env_type = "custom_image"                 # file:31
+        image = "img:1"                           # file:32"#]]
     .assert_eq(&config.shown.to_toml(Origins::Told));
     expect![[r#"
         all: stdio /cfg/bin/run ["--key", "<API_KEY>"] +LANG in /cfg/inner

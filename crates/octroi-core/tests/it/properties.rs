@@ -73,6 +73,18 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(words, 0..40).prop_map(|words| words.concat())
 }
 
+#[test]
+fn no_text_is_too_deep() {
+    for piece in ["[", "{", "{\"a\":", "a:\n", "- ", "[[a.", "a.a", "? ", "\"", "[a]\n", "&a [*a, "] {
+        let text = piece.repeat(20_000);
+        for format in Format::ALL {
+            read(format, &text);
+            read(format, &format!("a = {text}"));
+            read(format, &format!("a: {text}"));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_is_too_strange(text in prop_oneof![any::<String>(), pieces()]) {

@@ -69,7 +69,7 @@ impl From<ConfigError> for Failure {
                 .iter()
                 .filter(|problem| problem.severity == Severity::Fatal)
                 .fold(failure, Self::cause)
-                .hint("`octroi config check` lists everything that is wrong"),
+                .hint("`octroi config check` lists everything; `--lenient` only warns of unknown keys"),
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Found {
 
 /// Looks through `directory`, which messages call `shown`. A scan that fails finds nothing and says so.
 pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> bool) -> Found {
-    let mut found = Found::default();
+    let mut found = Found { watched: vec![directory.to_path_buf()], ..Found::default() };
     let names = match names(directory) {
         Ok(names) => names,
         Err(error) if error.kind() == ErrorKind::NotFound => return found,
@@ -55,10 +55,10 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
             return found;
         }
     };
-    found.watched.push(directory.to_path_buf());
     let javascript: &[&str] = if is_on_path("bun") { &["bun", "run"] } else { &["node"] };
     for name in names {
         let home = directory.join(&name);
+        found.watched.extend([home.clone(), home.join("src"), home.join(OWN_FILE)]);
         let origin = Origin::Directory(shown.join(&name).into());
         let script = SCRIPTS.iter().map(|script| home.join(script)).find(|script| script.is_file());
         let mut layers = Vec::new();
@@ -68,7 +68,6 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
             let path = script.to_string_lossy();
             let command: Vec<&str> = runner.iter().copied().chain([&*path]).collect();
             layers.push(assumed_layer(&command, Some(&home), &origin));
-            found.watched.push(home.clone());
         }
         match own_layer(&shown.join(&name), &home) {
             Ok(own) => layers.extend(own.filter(|own| script.is_some() || own.map.get("command").is_some())),

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 const NAMES: [&str; 5] = ["octroi.toml", "octroi.yaml", "octroi.yml", "octroi.json", "octroi.jsonc"];
 
-/// The file nobody named: here, or in the user's configuration directory.
-pub(super) fn file() -> Option<PathBuf> {
+/// Where the file may be if nobody names one: here, or in the user's configuration directory. The first counts.
+pub(super) fn candidates() -> Vec<PathBuf> {
     let user = directory("XDG_CONFIG_HOME", ".config");
     let directories = [Some(PathBuf::new()), user];
-    let candidates =
-        directories.iter().flatten().flat_map(|directory| NAMES.map(|name| directory.join(name)));
-    candidates.into_iter().find(|path| path.is_file())
+    directories.iter().flatten().flat_map(|directory| NAMES.map(|name| directory.join(name))).collect()
 }
 
 /// Where Octroi keeps its data unless told otherwise.

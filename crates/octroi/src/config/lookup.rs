@@ -11,7 +11,7 @@ use std::sync::Arc;
 use octroi_core::config::{self, Format, Node, Origin, Problem, Severity};
 use octroi_core::substitute::ReferenceKind;
 
-/// Looks things up once, and remembers which files that took.
+/// Looks things up once, and remembers which files were asked for.
 pub(super) struct Lookups<'a> {
     credentials_file: PathBuf,
     credentials: OnceCell<Result<Option<Node>, String>>,
@@ -69,9 +69,9 @@ impl<'a> Lookups<'a> {
 
     fn read_credentials(&self) -> Result<Option<Node>, String> {
         let path = &self.credentials_file;
+        self.files.borrow_mut().insert(path.clone());
         match fs::read_to_string(path) {
             Ok(text) => {
-                self.files.borrow_mut().insert(path.clone());
                 // The place is enough: the message must not show a line of this file.
                 config::parse(Format::Jsonc, &text, &Arc::from(path.as_path()))
                     .map(Some)

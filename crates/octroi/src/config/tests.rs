@@ -74,7 +74,8 @@ fn each_directory_with_an_entry_script_is_a_server() {
     };
     assert_eq!(program.cwd, Some(home.join("files")));
     assert_eq!(program.env["A"].expose(), "b");
-    for watched in [home.clone(), home.join("files"), sources.config.unwrap()] {
+    let own = home.join("files/config.jsonc");
+    for watched in [home.clone(), home.join("no-script"), own, sources.config.unwrap()] {
         assert!(config.watched.contains(&watched), "{watched:?} {:?}", config.watched);
     }
 }
@@ -159,7 +160,9 @@ fn loading_again_reads_again() {
     fs::write(&file, "[mcp]\nenable = false\n").unwrap();
     assert!(matches!(load(&sources), Err(ConfigError::Invalid { .. })));
     fs::write(&file, "").unwrap();
-    assert_eq!(load(&sources).unwrap().settings.servers.len(), 0);
+    let empty = load(&sources).unwrap();
+    assert_eq!(empty.settings.servers.len(), 0);
+    assert!(empty.watched.contains(&directory.path().join("mcpservers")), "it may come later");
     fs::remove_file(&file).unwrap();
     assert!(matches!(load(&sources), Err(ConfigError::Read { .. })));
 }
