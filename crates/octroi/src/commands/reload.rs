@@ -65,14 +65,19 @@ impl Reloader {
 
     /// Reads the files and puts them into effect; if they cannot be used, everything stays as it is.
     fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
-        match config::load(&self.sources) {
+        let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
+            match config.settings.listen_problem() {
+                Some(problem) => Err(Failure::from(problem)),
+                None => Ok(config),
+            }
+        });
+        match loaded {
             Ok(config) => {
                 let changes = self.apply(config, gateway);
                 tracing::info!(?changes, "configuration read again");
                 Ok(changes)
             }
-            Err(error) => {
-                let failure = Failure::from(error);
+            Err(failure) => {
                 let told =
                     std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
                 tracing::warn!(error = told, "configuration not usable, the old one stays");
