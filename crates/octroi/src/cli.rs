@@ -115,6 +115,16 @@ pub(crate) struct Target {
     pub(crate) json: bool,
 }
 
+impl Target {
+    /// What the variables say, where nothing was typed.
+    pub(crate) fn from_environment() -> Self {
+        match Cli::parse_from(["octroi", "status"]).command {
+            Some(Command::Status(target)) => target,
+            _ => Self::default(),
+        }
+    }
+}
+
 /// One server of a gateway.
 #[derive(Debug, Args)]
 pub(crate) struct OneServer {

@@ -90,8 +90,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Enable(server)) => servers::toggle(&server, true).await,
         Some(Command::Disable(server)) => servers::toggle(&server, false).await,
         Some(Command::Reload(target)) => servers::reload(&target).await,
-        None if Client::find(&Target::default()).is_ok() => servers::status(&Target::default()).await,
         None => {
+            let target = Target::from_environment();
+            if Client::find(&target).is_ok() {
+                return servers::status(&target).await;
+            }
             crate::printer::say("Octroi is the gate between AI agents and their tools.\n");
             crate::printer::fact("Try it", "octroi up --demo");
             crate::printer::fact("Run it", "octroi up --config octroi.toml");

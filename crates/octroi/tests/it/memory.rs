@@ -64,3 +64,30 @@ async fn a_data_directory_belongs_to_one_gateway() {
     assert!(said.contains("another Octroi"), "{said}");
     first.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_directory_that_cannot_be_used_is_told_and_left_alone() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let data = place.path().join("data");
+    let up = async |data: &std::path::Path| {
+        let mut command = tokio::process::Command::new(octroi());
+        command.args(["up", "--listen", "127.0.0.1:0", "--data"]).arg(data).env("NO_COLOR", "1");
+        let output = command.output().await.expect("it can be started");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // A database that is none.
+    std::fs::create_dir(&data).expect("a directory");
+    std::fs::write(data.join("octroi.db"), "not a database, but somebody's only copy ".repeat(500))
+        .expect("a file");
+    let before = std::fs::read(data.join("octroi.db")).expect("the file");
+    let (code, said) = up(&data).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("octroi.db") && said.contains("hint:"), "{said}");
+    assert_eq!(std::fs::read(data.join("octroi.db")).expect("the file"), before, "nothing was changed");
+    // A file in place of the directory, and a place where nothing can be written.
+    for place in [data.join("octroi.db"), "/proc/octroi".into()] {
+        let (code, said) = up(&place).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("error:") && said.contains("hint:"), "{said}");
+    }
+}
