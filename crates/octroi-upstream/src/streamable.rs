@@ -214,6 +214,10 @@ impl Streamable {
         id: &Id,
     ) -> Result<Envelope, UpstreamError> {
         let status = response.status();
+        // Whatever the body says: what is missing is a sign-in.
+        if status == http::StatusCode::UNAUTHORIZED {
+            return Err(UpstreamError::NeedsAuth);
+        }
         if status.is_success() && is_type(&response, "text/event-stream") {
             let mut stream = call::Stream::new(response.into_body(), self.limit);
             while let Some(message) = stream.next().await? {

@@ -237,7 +237,8 @@ impl Upstream {
     /// Asks the server whether it is there, and keeps what comes of it.
     async fn check(&self, connection: &Connection) -> Checks {
         let begun = Instant::now();
-        let outcome = connection.control(Control::Alive, CHECK_LIMIT).await;
+        let limit = CHECK_LIMIT.min(self.spec.timeouts.list);
+        let outcome = connection.control(Control::Alive, limit).await;
         let error = match outcome {
             // A server that refuses the question has answered it.
             Ok(_) | Err(UpstreamError::Refused(_)) => None,

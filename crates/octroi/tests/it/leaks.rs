@@ -147,3 +147,30 @@ async fn many_clients_share_their_servers() {
     gateway.stop().await;
     assert_eq!(left_of(&processes).await, Vec::<u32>::new());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_start_finds_what_is_left_when_keepers_are_killed_too() {
+    let mut gateway = TestGateway::launch(&octroi(), &entries(), &[]).await;
+    let id = gateway.child.id().expect("it runs");
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    call(&client, "daemon").await;
+    drop(client);
+    let processes = kept(id);
+    // Keepers that sleep cannot clean up, and then it is too late.
+    for process in &processes {
+        kill(*process, "-STOP");
+    }
+    gateway.child.start_kill().expect("it can be killed");
+    gateway.child.wait().await.expect("it ends");
+    kill(processes[0], "-KILL");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_ne!(
+        left_of(&processes).await,
+        Vec::<u32>::new(),
+        "the daemon should be left, or this tests nothing"
+    );
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &entries(), &[]).await;
+    assert_eq!(left_of(&processes).await, Vec::<u32>::new());
+    gateway.stop().await;
+}

@@ -16,6 +16,7 @@ mod faults;
 mod grid;
 mod harness;
 mod leaks;
+mod life;
 mod manage;
 mod memory;
 mod peers;

@@ -36,7 +36,8 @@ async fn one_change_among_fifty_servers_restarts_one() {
     assert_eq!(before.len(), 2 * SERVERS);
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let n_tools = client.list_tools().await.expect("a list").len();
-    let long = client.start("tools/call", json!({"name": "s07_slow", "arguments": {"ms": 4000, "steps": 2}}));
+    let long =
+        client.start("tools/call", json!({"name": "s07_slow", "arguments": {"delay_ms": 2000, "steps": 2}}));
     tokio::time::sleep(Duration::from_millis(300)).await;
 
     gateway.rewrite_config(&config(Some(8)));

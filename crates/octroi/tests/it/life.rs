@@ -1,0 +1,170 @@
+//! The life of a server: when it is started, when it is left alone, when it is ended.
+
+use std::time::{Duration, Instant};
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use octroi_testkit::peer_binary;
+use serde_json::{Value, json};
+
+use crate::harness::{SOON, connect, octroi, remote_entry, stdio_entry};
+use crate::processes::{descendants, left_of};
+
+async fn gateway(settings: &str) -> TestGateway {
+    TestGateway::launch(&octroi(), &format!("{}{settings}\n", stdio_entry("peer", &[])), &[]).await
+}
+
+async fn agent(gateway: &TestGateway) -> TestClient {
+    connect(gateway, Era::Modern, ClientOptions::default()).await
+}
+
+async fn server(gateway: &TestGateway) -> Value {
+    gateway.health().await["servers"]["list"][0].clone()
+}
+
+/// Waits until the server is in this state.
+async fn until(gateway: &TestGateway, member: &str, expected: &str) {
+    let deadline = Instant::now() + SOON;
+    while server(gateway).await[member] != expected {
+        assert!(Instant::now() < deadline, "not {expected}: {}", server(gateway).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn processes(gateway: &TestGateway) -> Vec<u32> {
+    descendants(gateway.child.id().expect("it runs"))
+}
+
+async fn echo(client: &TestClient) -> String {
+    client.call_text("peer_echo", json!({ "text": "x" })).await.expect("a result")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_nobody_uses_is_ended_until_somebody_does() {
+    let gateway = gateway("idle_stop = \"300ms\"").await;
+    let client = agent(&gateway).await;
+    for _ in 0..2 {
+        assert_eq!(echo(&client).await, "x");
+        let running = processes(&gateway);
+        assert_eq!(running.len(), 2);
+        until(&gateway, "state", "stopped").await;
+        assert_eq!(left_of(&running).await, Vec::<u32>::new());
+        assert_eq!(client.list_tools().await.expect("a list").len(), 16, "it stays listed");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_manual_server_waits_to_be_started() {
+    let gateway = gateway("start = \"manual\"").await;
+    let client = agent(&gateway).await;
+    assert_eq!(server(&gateway).await["state"], "stopped");
+    assert_eq!(processes(&gateway), Vec::<u32>::new());
+    let error = client.call("peer_echo", json!({ "text": "x" })).await.expect_err("nobody knows its tools");
+    assert!(error.to_string().contains("unknown tool"), "{error}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_hangs_is_found_out_and_started_again() {
+    let gateway = gateway("health_interval = \"100ms\"\nlist_timeout = \"500ms\"").await;
+    until(&gateway, "health", "healthy").await;
+    let running = processes(&gateway);
+    for process in &running {
+        let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        if line.starts_with(peer_binary().to_string_lossy().as_bytes()) {
+            let _ = std::process::Command::new("kill").args(["-STOP", &process.to_string()]).output();
+        }
+    }
+    until(&gateway, "health", "degraded").await;
+    until(&gateway, "health", "unhealthy").await;
+    until(&gateway, "state", "running").await;
+    until(&gateway, "health", "healthy").await;
+    assert_eq!(echo(&agent(&gateway).await).await, "x");
+    assert!(server(&gateway).await["restarts"].as_u64() >= Some(1));
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_beyond_the_queue_are_refused_at_once() {
+    let gateway = gateway("max_concurrency = 1\nqueue = 1").await;
+    let client = agent(&gateway).await;
+    assert_eq!(echo(&client).await, "x");
+    let slow = json!({ "name": "peer_slow", "arguments": { "steps": 1, "delay_ms": 1500 } });
+    let first = client.start("tools/call", slow.clone());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let second = client.start("tools/call", slow.clone());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(
+        (&server(&gateway).await["in_flight"], &server(&gateway).await["waiting"]),
+        (&json!(1), &json!(1))
+    );
+    let begun = Instant::now();
+    let busy = client.request("tools/call", slow).await.expect_err("there is no room").to_string();
+    assert!(busy.contains("-32954") && busy.contains("server `peer`"), "{busy}");
+    assert!(begun.elapsed() < Duration::from_secs(1), "it was not made to wait");
+    for call in [first, second] {
+        assert_ne!(call.finish().await.expect("a result")["isError"], true);
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
+    let entry = stdio_entry("peer", &["--fault", "never"]);
+    let config = format!("{entry}timeout = \"100ms\"\nhealth_interval = \"1h\"\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let client = agent(&gateway).await;
+    assert_eq!(echo(&client).await, "x");
+    for _ in 0..5 {
+        client.call("peer_never", json!({})).await.expect("a result");
+    }
+    let told = echo(&client).await;
+    assert!(told.contains("server `peer` is not available: it failed again and again"), "{told}");
+    let deadline = Instant::now() + SOON;
+    while echo(&client).await != "x" {
+        assert!(Instant::now() < deadline, "it is never tried again");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_do_not_share_have_processes_of_their_own() {
+    let legacy = Era::Legacy("2025-11-25");
+    // What all need for the lists, and what each of two sessions of one user needs.
+    for (sharing, expected) in [("shared", 1), ("per_user", 2), ("per_session", 3)] {
+        let gateway = gateway(&format!("sharing = \"{sharing}\"")).await;
+        let clients = [
+            connect(&gateway, legacy, ClientOptions::default()).await,
+            connect(&gateway, legacy, ClientOptions::default()).await,
+        ];
+        for client in &clients {
+            assert_eq!(echo(client).await, "x", "{sharing}");
+        }
+        let running = processes(&gateway);
+        assert_eq!(running.len(), 2 * expected, "{sharing}");
+        for client in clients {
+            client.close().await.expect("the session ends");
+        }
+        if sharing == "per_session" {
+            let deadline = Instant::now() + SOON;
+            while processes(&gateway).len() > 2 {
+                assert!(Instant::now() < deadline, "processes outlive their sessions");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        gateway.stop().await;
+        assert_eq!(left_of(&running).await, Vec::<u32>::new(), "{sharing}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_wants_credentials_says_so() {
+    let guarded = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let gateway = TestGateway::launch(&octroi(), &remote_entry("far", "http", &guarded.url()), &[]).await;
+    until(&gateway, "state", "needs_auth").await;
+    gateway.stop().await;
+    guarded.stop().await;
+}
