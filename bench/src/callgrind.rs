@@ -35,16 +35,14 @@ async fn counted(era: &'static str, transport: &str, calls: u64) -> Outcome<u64>
         "--log-file=/dev/null".to_owned(),
         format!("--callgrind-out-file={}", out.display()),
     ];
-    let mut gateway = Gateway::start(&entry, &wrapper).await?;
+    let gateway = Gateway::start(&entry, &wrapper).await?;
     let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
     let mut client = Client::connect(&target).await?;
     for _ in 0..calls {
         client.call().await?;
     }
     drop(client);
-    let process = gateway.id()?.to_string();
-    tokio::process::Command::new("kill").args(["-TERM", &process]).status().await?;
-    gateway.child.wait().await?;
+    gateway.stop().await?;
     read_total(&out)
 }
 

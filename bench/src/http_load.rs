@@ -15,6 +15,8 @@ use crate::process::TOKEN;
 
 const TEXT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
 /// What a load came to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
@@ -87,6 +89,15 @@ impl Client {
     }
 
     async fn send(&mut self, body: Bytes) -> Outcome<hyper::Response<hyper::body::Incoming>> {
+        self.send_as("tools/call", Some(self.target.tool), body).await
+    }
+
+    async fn send_as(
+        &mut self,
+        method: &str,
+        name: Option<&str>,
+        body: Bytes,
+    ) -> Outcome<hyper::Response<hyper::body::Incoming>> {
         let mut request = Request::post(&self.path)
             .header("host", &self.host)
             .header("authorization", format!("Bearer {TOKEN}"))
@@ -96,13 +107,22 @@ impl Client {
             request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
         }
         if self.target.era == "modern" {
-            request = request
-                .header("mcp-protocol-version", "2026-07-28")
-                .header("mcp-method", "tools/call")
-                .header("mcp-name", self.target.tool);
+            request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", method);
+            if let Some(name) = name {
+                request = request.header("mcp-name", name);
+            }
         }
         self.sender.ready().await?;
         Ok(self.sender.send_request(request.body(Full::new(body))?).await?)
+    }
+
+    /// One list of tools; returns how many there are.
+    pub(crate) async fn list(&mut self) -> Outcome<usize> {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        let response = self.send_as("tools/list", None, Bytes::from(body)).await?;
+        let body = response.into_body().collect().await?.to_bytes();
+        let listed: serde_json::Value = serde_json::from_slice(&body)?;
+        Ok(listed["result"]["tools"].as_array().ok_or("no list")?.len())
     }
 
     /// One call; fails unless the answer is the one it must be.
@@ -119,11 +139,7 @@ impl Client {
 }
 
 fn call(target: &Target) -> String {
-    let meta = if target.era == "modern" {
-        r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#
-    } else {
-        ""
-    };
+    let meta = if target.era == "modern" { format!(",{META}") } else { String::new() };
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{}","arguments":{{"text":"{TEXT}"}}{meta}}}}}"#,
         target.tool

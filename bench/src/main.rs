@@ -8,6 +8,7 @@ use std::time::Duration;
 mod callgrind;
 mod cpu;
 mod http_load;
+mod lists;
 mod process;
 mod sessions;
 mod stdio_load;
@@ -30,6 +31,9 @@ async fn main() -> Outcome<()> {
     }
     if wanted("flat") {
         table::flat().await?;
+    }
+    if wanted("lists") {
+        lists::remembered().await?;
     }
     if wanted("sessions") {
         sessions::opened_and_dropped().await?;

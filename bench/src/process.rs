@@ -58,18 +58,27 @@ pub(crate) fn stdio_peer(era: &str) -> Outcome<(Child, ChildStdin, ChildStdout)>
 pub(crate) struct Gateway {
     pub(crate) url: String,
     pub(crate) child: Child,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Gateway {
     /// `wrapper` runs the gateway inside another program, as callgrind.
     pub(crate) async fn start(entry: &str, wrapper: &[String]) -> Outcome<Self> {
-        let directory = tempfile::tempdir()?;
+        let servers = format!("[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n");
+        Self::start_in(tempfile::tempdir()?, &servers, wrapper).await
+    }
+
+    /// Octroi in front of these servers, with the data that an earlier one left.
+    pub(crate) async fn start_in(
+        directory: tempfile::TempDir,
+        servers: &str,
+        wrapper: &[String],
+    ) -> Outcome<Self> {
         let config = directory.path().join("octroi.toml");
         std::fs::write(
             &config,
             format!(
-                "[server]\nsession_idle = \"5s\"\n[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n\
+                "[server]\nsession_idle = \"5s\"\n{servers}\
                  [[tokens]]\ntoken = \"{TOKEN}\"\nrole = \"agent\"\nagent_id = \"bench\"\n"
             ),
         )?;
@@ -99,7 +108,14 @@ impl Gateway {
             }
         };
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Self { url, child, _directory: directory })
+        Ok(Self { url, child, directory })
+    }
+
+    /// Ends it and keeps its data.
+    pub(crate) async fn stop(mut self) -> Outcome<tempfile::TempDir> {
+        Command::new("kill").args(["-TERM", &self.id()?.to_string()]).status().await?;
+        self.child.wait().await?;
+        Ok(self.directory)
     }
 
     pub(crate) fn id(&self) -> Outcome<u32> {

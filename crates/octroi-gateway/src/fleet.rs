@@ -10,6 +10,7 @@ use octroi_core::ServerName;
 use octroi_core::server::{ServerSpec, Start, Transport};
 use octroi_store::StoreError;
 use octroi_upstream::Upstream;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -32,6 +33,8 @@ pub(crate) struct Member {
 /// All of them.
 pub(crate) struct Fleet {
     members: ArcSwap<Members>,
+    /// Held while a new set is made from the old one.
+    applying: Mutex<()>,
     started: Instant,
     /// Set once every server has answered or failed, so that calls need not look again.
     all_settled: AtomicBool,
@@ -91,7 +94,12 @@ pub struct ServerStatus {
 
 impl Default for Fleet {
     fn default() -> Self {
-        Self { members: ArcSwap::default(), started: Instant::now(), all_settled: AtomicBool::new(false) }
+        Self {
+            members: ArcSwap::default(),
+            applying: Mutex::default(),
+            started: Instant::now(),
+            all_settled: AtomicBool::new(false),
+        }
     }
 }
 
@@ -124,6 +132,8 @@ impl Gateway {
     /// Replaces the servers by these. Those whose definition did not change go on as they were; others
     /// are ended once their calls are done.
     pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>) -> Changes {
+        // Two at once would each lose what the other did.
+        let _applying = self.fleet.applying.lock();
         let mut changes = Changes::default();
         let mut members = Members::new();
         let mut begun = Vec::new();

@@ -177,7 +177,14 @@ impl Gateway {
         let is_http = matches!(upstream.spec().transport, Transport::Http(_));
         let mut fetched = Vec::new();
         for method in lists {
-            match fetch(name, &connection, method, is_http, upstream.spec().timeouts.list).await {
+            let limit = upstream.spec().timeouts.list;
+            let mut page = fetch(name, &connection, method, is_http, limit).await;
+            if page.as_ref().is_err_and(UpstreamError::is_passing)
+                && let Ok(connection) = upstream.connection().await
+            {
+                page = fetch(name, &connection, method, is_http, limit).await;
+            }
+            match page {
                 Ok(items) => fetched.push((method, items)),
                 Err(error) => {
                     warn!(server.name = %name, list = %method, %error, "list not refreshed, the old one stays")

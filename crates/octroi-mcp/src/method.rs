@@ -119,6 +119,11 @@ impl Method {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
     }
 
+    /// Whether the method only reads, so that asking again does no harm.
+    pub fn is_read(&self) -> bool {
+        matches!(self, Self::PromptsGet | Self::ResourcesRead | Self::Complete)
+    }
+
     /// Whether the method was removed from the modern era, so that a modern client asking for it is
     /// told it does not exist.
     pub fn is_legacy_only(&self) -> bool {

@@ -104,7 +104,7 @@ impl UpstreamError {
     }
 
     /// Whether trying again at once could help: the server may just be starting.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
     }
 

@@ -20,6 +20,8 @@ const BACKOFF_LAST: Duration = Duration::from_mins(1);
 const STABLE: Duration = Duration::from_secs(10);
 /// A check that takes longer has failed.
 const CHECK_LIMIT: Duration = Duration::from_secs(10);
+/// How often to look whether the calls of a server that is to go are done.
+const RETIRE_CHECK: Duration = Duration::from_millis(100);
 /// How often to look whether a server is idle.
 const IDLE_CHECK: Duration = Duration::from_secs(1);
 
@@ -114,11 +116,10 @@ impl Upstream {
 
     /// Ends the server for good, once its calls are done or the time is up.
     pub async fn retire(&self, limit: Duration) {
-        self.is_wanted.store(false, Ordering::Relaxed);
         let until = Instant::now() + limit;
-        while self.n_in_flight() > 0 && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        // At least once: somebody may just have found it and not begun the call yet.
+        while self.rest(RETIRE_CHECK).await && self.n_in_flight() > 0 && Instant::now() < until {}
+        self.is_wanted.store(false, Ordering::Relaxed);
         self.close().await;
         self.closing.cancel();
     }

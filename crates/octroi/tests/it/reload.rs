@@ -122,3 +122,15 @@ async fn a_link_that_is_turned_is_noticed() {
     }
     gateway.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_begins_like_another_is_another() {
+    let (git, git_hub) = (stdio_entry("git", &[]), stdio_entry("git_hub", &[]));
+    let gateway = TestGateway::start(&octroi(), &format!("{git}{git_hub}")).await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    gateway.rewrite_config(&git_hub);
+    until("one server", async || gateway.health().await["servers"]["total"] == 1).await;
+    assert_eq!(client.list_tools().await.expect("a list").len(), 16);
+    assert_eq!(client.call_text("git_hub_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
+    gateway.stop().await;
+}

@@ -1,0 +1,48 @@
+//! What a list costs that comes from what is remembered, with every server stopped.
+
+use std::time::Duration;
+
+use crate::http_load::{Client, Target};
+use crate::process::{Gateway, program};
+use crate::{Outcome, cpu};
+
+const SERVERS: usize = 50;
+/// What the peer has anyway, and four more.
+const TOOLS_EACH: usize = 20;
+const LISTS: u32 = 2_000;
+
+/// Lists 1,000 tools of 50 servers after a restart, none of them running.
+pub(crate) async fn remembered() -> Outcome<()> {
+    let peer = program("octroi-peer")?.display().to_string();
+    let servers = |start: &str| -> String {
+        let command = serde_json::json!([peer, "--tools", "4"]);
+        let entry = |number| {
+            format!("[[mcp.servers]]\nname = \"s{number:02}\"\nstart = \"{start}\"\ncommand = {command}\n")
+        };
+        (0..SERVERS).map(entry).collect()
+    };
+    let directory = tempfile::tempdir()?;
+    let first = Gateway::start_in(directory, &servers("eager"), &[]).await?;
+    let mut client = client_of(&first).await?;
+    while client.list().await? < SERVERS * TOOLS_EACH {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let directory = first.stop().await?;
+
+    let second = Gateway::start_in(directory, &servers("manual"), &[]).await?;
+    let mut client = client_of(&second).await?;
+    let n_tools = client.list().await?;
+    let octroi = second.id()?;
+    let before = cpu::time_of(octroi);
+    for _ in 0..LISTS {
+        client.list().await?;
+    }
+    let used = cpu::time_of(octroi).saturating_sub(before) / LISTS;
+    println!("\n| servers, none running | tools | octroi µs per list |\n|---|---|---|");
+    println!("| {SERVERS} | {n_tools} | {:.0} |", used.as_secs_f64() * 1e6);
+    Ok(())
+}
+
+async fn client_of(gateway: &Gateway) -> Outcome<Client> {
+    Client::connect(&Target { url: gateway.url.clone(), era: "modern", tool: "s00_echo" }).await
+}
