@@ -106,11 +106,17 @@ pub(super) async fn start(
     let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
     let processes = Processes {
         owner: owner.to_string_lossy().into_owned(),
-        keeper: Some(PathBuf::from("/proc/self/exe")),
+        keeper: Some(keeper()),
         // Who has the store has the directory to itself.
         is_alone: memory.is_some(),
     };
     Gateway::start(servers, processes, memory, desk).await.map_err(|error| Failure::from_error(&error))
+}
+
+/// The program that stays with servers: this one, also after its file was replaced by an update. Where
+/// another program runs this one, as valgrind does, a variable says where it is.
+fn keeper() -> PathBuf {
+    std::env::var_os("OCTROI_KEEPER").map_or_else(|| PathBuf::from("/proc/self/exe"), PathBuf::from)
 }
 
 fn announce(file: Option<&Path>, address: SocketAddr, admin: &token::AdminToken, gateway: &Gateway) {
