@@ -33,8 +33,8 @@ pub(crate) struct Member {
 /// All of them.
 pub(crate) struct Fleet {
     members: ArcSwap<Members>,
-    /// Held while a new set is made from the old one.
-    applying: Mutex<()>,
+    /// Whether servers may be on at all; held while a new set is made from the old one.
+    applying: Mutex<bool>,
     started: Instant,
     /// Set once every server has answered or failed, so that calls need not look again.
     all_settled: AtomicBool,
@@ -96,7 +96,7 @@ impl Default for Fleet {
     fn default() -> Self {
         Self {
             members: ArcSwap::default(),
-            applying: Mutex::default(),
+            applying: Mutex::new(true),
             started: Instant::now(),
             all_settled: AtomicBool::new(false),
         }
@@ -131,9 +131,16 @@ impl Gateway {
 
     /// Replaces the servers by these. Those whose definition did not change go on as they were; others
     /// are ended once their calls are done.
-    pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>) -> Changes {
+    ///
+    /// If none is to be on, none is, whatever anybody switched.
+    pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
         // Two at once would each lose what the other did.
-        let _applying = self.fleet.applying.lock();
+        let mut applying = self.fleet.applying.lock();
+        *applying = are_on;
+        self.replace(specs, are_on)
+    }
+
+    fn replace(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
         let mut changes = Changes::default();
         let mut members = Members::new();
         let mut begun = Vec::new();
@@ -147,6 +154,7 @@ impl Gateway {
             if let Some(enabled) = self.switches.lock().get(&name) {
                 spec.enabled = *enabled;
             }
+            spec.enabled &= are_on;
             match old.get(&name) {
                 Some(member) if *member.upstream.spec() == spec => {
                     changes.unchanged += 1;
@@ -183,6 +191,7 @@ impl Gateway {
             }
             for name in left.iter().filter(|name| !members.contains_key(**name)) {
                 memory.forget(name);
+                self.switches.lock().remove(*name);
             }
         }
         for member in begun {
@@ -206,8 +215,9 @@ impl Gateway {
             memory.switch(name, Some(enabled)).await?;
         }
         self.switches.lock().insert(name.clone(), enabled);
+        let applying = self.fleet.applying.lock();
         let specs = self.fleet.members.load().values().map(|member| member.upstream.spec().clone()).collect();
-        self.apply(specs);
+        self.replace(specs, *applying);
         Ok(())
     }
 
@@ -224,6 +234,14 @@ impl Gateway {
         if spec.enabled && spec.start == Start::Eager {
             self.wake(member);
         }
+        let (hub, upstream) = (Arc::clone(&self.hub), Arc::clone(&member.upstream));
+        let watching = async move {
+            for (listener, uri) in hub.watchers_of(&upstream.spec().name) {
+                // Who watched its predecessor watches it too, unless it does not know that resource.
+                let _ = upstream.watch(&listener.sharer(), listener.capabilities(), &uri).await;
+            }
+        };
+        tasks.spawn_on(watching, runtime);
     }
 
     /// Connects a server in the background, once.

@@ -129,7 +129,7 @@ impl Gateway {
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
-        gateway.apply(specs);
+        gateway.apply(specs, true);
         Ok(gateway)
     }
 

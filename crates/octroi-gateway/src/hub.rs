@@ -127,13 +127,27 @@ impl Hub {
         }
     }
 
+    /// Who watches which resources of a server.
+    pub(crate) fn watchers_of(&self, server: &ServerName) -> Vec<(Arc<Listener>, String)> {
+        let mut watched = Vec::new();
+        for listener in self.interested(server) {
+            let uris: Vec<String> = listener
+                .watched
+                .lock()
+                .iter()
+                .filter(|(of, _)| of == server)
+                .map(|(_, uri)| uri.clone())
+                .collect();
+            watched.extend(uris.into_iter().map(|uri| (Arc::clone(&listener), uri)));
+        }
+        watched
+    }
+
     fn interested(&self, server: &ServerName) -> Vec<Arc<Listener>> {
-        let listeners = self.listeners.read();
-        listeners
-            .values()
-            .filter_map(Weak::upgrade)
-            .filter(|listener| listener.wisher.view.shows(server))
-            .collect()
+        let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
+        // After the lock: the last owner of a listener takes it again when it lets go.
+        all.retain(|listener| listener.wisher.view.shows(server));
+        all
     }
 }
 

@@ -10,7 +10,7 @@ use parking_lot::RwLock;
 
 /// Upper bounds of the histogram, in milliseconds. What takes longer is counted in the sum only.
 pub const BOUNDS_MS: [u64; 12] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000];
-/// Tools beyond so many are counted together: names come from servers.
+/// Tools beyond so many are counted together: servers may list any number of names.
 const METERS_MAX: usize = 10_000;
 
 /// How a call ended.

@@ -45,9 +45,16 @@ impl Lanes {
             let parting = lanes.parting.clone();
             let work = async move {
                 let lane = Lane { connections };
-                let outcome = axum::serve(lane, router).with_graceful_shutdown(closing).await;
-                let _ = done.send(outcome);
-                parting.cancelled().await;
+                let serving = axum::serve(lane, router).with_graceful_shutdown(closing).into_future();
+                tokio::select! {
+                    biased;
+                    outcome = serving => {
+                        let _ = done.send(outcome);
+                        parting.cancelled().await;
+                    }
+                    // Whoever is still connected does not read or write any more, and is cut off.
+                    () = parting.cancelled() => {}
+                }
             };
             let thread = std::thread::Builder::new().name(format!("lane-{number}")).spawn(move || {
                 runtime.block_on(work);

@@ -237,7 +237,7 @@ async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, logs: Arc
             Line::Whole(text) => String::from_utf8_lossy(&text).trim_end().to_owned(),
             Line::TooLong { head, .. } => format!("{}…", String::from_utf8_lossy(&head)),
         };
-        debug!(server.name = %name, stderr = text, "server says");
-        logs.push(text);
+        let shown = logs.push(&text);
+        debug!(server.name = %name, stderr = shown, "server says");
     }
 }

@@ -73,6 +73,7 @@ pub enum UpstreamError {
 impl UpstreamError {
     pub(crate) fn spawn(command: &str, error: &io::Error) -> Self {
         let reason = match error.kind() {
+            io::ErrorKind::NotFound if command.contains('/') => "there is no such file".to_owned(),
             io::ErrorKind::NotFound => "no such program on the PATH".to_owned(),
             io::ErrorKind::PermissionDenied => "it may not be executed".to_owned(),
             _ => error.to_string(),

@@ -13,8 +13,8 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
-    set_child_subreaper, set_parent_process_death_signal, setrlimit, wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, kill_process, set_child_subreaper,
+    set_parent_process_death_signal, setrlimit, wait,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
@@ -92,6 +92,7 @@ fn keep(octroi: Pid, grace: Duration, words: impl Iterator<Item = OsString>) -> 
         set_child_subreaper(Some(getpid()))?;
         let program = start(words)?;
         let mut give_up: Option<Instant> = None;
+        let mut ended: Option<ExitStatus> = None;
         loop {
             let patience = async {
                 match give_up {
@@ -101,19 +102,20 @@ fn keep(octroi: Pid, grace: Duration, words: impl Iterator<Item = OsString>) -> 
             };
             tokio::select! {
                 _ = terminate.recv() => {
-                    // What left the group is asked too.
-                    let _ = kill_process_group(program, Signal::TERM);
+                    // Each of them once, also what left the group: some take a second signal for haste.
                     for process in descendants(getpid()) {
                         let _ = kill_process(process, Signal::TERM);
                     }
                     give_up.get_or_insert(Instant::now() + grace);
                 }
                 _ = child_ended.recv() => {
-                    if let Some(status) = reap(program) {
-                        return io::Result::Ok(Some(status));
+                    ended = reap(program).or(ended);
+                    // Once they were asked to leave, all of them have the time to.
+                    if ended.is_some() && (give_up.is_none() || descendants(getpid()).is_empty()) {
+                        return io::Result::Ok(ended);
                     }
                 }
-                () = patience => return Ok(None),
+                () = patience => return Ok(ended),
             }
         }
     });
@@ -180,5 +182,6 @@ fn signalled(signal: Signal) -> ExitCode {
     // The program may have left a memory image; one of its keeper helps nobody.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = kill_process(getpid(), signal);
-    ExitCode::FAILURE
+    // Some signals do not end this process; then the shell's way to say it.
+    ExitCode::from(u8::try_from(128 + signal.as_raw()).unwrap_or(1))
 }

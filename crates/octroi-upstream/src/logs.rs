@@ -1,6 +1,7 @@
 //! What a server wrote to its standard error, as far as it is worth keeping.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use octroi_core::Secret;
@@ -9,6 +10,8 @@ use parking_lot::Mutex;
 
 const LINES_MAX: usize = 1_000;
 const BYTES_MAX: usize = 256 << 10;
+/// One count for all: a server that was replaced goes on where it was.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Values shorter than this are words like `true`, which are no secrets.
 const SECRET_LENGTH: usize = 6;
 
@@ -30,7 +33,7 @@ struct Ring {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LogLine {
-    /// Counts from 0 and never repeats while Octroi runs.
+    /// Grows, and never repeats while Octroi runs.
     pub number: u64,
     /// When it was read, in milliseconds since 1970.
     pub at: u64,
@@ -40,32 +43,39 @@ pub struct LogLine {
 
 impl Logs {
     pub(crate) fn new(spec: &ServerSpec) -> Self {
-        let given: Vec<&Secret> = match &spec.transport {
-            Transport::Stdio(program) => program.env.values().collect(),
-            Transport::Http(remote) | Transport::Sse(remote) => remote.headers.values().collect(),
+        let mut given: Vec<Secret> = match &spec.transport {
+            Transport::Stdio(program) => {
+                let inherited = program.inherit_env.iter().filter_map(|name| std::env::var(name).ok());
+                program.env.values().cloned().chain(inherited.map(Secret::new)).collect()
+            }
+            Transport::Http(remote) | Transport::Sse(remote) => remote.headers.values().cloned().collect(),
         };
-        let secrets =
-            given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).cloned().collect();
+        // One may be the beginning of another.
+        given.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
+        let secrets = given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
         Self { ring: Mutex::default(), secrets }
     }
 
-    pub(crate) fn push(&self, text: String) {
+    /// Keeps a line; returns it as it may be shown.
+    pub(crate) fn push(&self, text: &str) -> String {
         let text = self
             .secrets
             .iter()
             .filter(|secret| text.contains(secret.expose()))
-            .fold(text.clone(), |text, secret| text.replace(secret.expose(), "***"));
+            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let mut ring = self.ring.lock();
-        let number = ring.next;
-        ring.next += 1;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        ring.next = number + 1;
         ring.bytes += text.len();
+        let shown = text.clone();
         ring.lines.push_back(LogLine { number, at: u64::try_from(at).unwrap_or(u64::MAX), text });
         while ring.lines.len() > LINES_MAX || ring.bytes > BYTES_MAX {
             if let Some(gone) = ring.lines.pop_front() {
                 ring.bytes -= gone.text.len();
             }
         }
+        shown
     }
 
     /// The newest `n` lines from number `from` on, oldest first.
@@ -109,13 +119,14 @@ mod tests {
     fn only_the_last_lines_are_kept() {
         let logs = logs("");
         for number in 0..2 * LINES_MAX {
-            logs.push(number.to_string());
+            logs.push(&number.to_string());
         }
         assert_eq!(logs.last(usize::MAX, 0).len(), LINES_MAX);
         assert_eq!(texts(&logs, 2, 0), ["1998", "1999"]);
-        assert_eq!(texts(&logs, 10, 1_999), ["1999"]);
+        let last = logs.last(1, 0)[0].number;
+        assert_eq!(texts(&logs, 10, last), ["1999"]);
         for _ in 0..100 {
-            logs.push("x".repeat(BYTES_MAX / 10));
+            logs.push(&"x".repeat(BYTES_MAX / 10));
         }
         assert_eq!(logs.last(usize::MAX, 0).len(), 10);
     }
@@ -123,7 +134,7 @@ mod tests {
     #[test]
     fn secrets_are_not_repeated() {
         let logs = logs("hunter2");
-        logs.push("the key is hunter2, yes, hunter2".into());
+        logs.push("the key is hunter2, yes, hunter2");
         assert_eq!(texts(&logs, 1, 0), ["the key is ***, yes, ***"]);
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -41,7 +42,13 @@ impl Spawner {
         std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             while let Some(mut order) = received.blocking_recv() {
                 let _context = runtime.enter();
-                let _ = order.reply.send(order.command.spawn());
+                // Whoever wanted it has given up meanwhile.
+                if let Err(Ok(child)) = order.reply.send(order.command.spawn()) {
+                    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+                    if let Some(id) = id {
+                        let _ = kill_process(id, Signal::TERM);
+                    }
+                }
             }
         })?;
         Ok(Self { orders, keeper, owner, started: AtomicU64::new(0) })
@@ -73,8 +80,13 @@ impl Spawner {
 pub(crate) struct Mark(String);
 
 impl Mark {
-    /// Kills whatever carries the mark.
-    pub(crate) fn kill(&self) -> usize {
-        kill_marked(MARK, |mark| mark == self.0)
+    /// Kills whatever carries the mark, also what is started meanwhile.
+    pub(crate) fn kill(&self) {
+        const ROUNDS: usize = 20;
+        for _ in 0..ROUNDS {
+            if kill_marked(MARK, |mark| mark == self.0) == 0 {
+                return;
+            }
+        }
     }
 }

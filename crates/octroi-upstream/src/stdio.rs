@@ -21,6 +21,8 @@ use crate::upstream::Context;
 
 /// Messages that may wait for a child that does not read.
 const QUEUED: usize = 64;
+/// How long a process that closed its input may take to end.
+const CLOSED_INPUT: Duration = Duration::from_secs(1);
 
 /// Starts the program and a channel to it. The channel closes when the process ends, and the process
 /// ends when the channel closes.
@@ -38,13 +40,14 @@ pub(crate) async fn start(
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);
-    tasks.spawn(write(stdin, queue, mux.closed().clone()));
+    tasks.spawn(write(stdin, queue, Arc::clone(&mux)));
     let reader = tasks.spawn(read(stdout, Arc::clone(&mux), limit));
     tasks.spawn(supervise(process, Arc::clone(&mux), reader, spec.timeouts.shutdown, shutdown.clone()));
     Ok(mux)
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, closed: CancellationToken) {
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, mux: Arc<Mux>) {
+    let closed = mux.closed().clone();
     let mut out = Vec::new();
     loop {
         let message = tokio::select! {
@@ -68,8 +71,11 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, closed: 
             () = closed.cancelled() => return,
             written = stdin.write_all(&out) => written,
         };
-        // A broken pipe means that the process is ending; its supervisor says why.
         if written.is_err() {
+            // The process is ending, and its supervisor says why; or it will never read again.
+            if tokio::time::timeout(CLOSED_INPUT, closed.cancelled()).await.is_err() {
+                mux.close("it closed its input");
+            }
             return;
         }
         if out.capacity() > 1 << 20 {
@@ -104,6 +110,8 @@ async fn supervise(
             // Answers that are still in the pipe count; a grandchild may hold it open for ever.
             let _ = tokio::time::timeout(Duration::from_millis(200), &mut reader).await;
             mux.close(how);
+            // Should somebody have killed its keeper, what that kept is still there.
+            process.stop(Duration::ZERO).await;
         }
         _ = &mut reader => {
             // A server that closes its output is done; give it the time to say so by ending.

@@ -26,6 +26,9 @@ mod listener;
 
 pub(crate) use call::HttpCall;
 
+/// How long a server may take to hear that its session is over.
+const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// One remote server, in one era, and for the legacy era one session.
 #[derive(Debug)]
 pub(crate) struct Streamable {
@@ -151,7 +154,8 @@ impl Streamable {
         let session = self.session.load_full();
         if session.id.is_some() {
             let request = self.request(HttpMethod::DELETE, &session, Bytes::new());
-            let _ = self.client.send(&self.address, request).await;
+            // A server that does not answer is no reason to wait.
+            let _ = tokio::time::timeout(GOODBYE, self.client.send(&self.address, request)).await;
         }
     }
 

@@ -103,6 +103,8 @@ pub(crate) struct Slot {
     watched: Watched,
     /// As the server's own.
     last_used: AtomicU64,
+    /// Nobody finds it any more.
+    is_gone: AtomicBool,
 }
 
 impl Slot {
@@ -211,6 +213,9 @@ impl Upstream {
     /// Ends all connections. Processes are ended by their own supervisors.
     pub async fn close(&self) {
         let slots = self.slots.clear();
+        for slot in &slots {
+            slot.is_gone.store(true, Ordering::Relaxed);
+        }
         let connections: Vec<_> =
             slots.iter().chain([&self.shared]).filter_map(|slot| slot.ready()).collect();
         futures_util::future::join_all(connections.iter().map(|connection| connection.close())).await;
@@ -222,6 +227,7 @@ impl Upstream {
     }
 
     async fn close_slot(&self, slot: &Slot) {
+        slot.is_gone.store(true, Ordering::Relaxed);
         if let Some(connection) = slot.ready() {
             connection.close().await;
         }
@@ -276,6 +282,11 @@ impl Upstream {
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));
+                // Its session ended while it was being opened.
+                if slot.is_gone.load(Ordering::Relaxed) {
+                    connection.close().await;
+                    return Err(UpstreamError::Stopping);
+                }
                 self.announce(&slot, &connection).await;
                 Ok(connection)
             }

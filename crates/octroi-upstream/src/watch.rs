@@ -61,6 +61,11 @@ impl Watched {
         outcome
     }
 
+    /// Whether nobody watches anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted.borrow().uris.is_empty()
+    }
+
     /// Removes a watcher.
     pub(crate) fn remove(&self, uri: &str) {
         self.wanted.send_modify(|wanted| {

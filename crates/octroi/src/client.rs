@@ -69,8 +69,16 @@ impl Client {
                 },
             )?,
         };
+        let is_own = target.url.is_none() || is_loopback(&url);
         let token = match &target.token {
             Some(token) => token.clone(),
+            // The admin token of this machine is no other machine's business.
+            None if !is_own => {
+                return Err(Failure {
+                    exit_code: SIGN_IN,
+                    ..Failure::new(format!("no token for {url}")).hint("set OCTROI_TOKEN or give --token")
+                });
+            }
             None => fs::read_to_string(data.join("admin.token")).map(|text| text.trim().to_owned()).map_err(
                 |error| Failure {
                     exit_code: SIGN_IN,
@@ -149,6 +157,12 @@ impl Client {
             ..failure.hint("is it running? start one with `octroi up`")
         }
     }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let uri: Option<hyper::Uri> = url.parse().ok();
+    let host = uri.as_ref().and_then(hyper::Uri::host).unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn read(body: Bytes) -> Option<Envelope> {

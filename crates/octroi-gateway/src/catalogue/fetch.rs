@@ -46,6 +46,10 @@ impl ServerLists {
             || self.templates.iter().any(|item| fits_template(&item.name, uri))
     }
 
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
     pub(crate) fn list(&self, method: &Method) -> &Vec<Item> {
         match method {
             Method::PromptsList => &self.prompts,

@@ -118,7 +118,10 @@ impl Upstream {
     pub async fn retire(&self, limit: Duration) {
         let until = Instant::now() + limit;
         // At least once: somebody may just have found it and not begun the call yet.
-        while self.rest(RETIRE_CHECK).await && self.n_in_flight() > 0 && Instant::now() < until {}
+        while self.rest(RETIRE_CHECK).await
+            && self.n_in_flight() + self.n_waiting() > 0
+            && Instant::now() < until
+        {}
         self.is_wanted.store(false, Ordering::Relaxed);
         self.close().await;
         self.closing.cancel();
@@ -215,7 +218,7 @@ impl Upstream {
                     next_check = self.spec.health_interval.map(|every| Instant::now() + every);
                     // Calls in flight have time limits of their own, and a server that does one thing
                     // at a time is not ill.
-                    if self.n_in_flight() == 0 && self.check(connection).await.health == Health::Unhealthy {
+                    if self.n_in_flight() == 0 && self.check(connection).await.0.health == Health::Unhealthy {
                         warn!(server.name = %self.spec.name, "does not answer, ended");
                         connection.close().await;
                         return false;
@@ -225,7 +228,10 @@ impl Upstream {
                     let idle = Duration::from_millis(
                         self.now().saturating_sub(self.last_used.load(Ordering::Relaxed)),
                     );
-                    if self.spec.idle_stop.is_some_and(|limit| idle >= limit) && self.n_in_flight() == 0 {
+                    if self.spec.idle_stop.is_some_and(|limit| idle >= limit)
+                        && self.n_in_flight() == 0
+                        && self.shared.watched.is_empty()
+                    {
                         info!(server.name = %self.spec.name, "not used, ended until the next call");
                         connection.close().await;
                         return true;
@@ -236,7 +242,7 @@ impl Upstream {
     }
 
     /// Asks the server whether it is there, and keeps what comes of it.
-    async fn check(&self, connection: &Connection) -> Checks {
+    async fn check(&self, connection: &Connection) -> (Checks, Option<UpstreamError>) {
         let begun = Instant::now();
         let limit = CHECK_LIMIT.min(self.spec.timeouts.list);
         let outcome = connection.control(Control::Alive, limit).await;
@@ -250,14 +256,17 @@ impl Upstream {
             checks.observe(error.is_none().then(|| begun.elapsed()));
             checks.clone()
         };
-        self.events.send(ServerEvent::Checked(checks.clone(), error)).await;
-        checks
+        self.events.send(ServerEvent::Checked(checks.clone(), error.clone())).await;
+        (checks, error)
     }
 
     /// Checks the server now, connecting if need be.
     pub async fn check_now(self: &Arc<Self>) -> Result<Checks, UpstreamError> {
         let connection = self.connection().await?;
-        Ok(self.check(&connection).await)
+        match self.check(&connection).await {
+            (checks, None) => Ok(checks),
+            (_, Some(error)) => Err(error),
+        }
     }
 }
 

@@ -77,7 +77,7 @@ impl Slots {
     /// Takes out those that nobody used for a while.
     pub(super) fn idle(&self, now: u64) -> Vec<Arc<Slot>> {
         let limit = now.saturating_sub(u64::try_from(IDLE_FOR.as_millis()).unwrap_or(u64::MAX));
-        self.take(|_, slot| slot.last_used.load(Ordering::Relaxed) < limit)
+        self.take(|_, slot| slot.last_used.load(Ordering::Relaxed) < limit && slot.watched.is_empty())
     }
 
     fn take(&self, is_meant: impl Fn(&Key, &Slot) -> bool) -> Vec<Arc<Slot>> {

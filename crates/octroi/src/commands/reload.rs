@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::principal::{TokenHash, hash_token};
-use octroi_core::server::ServerSpec;
 use octroi_core::{Principal, Role, Tokens};
 use octroi_gateway::{Changes, Gateway};
 use octroi_server::{Access, AccessSettings, Control, Reloading};
@@ -28,6 +27,7 @@ pub(super) struct Reloader {
     admin: TokenHash,
     access: Arc<Access>,
     state: Mutex<State>,
+    reloading: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -40,7 +40,13 @@ impl Reloader {
     pub(super) fn new(sources: Sources, admin_token: &str) -> Arc<Self> {
         // Nobody comes in before the first configuration was applied.
         let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
-        Arc::new(Self { sources, admin: hash_token(admin_token), access, state: Mutex::default() })
+        Arc::new(Self {
+            sources,
+            admin: hash_token(admin_token),
+            access,
+            state: Mutex::default(),
+            reloading: Mutex::default(),
+        })
     }
 
     pub(super) fn access(&self) -> Arc<Access> {
@@ -56,15 +62,15 @@ impl Reloader {
             AccessSettings { hosts: settings.server.allowed_hosts, origins: settings.server.allowed_origins };
         self.access.replace(settings.tokens, &rules);
         *self.state.lock() = State { watched: config.watched, is_automatic: settings.mcp.auto_reload };
-        let is_on = settings.mcp.enabled;
-        let switched = |spec: ServerSpec| ServerSpec { enabled: spec.enabled && is_on, ..spec };
-        let changes = gateway.apply(settings.servers.into_iter().map(switched).collect());
+        let changes = gateway.apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
         changes
     }
 
     /// Reads the files and puts them into effect; if they cannot be used, everything stays as it is.
     fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
+        // What was read first must not count last.
+        let _reloading = self.reloading.lock();
         let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
             match config.settings.listen_problem() {
                 Some(problem) => Err(Failure::from(problem)),
@@ -103,7 +109,7 @@ impl Reloader {
                 // What is wrong is told where people look; there is nobody here to tell.
                 let _ = self.reload(&gateway);
             }
-            seen = self.fingerprint();
+            seen = found;
         }
     }
 

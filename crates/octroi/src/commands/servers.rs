@@ -96,6 +96,9 @@ pub(super) async fn toggle(server: &OneServer, enabled: bool) -> Result<(), Fail
 
 pub(super) async fn reload(target: &Target) -> Result<(), Failure> {
     let told = Client::find(target)?.call("config_reload", json!({})).await.map_err(|failure| {
+        if failure.exit_code != 1 {
+            return failure;
+        }
         failure.hint("nothing was changed; `octroi config check` lists everything that is wrong")
     })?;
     if target.json {

@@ -13,7 +13,7 @@ use crate::cli::Stdio;
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
-/// standard input and SIGKILL two seconds later; by then the servers must be gone, or they outlive Octroi.
+/// standard input and SIGKILL two seconds later; by then the servers should have left by themselves.
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {

@@ -104,8 +104,11 @@ pub(super) async fn start(
     desk: Option<Arc<dyn Desk>>,
 ) -> Result<Arc<Gateway>, Failure> {
     let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
+    // A gateway of one client may run beside the one that has the directory, which must not take its
+    // processes for something left over.
+    let kind = if memory.is_some() { "up" } else { "stdio" };
     let processes = Processes {
-        owner: owner.to_string_lossy().into_owned(),
+        owner: format!("{kind}:{}", owner.display()),
         keeper: Some(keeper()),
         // Who has the store has the directory to itself.
         is_alone: memory.is_some(),

@@ -20,10 +20,10 @@ pub(crate) fn descendants(ancestor: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Those that still run, after a moment for the system to clear up.
+/// Those that still run, after the time that they have to leave and a moment for the system to clear up.
 pub(crate) async fn left_of(processes: &[u32]) -> Vec<u32> {
     let running = || -> Vec<u32> { processes.iter().copied().filter(|id| parent(*id).is_some()).collect() };
-    for _ in 0..20 {
+    for _ in 0..80 {
         if running().is_empty() {
             break;
         }

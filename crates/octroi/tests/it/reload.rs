@@ -134,3 +134,25 @@ async fn a_name_that_begins_like_another_is_another() {
     assert_eq!(client.call_text("git_hub_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
     gateway.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_watched_a_server_watches_its_successor() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    for (number, era) in [Era::Modern, Era::Legacy("2025-11-25")].into_iter().enumerate() {
+        let client = connect(&gateway, era, ClientOptions::default()).await;
+        let before = client.list_tools().await.expect("a list").len();
+        let mut watcher =
+            client.watch(Watch::resource("peer://peer/counter")).await.expect("it can be watched");
+        let n_more = (number + 1).to_string();
+        gateway.rewrite_config(&stdio_entry("peer", &["--tools", &n_more]));
+        until("the new server", async || client.list_tools().await.expect("a list").len() == before + 1)
+            .await;
+        let mut is_told = false;
+        for _ in 0..20 {
+            client.call("peer_touch", json!({})).await.expect("a result");
+            is_told = is_told || watcher.next(Duration::from_millis(200)).await.is_some();
+        }
+        assert!(is_told, "{era:?}: the change was missed");
+    }
+    gateway.stop().await;
+}

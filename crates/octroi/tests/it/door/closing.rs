@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
-use octroi_testkit::gateway::{TestGateway, stdio_transport};
+use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway, stdio_transport};
 use serde_json::json;
 
 use super::{Modern, Session, call, gateway, next, next_message};
@@ -125,4 +125,20 @@ async fn over_standard_streams_a_signal_ends_everything_too() {
     signal_term(id).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(left_of(&processes).await, Vec::<u32>::new(), "although nobody closed its input");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_stalls_does_not_keep_the_process() {
+    use tokio::io::AsyncWriteExt as _;
+    let mut gateway = gateway(&[]).await;
+    let address = gateway.base.trim_start_matches("http://").to_owned();
+    let mut stalled = tokio::net::TcpStream::connect(&address).await.expect("a connection");
+    let half = format!("POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {AGENT_TOKEN}\r\n");
+    let head = "content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
+    stalled.write_all(format!("{half}{head}").as_bytes()).await.expect("it can be written");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let id = gateway.child.id().expect("it runs").to_string();
+    tokio::process::Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
+    let ended = tokio::time::timeout(Duration::from_secs(20), gateway.child.wait()).await;
+    assert!(ended.is_ok(), "it still waits for the client");
 }
