@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_upstream::{Connection, LiveCall, Question};
+use octroi_upstream::{Connection, Hold, LiveCall, Question};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -18,6 +18,8 @@ pub(crate) struct Parked {
     pub(crate) call: LiveCall,
     pub(crate) connection: Arc<Connection>,
     pub(crate) questions: Vec<(String, Question)>,
+    /// The server is not to be ended meanwhile.
+    pub(crate) _hold: Hold,
 }
 
 /// All parked calls.

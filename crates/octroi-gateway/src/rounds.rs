@@ -334,7 +334,8 @@ impl Run<'_> {
             method: question.method.clone(),
             params: ask::to_modern(&question.params),
         };
-        let parked = Parked { call, connection, questions: vec![(asked.key.clone(), question)] };
+        let hold = self.target.upstream.hold();
+        let parked = Parked { call, connection, questions: vec![(asked.key.clone(), question)], _hold: hold };
         let state = match self.gateway.parking.park(parked) {
             Ok(number) => self.seal(Position::Parked(number)),
             Err(_) => None,

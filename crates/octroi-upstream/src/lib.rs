@@ -35,4 +35,4 @@ pub use keeper::take_over;
 pub use live::LiveCall;
 pub use logs::{LogLine, Logs};
 pub use spawner::Spawner;
-pub use upstream::{Condition, Context, Room, Sharer, Upstream};
+pub use upstream::{Condition, Context, Hold, Room, Sharer, Upstream};

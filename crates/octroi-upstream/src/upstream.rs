@@ -36,7 +36,7 @@ mod room;
 mod slots;
 
 pub use life::Condition;
-pub use room::Room;
+pub use room::{Hold, Room};
 pub use slots::Sharer;
 use slots::Slots;
 

@@ -66,6 +66,25 @@ impl Upstream {
     }
 }
 
+/// Keeps a server from being ended while somebody thinks about its question.
+#[derive(Debug)]
+pub struct Hold(Arc<Upstream>);
+
+impl Upstream {
+    /// Counts as a call in flight until it is dropped, without taking room from others.
+    pub fn hold(self: &Arc<Self>) -> Hold {
+        self.n_in_flight.fetch_add(1, Ordering::Relaxed);
+        Hold(Arc::clone(self))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.n_in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.last_used.store(self.0.now(), Ordering::Relaxed);
+    }
+}
+
 /// A place in the queue, given back also when the caller gives up.
 struct Place<'a>(&'a std::sync::atomic::AtomicUsize);
 

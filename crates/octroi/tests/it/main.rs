@@ -11,6 +11,7 @@ mod chaos;
 mod config;
 mod conformance;
 mod conformance_client;
+mod disk;
 mod door;
 mod faults;
 mod grid;
