@@ -120,7 +120,8 @@ fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin:
         args: args.into_iter().map(|word| word.value).collect(),
         env,
         inherit_env,
-        cwd: Some(cwd),
+        // Nobody wrote it down anywhere: it runs where Octroi runs.
+        cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
     })
 }
 

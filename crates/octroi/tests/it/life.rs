@@ -168,3 +168,14 @@ async fn a_server_that_wants_credentials_says_so() {
     gateway.stop().await;
     guarded.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_server_works_out_of_the_box() {
+    let gateway = TestGateway::launch(&octroi(), "", &["--demo"]).await;
+    gateway.wait_until_settled().await;
+    let client = agent(&gateway).await;
+    let result = client.call("demo_add", json!({ "a": 1, "b": 2 })).await.expect("a result");
+    assert!(result.to_string().contains('3'), "{result}");
+    assert_eq!(server(&gateway).await["state"], "running");
+    gateway.stop().await;
+}
