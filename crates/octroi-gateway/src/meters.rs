@@ -57,13 +57,16 @@ pub(crate) struct Meters {
 }
 
 impl Meters {
-    pub(crate) fn of(&self, server: &ServerName, tool: &str) -> Arc<Meter> {
+    /// The meter of a tool. A name that the server does not list is counted with others of that kind:
+    /// clients can make up any.
+    pub(crate) fn of(&self, server: &ServerName, tool: &str, is_listed: impl FnOnce() -> bool) -> Arc<Meter> {
         if let Some(meter) = self.tools.read().get(server).and_then(|tools| tools.get(tool)) {
             return Arc::clone(meter);
         }
+        let is_listed = is_listed();
         let mut servers = self.tools.write();
         let n_meters: usize = servers.values().map(HashMap::len).sum();
-        let tool = if n_meters < METERS_MAX { tool } else { "other" };
+        let tool = if is_listed && n_meters < METERS_MAX { tool } else { "other" };
         Arc::clone(servers.entry(server.clone()).or_default().entry(tool.to_owned()).or_default())
     }
 
@@ -133,15 +136,18 @@ mod tests {
     fn every_call_is_counted_once() {
         let meters = Meters::default();
         let server = ServerName::parse("a").unwrap();
-        meters.of(&server, "x").begin().end(Ending::Done);
-        meters.of(&server, "x").begin().end(Ending::ToolError);
-        drop(meters.of(&server, "x").begin());
-        let running = meters.of(&server, "y").begin();
+        meters.of(&server, "x", || true).begin().end(Ending::Done);
+        meters.of(&server, "x", || true).begin().end(Ending::ToolError);
+        drop(meters.of(&server, "x", || true).begin());
+        let running = meters.of(&server, "y", || true).begin();
         let readings = meters.readings();
         assert_eq!(readings[0].endings, [1, 1, 1]);
         assert_eq!(readings[0].buckets.last(), Some(&3));
         assert_eq!((readings[1].tool.as_str(), readings[1].in_flight), ("y", 1));
         running.end(Ending::Done);
         assert_eq!(meters.readings()[1].in_flight, 0);
+        meters.of(&server, "made up", || false).begin().end(Ending::Failed);
+        let names: Vec<String> = meters.readings().into_iter().map(|reading| reading.tool).collect();
+        assert_eq!(names, ["other", "x", "y"]);
     }
 }

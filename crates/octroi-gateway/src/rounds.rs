@@ -61,14 +61,10 @@ impl Run<'_> {
         let spec = self.target.upstream.spec();
         let tool =
             self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
-        // Under the names that the server gave; clients can make up any.
-        let is_listed = |tool: &str| {
-            self.view.is_merged()
-                || self.gateway.catalogue().server(&spec.name).is_some_and(|lists| lists.has_tool(tool))
-        };
         let measuring = tool.map(|tool| {
-            let counted = if is_listed(tool) { tool } else { "other" };
-            self.gateway.meters.of(&spec.name, counted).begin()
+            let is_listed =
+                || self.gateway.catalogue().server(&spec.name).is_some_and(|lists| lists.has_tool(tool));
+            self.gateway.meters.of(&spec.name, tool, is_listed).begin()
         });
         let attempted = self.attempt().await;
         if let Some(measuring) = measuring {

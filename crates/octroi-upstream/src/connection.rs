@@ -1,6 +1,7 @@
 //! A server that answered: its era, what it can do, and how to call it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,8 @@ pub struct Connection {
     identity: ServerIdentity,
     link: Link,
     client_info: Bytes,
+    /// Set when it is Octroi that ends it.
+    is_ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -81,7 +84,7 @@ pub enum Control<'a> {
 
 impl Connection {
     pub(crate) fn new(identity: ServerIdentity, link: Link, client_info: Bytes) -> Arc<Self> {
-        Arc::new(Self { identity, link, client_info })
+        Arc::new(Self { identity, link, client_info, is_ended: AtomicBool::new(false) })
     }
 
     /// What the server says about itself.
@@ -115,6 +118,11 @@ impl Connection {
         }
     }
 
+    /// Whether it is Octroi that ended it, so that nothing is wrong.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
     /// Lets go of what is kept for later and was not needed for a while.
     pub(crate) fn sweep(&self) {
         if let Link::Http(link) = &self.link {
@@ -124,6 +132,7 @@ impl Connection {
 
     /// Ends the connection.
     pub(crate) async fn close(&self) {
+        self.is_ended.store(true, Ordering::Relaxed);
         match &self.link {
             Link::Shared(mux) => mux.close("Octroi closed the connection"),
             Link::Http(link) => link.end_session().await,

@@ -328,6 +328,9 @@ impl Upstream {
         self.context.tasks.spawn(async move {
             slot.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
             let reason = followed.closed().await;
+            if !followed.is_ended() {
+                *slot.last_error.lock() = Some(UpstreamError::Closed(reason.clone()));
+            }
             if is_shared && !upstream.closing.is_cancelled() {
                 info!(server.name = %upstream.spec.name, reason, "connection lost");
                 upstream.changed.notify_one();

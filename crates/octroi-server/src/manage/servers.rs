@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 use super::{Management, health};
 
 const LOG_LINES: u64 = 100;
+/// How much of a server's past `servers_get` tells.
+const CHECKS_SHOWN: u32 = 10;
 
 /// A tool and what it takes.
 pub(super) struct Tool {
@@ -133,6 +135,24 @@ impl Arguments {
     }
 }
 
+/// The last checks of a server, newest first.
+async fn history(gateway: &Gateway, name: &ServerName) -> Result<Value, String> {
+    let Some(memory) = gateway.memory() else {
+        return Ok(json!([]));
+    };
+    let checks = memory.checks(name, CHECKS_SHOWN).await;
+    let checks = checks.map_err(|error| format!("{error} ({})", error.hint()))?;
+    let shown = checks.iter().map(|check| {
+        json!({
+            "at": check.at_ms,
+            "health": check.health.as_str(),
+            "latency_ms": check.latency_ms,
+            "error": check.error,
+        })
+    });
+    Ok(shown.collect())
+}
+
 impl Management {
     pub(super) async fn run(
         &self,
@@ -156,7 +176,11 @@ impl Management {
             |error: &dyn std::fmt::Display| format!("server `{name}` is not available: {error}");
         let upstream = gateway.upstream(&name).ok_or_else(|| format!("there is no server `{name}`"))?;
         match tool {
-            "servers_get" => return Ok(json!(status)),
+            "servers_get" => {
+                let mut told = json!(status);
+                told["checks"] = history(gateway, &name).await?;
+                return Ok(told);
+            }
             "servers_logs" => {
                 let n = usize::try_from(arguments.number("lines", LOG_LINES)).unwrap_or(usize::MAX);
                 return Ok(json!({"lines": upstream.logs().last(n, arguments.number("from", 0))}));

@@ -80,13 +80,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn delete_catalogue(&self, key: &ServerKey) -> Result<bool, StoreError> {
-        let result = sqlx::query("DELETE FROM catalogues WHERE scope = ? AND name = ?")
-            .bind(key.scope.to_string())
-            .bind(key.name.as_str())
-            .execute(&self.writer)
-            .await
-            .map_err(|error| self.failed(error))?;
-        Ok(result.rows_affected() > 0)
+        self.delete("DELETE FROM catalogues WHERE scope = ? AND name = ?", key).await
     }
 
     async fn read_catalogues(&self) -> Result<Vec<StoredCatalogue>, StoreError> {

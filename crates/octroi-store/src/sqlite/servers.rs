@@ -99,7 +99,12 @@ impl Sqlite {
     }
 
     pub(crate) async fn forget_server(&self, key: &ServerKey) -> Result<bool, StoreError> {
-        let result = sqlx::query("DELETE FROM servers WHERE scope = ? AND name = ?")
+        self.delete("DELETE FROM servers WHERE scope = ? AND name = ?", key).await
+    }
+
+    /// Deletes what the statement says of one server. Says whether there was anything.
+    pub(super) async fn delete(&self, sql: &'static str, key: &ServerKey) -> Result<bool, StoreError> {
+        let result = sqlx::query(sql)
             .bind(key.scope.to_string())
             .bind(key.name.as_str())
             .execute(&self.writer)

@@ -107,13 +107,6 @@ impl Upstream {
         self.connection().await.map(drop)
     }
 
-    /// Ends the server until it is started again.
-    pub async fn stop(&self) {
-        self.is_wanted.store(false, Ordering::Relaxed);
-        self.close().await;
-        self.changed.notify_one();
-    }
-
     /// Ends the server for good, once its calls are done or the time is up.
     pub async fn retire(&self, limit: Duration) {
         let until = Instant::now() + limit;

@@ -50,7 +50,14 @@ pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
         return Ok(());
     }
     for (name, value) in told.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = match value {
+            Value::String(text) => text.clone(),
+            // The past in words, newest first.
+            Value::Array(checks) => {
+                checks.iter().map(|check| text(&check["health"])).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
         printer::data(&format!("{:<22} {value}", name.replace('_', " ")));
     }
     Ok(())

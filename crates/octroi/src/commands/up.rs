@@ -136,12 +136,11 @@ fn announce(file: Option<&Path>, address: SocketAddr, admin: &token::AdminToken,
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),
     }
     let data = admin.file.parent().unwrap_or(Path::new("."));
+    // As it was called: it may not be on the PATH.
+    let program = std::env::args().next().unwrap_or_else(|| "octroi".to_owned());
     let is_usual = data == config::data_directory();
-    let next = if is_usual {
-        "octroi status".to_owned()
-    } else {
-        format!("octroi status --data {}", data.display())
-    };
+    let place = if is_usual { String::new() } else { format!(" --data {}", data.display()) };
+    let next = format!("{program} status{place}");
     printer::fact("Next", &next);
 }
 

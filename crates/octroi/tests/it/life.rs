@@ -170,6 +170,21 @@ async fn a_server_that_wants_credentials_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lazy_server_that_crashed_says_so() {
+    let entry = stdio_entry("peer", &["--fault", "die-mid-call"]);
+    let gateway = TestGateway::launch(&octroi(), &format!("{entry}start = \"lazy\"\n"), &[]).await;
+    let client = agent(&gateway).await;
+    assert_eq!(echo(&client).await, "x");
+    client.call("peer_die", json!({})).await.expect("a result");
+    until(&gateway, "state", "failed").await;
+    let error = server(&gateway).await["error"].to_string();
+    assert!(error.contains("exit status: 3"), "{error}");
+    assert_eq!(echo(&client).await, "x", "the next call starts it again");
+    assert_eq!(server(&gateway).await["state"], "running");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_demo_server_works_out_of_the_box() {
     let gateway = TestGateway::launch(&octroi(), "", &["--demo"]).await;
     gateway.wait_until_settled().await;
