@@ -6,6 +6,7 @@
 pub mod breaker;
 pub mod config;
 pub mod decision;
+pub mod facts;
 pub mod health;
 pub mod name;
 pub mod principal;
