@@ -29,6 +29,7 @@ mod show;
 pub use fields::Layer;
 pub use format::{Format, SyntaxError, parse};
 pub use node::{Map, Member, Node, Origin, Value};
+pub(crate) use problem::did_you_mean;
 pub use problem::{Problem, Severity, Unknown};
 pub use settings::{DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{Origins, Shown, ShownConfig, problem as problem_as_json};

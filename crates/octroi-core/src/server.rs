@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::name::ServerName;
 use crate::secret::Secret;
+use crate::tool::Risk;
 
 /// One configured server, valid as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub enum Sharing {
 }
 
 /// How far a server is trusted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Trust {
     /// Unknown source, or dangerous operations.
     Low,
@@ -100,6 +101,17 @@ pub enum Trust {
     Medium,
     /// Official or verified sources.
     High,
+}
+
+impl Trust {
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// Which tools of a server may be used, as glob patterns over their own names.
@@ -111,19 +123,6 @@ pub struct ToolAccess {
     pub deny_tools: Vec<String>,
     /// No tool with one of these side effects.
     pub deny_side_effect_tags: Vec<String>,
-}
-
-/// How much harm a tool can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// It reads.
-    Low,
-    /// It may write.
-    Medium,
-    /// It writes.
-    High,
-    /// It destroys.
-    Critical,
 }
 
 /// Whether and how to sign in.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use octroi_core::{Decision, Permit, ServerName, Subject as Wish, decide};
+use octroi_core::decision::{Pin, decide_other};
+use octroi_core::{Decision, Permit, ServerName};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
@@ -63,7 +64,7 @@ impl Gateway {
             Ok(target) => target,
             Err(error) => return error.into(),
         };
-        let permit = match permit(caller, &target, envelope.method()) {
+        let permit = match permit(&target) {
             Ok(permit) => permit,
             Err(error) => return error.into(),
         };
@@ -232,22 +233,11 @@ impl Gateway {
 }
 
 /// Asks the gates.
-fn permit(caller: &Caller, target: &Target, method: &Method) -> Result<Permit, RpcError> {
-    let subject = &target.subject;
-    let name = subject.name.as_deref().unwrap_or_default();
-    let wish = match method {
-        Method::ToolsCall => Wish::Tool(name),
-        Method::PromptsGet => Wish::Prompt(name),
-        Method::ResourcesRead => Wish::Resource(subject.uri.as_deref().unwrap_or_default()),
-        Method::Complete => Wish::Completion,
-        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
-            Wish::Task(subject.task_id.as_deref().unwrap_or_default())
-        }
-        other => Wish::Other(other.as_str()),
-    };
-    match decide(&caller.principal, &target.upstream.spec().name, wish) {
+fn permit(target: &Target) -> Result<Permit, RpcError> {
+    match decide_other(&target.upstream.spec().name, None, &Pin::Approved, 0) {
         Decision::Allow(permit) => Ok(permit),
-        Decision::Deny(reason) => Err(RpcError::new(POLICY_DENIED_CONTINUE, reason)),
+        Decision::Ask(_) => Err(RpcError::new(POLICY_DENIED_CONTINUE, "a person would have to be asked")),
+        Decision::Deny(denial) => Err(RpcError::new(POLICY_DENIED_CONTINUE, denial.reason)),
     }
 }
 

@@ -4,7 +4,8 @@
 //! suggestions for misspelt keys.
 
 use crate::principal::Role;
-use crate::server::{EraChoice, Risk, RuntimeKind, Sharing, Start, Trust};
+use crate::server::{EraChoice, RuntimeKind, Sharing, Start, Trust};
+use crate::tool::Risk;
 
 /// One key.
 #[derive(Debug)]

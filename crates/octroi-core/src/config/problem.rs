@@ -148,7 +148,7 @@ pub enum Unknown {
 }
 
 /// A guess at what was meant.
-pub(super) fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     const CLOSE: f64 = 0.8;
     known
         .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))

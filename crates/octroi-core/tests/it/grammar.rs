@@ -7,7 +7,8 @@ use expect_test::expect;
 use octroi_core::Role;
 use octroi_core::config::Format::{Jsonc, Toml, Yaml};
 use octroi_core::config::{Origins, Severity, Unknown};
-use octroi_core::server::{Risk, Sharing, Start, Trust};
+use octroi_core::server::{Sharing, Start, Trust};
+use octroi_core::tool::Risk;
 
 use crate::harness::{check, describe, load, load_with};
 

@@ -1,7 +1,8 @@
-//! Tests of the configuration model through its front door.
+//! Tests of configuration and decisions through the crate's front door.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod decisions;
 mod formats;
 mod generated;
 mod grammar;

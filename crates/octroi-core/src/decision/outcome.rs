@@ -1,0 +1,117 @@
+//! How a decision ends, as values that prove it.
+
+use super::gate::Gate;
+use super::trace::Trace;
+use crate::name::ServerName;
+
+/// The outcome of all gates.
+#[derive(Debug)]
+pub enum Decision {
+    /// Go ahead.
+    Allow(Permit),
+    /// A person is to be asked first.
+    Ask(Question),
+    /// Refused.
+    Deny(Denial),
+}
+
+impl Decision {
+    /// The word for it everywhere.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Allow(_) => "allow",
+            Self::Ask(_) => "ask",
+            Self::Deny(denial) => denial.as_str(),
+        }
+    }
+
+    /// What every gate said.
+    pub fn trace(&self) -> &Trace {
+        match self {
+            Self::Allow(permit) => &permit.trace,
+            Self::Ask(question) => &question.trace,
+            Self::Deny(denial) => &denial.trace,
+        }
+    }
+}
+
+/// Proof that a call was decided and allowed. It names the server it holds for.
+#[derive(Debug)]
+pub struct Permit {
+    server: ServerName,
+    trace: Trace,
+}
+
+impl Permit {
+    pub(super) fn new(server: ServerName, trace: Trace) -> Self {
+        Self { server, trace }
+    }
+
+    /// The server that may be called.
+    pub fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    /// What every gate said.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+pub struct Question {
+    server: ServerName,
+    trace: Trace,
+}
+
+impl Question {
+    pub(super) fn new(server: ServerName, trace: Trace) -> Self {
+        Self { server, trace }
+    }
+
+    /// The server that would be called.
+    pub fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    /// What every gate said.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+}
+
+/// What a denial comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A gate or a policy said no.
+    Policy,
+    /// A policy or a gate could not be asked.
+    Evaluator,
+}
+
+/// A refusal, with its reason.
+#[derive(Debug)]
+pub struct Denial {
+    /// The gate that said no.
+    pub gate: Gate,
+    /// Why.
+    pub reason: String,
+    /// Whether the agent should stop.
+    pub is_abort: bool,
+    /// What it comes from.
+    pub fault: Fault,
+    pub(super) trace: Trace,
+}
+
+impl Denial {
+    /// The word for it everywhere.
+    pub fn as_str(&self) -> &'static str {
+        if self.is_abort { "deny_abort" } else { "deny_continue" }
+    }
+
+    /// What every gate said.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+}

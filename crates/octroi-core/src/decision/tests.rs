@@ -1,0 +1,424 @@
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::facts::Facts;
+use crate::name::CanonicalId;
+use crate::policy::{Document, Policy};
+use crate::tool::{Risk, SideEffects, Source};
+
+/// One call and everything around it, to be changed where a test needs it.
+struct Scene {
+    tool: ToolDescriptor,
+    context: AgentContext,
+    arguments: Value,
+    has_admin_token: bool,
+    access: ToolAccess,
+    pin: Pin,
+    custom: Vec<CustomVerdict>,
+    switched_off: Option<&'static str>,
+    invalid: Option<&'static str>,
+    exceeded: Option<&'static str>,
+    policies: Policies,
+}
+
+impl Scene {
+    fn new(profile: Profile, risk: Risk, tags: &[&str]) -> Self {
+        let server = ServerName::parse("fs").unwrap();
+        Self {
+            tool: ToolDescriptor {
+                id: CanonicalId::mcp(&server, "touch"),
+                source: Source::Mcp,
+                source_id: "fs".into(),
+                name: "touch".into(),
+                risk,
+                side_effects: tags.iter().copied().collect::<SideEffects>(),
+                requires_admin: false,
+                enabled: true,
+                trust: Trust::Medium,
+                timeout: Duration::from_secs(30),
+                version: None,
+                definition_hash: [0; 32],
+            },
+            context: AgentContext { profile, ..AgentContext::default() },
+            arguments: json!({}),
+            has_admin_token: false,
+            access: ToolAccess::default(),
+            pin: Pin::Approved,
+            custom: Vec::new(),
+            switched_off: None,
+            invalid: None,
+            exceeded: None,
+            policies: Policies::default(),
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn policy(self, level: &str, text: &str) -> Self {
+        let policy = Policy { document: Document::parse(text).unwrap(), program: None };
+        self.with(|scene| match level {
+            "floor" => scene.policies.floor = policy,
+            "global" => scene.policies.global = policy,
+            _ => drop(scene.policies.agents.insert("coder".into(), policy)),
+        })
+    }
+
+    fn settled(self) -> Self {
+        self.with(|scene| {
+            scene.context.is_spec_frozen = true;
+            scene.context.spec_hash = Some("abc".into());
+            scene.context.project = Some("acme".into());
+        })
+    }
+
+    fn decide(&self) -> Decision {
+        let server = ServerName::parse("fs").unwrap();
+        let find_facts = Facts::default;
+        let mut call =
+            Call::imagined(Some("coder"), &self.context, &self.tool, &self.arguments, &find_facts, 0);
+        call.has_admin_token = self.has_admin_token;
+        let circumstances = Circumstances {
+            server: &server,
+            switched_off: self.switched_off,
+            invalid_arguments: self.invalid,
+            access: &self.access,
+            pin: &self.pin,
+            custom: &self.custom,
+            exceeded: self.exceeded,
+            policies: &self.policies,
+        };
+        decide(&call, &circumstances)
+    }
+
+    /// The decision and the last gate's reason, in one line.
+    fn told(&self) -> String {
+        match self.decide() {
+            Decision::Allow(_) => "allow".to_owned(),
+            Decision::Ask(question) => {
+                let reasons: Vec<&str> = question.trace().asks().collect();
+                format!("ask: {}", reasons.join("; "))
+            }
+            Decision::Deny(denial) => {
+                format!("{} at {}: {}", denial.as_str(), denial.gate.as_str(), denial.reason)
+            }
+        }
+    }
+}
+
+/// The flow chart: each gate with a call it stops and a call it lets through, in their order.
+#[test]
+fn the_six_gates_in_their_order() {
+    use Profile::Strict;
+    let stops = [
+        (
+            Scene::new(Strict, Risk::Low, &[]).with(|scene| scene.tool.enabled = false),
+            "deny_continue at disabled: Tool is disabled",
+        ),
+        (
+            Scene::new(Strict, Risk::Low, &["fs.write"]).with(|scene| scene.context.mode = Mode::Planning),
+            "deny_continue at mode: Planning mode cannot use tools with side effects",
+        ),
+        (
+            Scene::new(Strict, Risk::High, &[]),
+            "deny_continue at spec_frozen: Execution mode requires spec_frozen=True",
+        ),
+        (
+            Scene::new(Strict, Risk::High, &[]).with(|scene| scene.context.is_spec_frozen = true),
+            "deny_continue at spec_frozen: Execution mode requires spec_frozen=True",
+        ),
+        (
+            Scene::new(Strict, Risk::High, &[]).with(|scene| scene.context.spec_hash = Some("abc".into())),
+            "deny_continue at spec_frozen: Execution mode requires spec_frozen=True",
+        ),
+        (Scene::new(Strict, Risk::Medium, &[]), "deny_continue at project_binding: Tool requires project_id"),
+        (
+            Scene::new(Strict, Risk::Low, &["payments"]),
+            "deny_continue at blacklist: Side effect payments is blacklisted",
+        ),
+        (
+            Scene::new(Strict, Risk::Low, &[]).with(|scene| scene.tool.requires_admin = true),
+            "deny_continue at admin_token: Tool requires admin_token",
+        ),
+    ];
+    for (scene, expected) in stops {
+        assert_eq!(scene.told(), expected);
+    }
+    let allow_all = "[[allow]]\ntool = \"*\"";
+    let passes = [
+        Scene::new(Strict, Risk::Low, &[]),
+        Scene::new(Strict, Risk::Low, &[]).with(|scene| scene.context.mode = Mode::Planning),
+        // In planning nothing has to be settled.
+        Scene::new(Strict, Risk::High, &[]).with(|scene| {
+            scene.context.mode = Mode::Planning;
+            scene.context.project = Some("acme".into());
+        }),
+        Scene::new(Strict, Risk::High, &["fs.write"]).settled(),
+        Scene::new(Strict, Risk::Medium, &[]).settled(),
+        Scene::new(Strict, Risk::Low, &["payments"]).with(|scene| scene.context.blacklist.clear()),
+        Scene::new(Strict, Risk::Low, &[]).with(|scene| {
+            scene.tool.requires_admin = true;
+            scene.has_admin_token = true;
+        }),
+    ];
+    for scene in passes {
+        assert_eq!(scene.policy("global", allow_all).told(), "allow");
+    }
+}
+
+/// Of several objections the first gate's is told.
+#[test]
+fn the_first_denial_ends_the_way() {
+    let mut scene = Scene::new(Profile::Strict, Risk::Critical, &["payments"]);
+    scene.tool.requires_admin = true;
+    scene.switched_off = Some("server `fs` is switched off");
+    scene.invalid = Some("`path` is missing");
+    scene.access.deny_tools = vec!["t*".into()];
+    scene.tool.enabled = false;
+    scene.pin = Pin::Quarantined("its description changed".into());
+    scene.exceeded = Some("100 calls per minute");
+    let mut gates = Vec::new();
+    while let Decision::Deny(denial) = scene.decide() {
+        let last = denial.trace().verdicts().last().unwrap();
+        assert_eq!(
+            (last.gate, last.outcome),
+            (denial.gate, Outcome::Deny),
+            "nothing is looked at after a denial"
+        );
+        gates.push(denial.gate.as_str());
+        match denial.gate {
+            Gate::Scope => scene.switched_off = None,
+            Gate::Arguments => scene.invalid = None,
+            Gate::Access => scene.access.deny_tools.clear(),
+            Gate::Disabled => scene.tool.enabled = true,
+            Gate::SpecFrozen => scene = scene.settled(),
+            Gate::Blacklist => scene.context.blacklist.clear(),
+            Gate::AdminToken => scene.has_admin_token = true,
+            Gate::Pinning => scene.pin = Pin::Approved,
+            Gate::Quota => scene.exceeded = None,
+            other => panic!("{other:?}"),
+        }
+    }
+    let expected = [
+        "scope",
+        "arguments",
+        "access",
+        "disabled",
+        "spec_frozen",
+        "blacklist",
+        "admin_token",
+        "pinning",
+        "quota",
+    ];
+    assert_eq!(gates, expected);
+}
+
+#[test]
+fn what_a_servers_entry_says() {
+    let access = |allow: &[&str], deny: &[&str], tags: &[&str]| {
+        let texts = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        ToolAccess { allow_tools: texts(allow), deny_tools: texts(deny), deny_side_effect_tags: texts(tags) }
+    };
+    for (entry, expected) in [
+        (access(&[], &[], &[]), "allow"),
+        (access(&["to*"], &[], &[]), "allow"),
+        (
+            access(&["read"], &[], &[]),
+            "deny_continue at access: `allow_tools` of server `fs` does not name it",
+        ),
+        (access(&["touch"], &["t*"], &[]), "deny_continue at access: `deny_tools` of server `fs` names it"),
+        (
+            access(&[], &[], &["fs.*"]),
+            "deny_continue at access: side effect fs.write is denied for server `fs`",
+        ),
+        (access(&[], &[], &["payments"]), "allow"),
+    ] {
+        let scene = Scene::new(Profile::Open, Risk::Low, &["fs.write"]).with(|scene| scene.access = entry);
+        assert_eq!(scene.told(), expected);
+    }
+}
+
+/// Every profile with every risk, for an agent about which nothing is set.
+#[test]
+fn profiles() {
+    let mut table = String::new();
+    for profile in Profile::ALL {
+        for risk in Risk::ALL {
+            let told = Scene::new(profile, risk, &["fs.write"]).told();
+            let _ = writeln!(table, "{:<8} {:<9} {told}", profile.as_str(), risk.as_str());
+        }
+    }
+    expect_test::expect![["
+        strict   low       ask: profile strict asks about tools of low risk
+        strict   medium    deny_continue at project_binding: Tool requires project_id
+        strict   high      deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+        strict   critical  deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+        guarded  low       allow
+        guarded  medium    allow
+        guarded  high      ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded asks about tools of high risk
+        guarded  critical  ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded asks about tools of critical risk
+        open     low       allow
+        open     medium    allow
+        open     high      allow
+        open     critical  allow
+    "]]
+    .assert_eq(&table);
+}
+
+/// Words of the three levels, and what comes of them together.
+#[test]
+fn levels() {
+    let rule = |word: &str| match word {
+        "silent" => String::new(),
+        "abort" => "[[deny]]\ntool = \"fs.touch\"\nabort = true".to_owned(),
+        word => format!("[[{word}]]\ntool = \"fs.touch\""),
+    };
+    let mut table = String::new();
+    for (floor, global, agent) in [
+        ("silent", "silent", "silent"),
+        ("silent", "allow", "silent"),
+        ("silent", "silent", "allow"),
+        ("silent", "ask", "silent"),
+        ("silent", "ask", "allow"),
+        ("silent", "allow", "ask"),
+        ("silent", "deny", "allow"),
+        ("silent", "allow", "deny"),
+        ("silent", "abort", "allow"),
+        ("silent", "deny", "abort"),
+        ("ask", "allow", "allow"),
+        ("deny", "allow", "allow"),
+        ("ask", "silent", "deny"),
+        ("abort", "ask", "ask"),
+    ] {
+        let scene = Scene::new(Profile::Guarded, Risk::High, &["fs.write"])
+            .settled()
+            .policy("floor", &rule(floor))
+            .policy("global", &rule(global))
+            .policy("agent", &rule(agent));
+        let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.told());
+    }
+    expect_test::expect![["
+        silent  silent  silent  ask: profile guarded asks about tools of high risk
+        silent  allow   silent  allow
+        silent  silent  allow   allow
+        silent  ask     silent  ask: ask[1] asks
+        silent  ask     allow   allow
+        silent  allow   ask     ask: ask[1] asks
+        silent  deny    allow   deny_continue at global: deny[1] denies it
+        silent  allow   deny    deny_continue at agent: deny[1] denies it
+        silent  abort   allow   deny_abort at global: deny[1] denies it
+        silent  deny    abort   deny_continue at global: deny[1] denies it
+        ask     allow   allow   ask: ask[1] asks
+        deny    allow   allow   deny_continue at floor: deny[1] denies it
+        ask     silent  deny    deny_continue at agent: deny[1] denies it
+        abort   ask     ask     deny_abort at floor: deny[1] denies it
+    "]]
+    .assert_eq(&table);
+}
+
+/// What a rule that allows can answer, and what only a person can.
+#[test]
+fn what_an_allow_rule_answers() {
+    let allowed = |scene: Scene| scene.policy("global", "[[allow]]\ntool = \"*\"").told();
+    let guarded = || Scene::new(Profile::Guarded, Risk::Medium, &["fs.write"]);
+    assert_eq!(allowed(Scene::new(Profile::Guarded, Risk::Critical, &["fs.delete"])), "allow");
+    assert_eq!(
+        guarded().with(|scene| scene.tool.requires_admin = true).told(),
+        "ask: Tool requires project_id; Tool requires admin_token",
+        "a profile does not stand for the admin token"
+    );
+    assert_eq!(allowed(guarded().with(|scene| scene.tool.requires_admin = true)), "allow");
+    assert_eq!(
+        allowed(guarded().with(|scene| scene.tool.trust = Trust::Low)),
+        "ask: Tool requires project_id; server `fs` has low trust and the tool has side effects"
+    );
+    assert_eq!(
+        allowed(guarded().with(|scene| scene.pin = Pin::Unseen("nobody has seen its definition".into()))),
+        "ask: Tool requires project_id; nobody has seen its definition"
+    );
+    let custom = |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None };
+    assert_eq!(
+        allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Ask)])),
+        "ask: Tool requires project_id; gate `office-hours` objects"
+    );
+    assert_eq!(
+        allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Pass), custom(Outcome::Deny)])),
+        "deny_continue at custom: gate `office-hours` objects"
+    );
+}
+
+#[derive(Debug)]
+struct Broken;
+
+impl crate::policy::Program for Broken {
+    fn judge(&self, _call: &Call<'_>) -> Result<Option<Said>, String> {
+        Err("it does not answer".to_owned())
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_asked_denies() {
+    for level in ["floor", "global", "agent"] {
+        let scene = Scene::new(Profile::Open, Risk::Low, &[]).policy("agent", "").with(|scene| {
+            let broken = Policy { document: Document::default(), program: Some(std::sync::Arc::new(Broken)) };
+            match level {
+                "floor" => scene.policies.floor = broken,
+                "global" => scene.policies.global = broken,
+                _ => drop(scene.policies.agents.insert("coder".into(), broken)),
+            }
+        });
+        let Decision::Deny(denial) = scene.decide() else { panic!("{level} let it through") };
+        assert_eq!(denial.fault, Fault::Evaluator);
+    }
+}
+
+#[test]
+fn a_trace_names_every_gate() {
+    let scene = Scene::new(Profile::Guarded, Risk::High, &["fs.write"]).settled().policy(
+        "global",
+        "[[ask]]\nid = \"writes\"\ntool = \"fs.*\"\nreason = \"a \\\"person\\\" should look\"",
+    );
+    let decision = scene.decide();
+    expect_test::expect![[r#"
+        scope           pass
+        arguments       pass
+        access          pass
+        disabled        pass
+        mode            pass
+        spec_frozen     pass
+        project_binding pass
+        blacklist       pass
+        admin_token     pass
+        pinning         pass
+        quota           pass
+        global          ask by writes: a "person" should look
+    "#]]
+    .assert_eq(&decision.trace().to_string());
+    let mut json = String::new();
+    decision.trace().write_json(&mut json);
+    let read: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(read[0], "scope");
+    assert_eq!(
+        read[11],
+        json!({"gate": "global", "outcome": "ask", "by": "writes", "reason": "a \"person\" should look"})
+    );
+}
+
+#[test]
+fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
+    let server = ServerName::parse("fs").unwrap();
+    let told = |off, pin: Pin| match decide_other(&server, off, &pin, 1) {
+        Decision::Allow(_) => "allow".to_owned(),
+        Decision::Ask(_) => "ask".to_owned(),
+        Decision::Deny(denial) => denial.reason,
+    };
+    assert_eq!(told(None, Pin::Approved), "allow");
+    assert_eq!(told(Some("off"), Pin::Approved), "off");
+    assert_eq!(told(None, Pin::Unseen("new".into())), "new");
+    assert_eq!(told(None, Pin::Quarantined("changed".into())), "changed");
+}

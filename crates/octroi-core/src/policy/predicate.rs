@@ -1,0 +1,223 @@
+//! Tests on arguments and facts.
+//!
+//! A test is asked in one of two ways. A rule that forbids or asks is to catch too much rather than too
+//! little: one matching element is enough, and where a value is missing a `not` holds. A rule that allows is
+//! to let through too little rather than too much: every element must match, and a missing value never does.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::facts::Facts;
+use crate::glob::Glob;
+
+/// Which way a rule leans when in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lean {
+    /// Rather match: deny and ask.
+    Match,
+    /// Rather not match: allow.
+    Miss,
+}
+
+/// A test on one value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Test {
+    /// One of these patterns fits a text.
+    Patterns(Vec<Glob>),
+    /// It is one of these.
+    Values(Vec<Value>),
+    /// A number within bounds, both included.
+    Range { min: Option<i64>, max: Option<i64> },
+    /// It is there, or it is not.
+    Present(bool),
+    /// Any of these holds.
+    Any(Vec<Test>),
+    /// This does not hold.
+    Not(Box<Test>),
+}
+
+/// A test on the argument at a path of member names.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ArgumentTest {
+    pub(super) path: Vec<String>,
+    pub(super) test: Test,
+}
+
+/// A test on a fact.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FactTest {
+    pub(super) fact: FactName,
+    pub(super) test: Test,
+}
+
+/// The facts by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FactName {
+    Paths,
+    PathsOutsideProject,
+    Hosts,
+    SqlVerbs,
+    ShellHeads,
+    Secrets,
+    PayloadBytes,
+    IsFirstUse,
+    CallsLastMinute,
+}
+
+/// What facts are called in rules.
+pub(super) const FACT_NAMES: [(&str, FactName); 9] = [
+    ("paths", FactName::Paths),
+    ("paths_outside_project", FactName::PathsOutsideProject),
+    ("hosts", FactName::Hosts),
+    ("sql_verbs", FactName::SqlVerbs),
+    ("shell_heads", FactName::ShellHeads),
+    ("secrets", FactName::Secrets),
+    ("payload_bytes", FactName::PayloadBytes),
+    ("is_first_use", FactName::IsFirstUse),
+    ("calls_last_minute", FactName::CallsLastMinute),
+];
+
+impl ArgumentTest {
+    pub(super) fn holds(&self, arguments: &Value, lean: Lean) -> bool {
+        at(arguments, &self.path, &self.test, lean)
+    }
+}
+
+fn at(value: &Value, path: &[String], test: &Test, lean: Lean) -> bool {
+    match (value, path) {
+        (Value::Array(items), _) if !items.is_empty() => {
+            let mut each = items.iter().map(|item| at(item, path, test, lean));
+            match lean {
+                Lean::Match => each.any(|holds| holds),
+                Lean::Miss => each.all(|holds| holds),
+            }
+        }
+        (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
+            Some(member) => at(member, rest, test, lean),
+            None => missing(test, lean),
+        },
+        (_, [_, ..]) => missing(test, lean),
+        (value, []) => holds(test, value, lean),
+    }
+}
+
+fn missing(test: &Test, lean: Lean) -> bool {
+    match test {
+        Test::Present(wanted) => !wanted,
+        Test::Not(_) => lean == Lean::Match,
+        Test::Any(tests) => tests.iter().any(|test| missing(test, lean)),
+        Test::Patterns(_) | Test::Values(_) | Test::Range { .. } => false,
+    }
+}
+
+fn holds(test: &Test, value: &Value, lean: Lean) -> bool {
+    match test {
+        Test::Patterns(patterns) => {
+            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, lean)))
+        }
+        Test::Values(values) => values.contains(value),
+        Test::Range { min, max } => value.as_f64().is_some_and(|number| within(number, *min, *max)),
+        Test::Present(wanted) => *wanted,
+        Test::Any(tests) => tests.iter().any(|test| holds(test, value, lean)),
+        Test::Not(inner) => !holds(inner, value, lean.other()),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2^53 is compared as the nearest number")]
+fn within(number: f64, min: Option<i64>, max: Option<i64>) -> bool {
+    min.is_none_or(|min| number >= min as f64) && max.is_none_or(|max| number <= max as f64)
+}
+
+/// A pattern that begins like a path is tried on the path that is meant: `/project/../etc/passwd` is not in
+/// `/project/*`, and `/etc/./passwd` is in `/etc/*`.
+fn fits(pattern: &Glob, text: &str, lean: Lean) -> bool {
+    if !pattern.as_str().starts_with(['/', '~']) {
+        return pattern.matches(text);
+    }
+    let meant = resolved(text);
+    match lean {
+        Lean::Match => pattern.matches(text) || pattern.matches(&meant),
+        Lean::Miss => pattern.matches(&meant),
+    }
+}
+
+/// The path without `.`, `..` and doubled slashes.
+fn resolved(path: &str) -> Cow<'_, str> {
+    if !path.contains("/.") && !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            // Above the root there is only the root.
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    let joined = parts.join("/");
+    Cow::Owned(if is_absolute { format!("/{joined}") } else { joined })
+}
+
+impl Lean {
+    fn other(self) -> Self {
+        match self {
+            Self::Match => Self::Miss,
+            Self::Miss => Self::Match,
+        }
+    }
+}
+
+impl FactName {
+    /// Whether it is a set of texts.
+    pub(super) fn is_set(self) -> bool {
+        !matches!(self, Self::PayloadBytes | Self::IsFirstUse | Self::CallsLastMinute)
+    }
+}
+
+impl FactTest {
+    pub(super) fn holds(&self, facts: &Facts, lean: Lean) -> bool {
+        let set = match self.fact {
+            FactName::Paths => &facts.paths,
+            FactName::PathsOutsideProject => &facts.paths_outside_project,
+            FactName::Hosts => &facts.hosts,
+            FactName::SqlVerbs => &facts.sql_verbs,
+            FactName::ShellHeads => &facts.shell_heads,
+            FactName::Secrets => &facts.secrets,
+            FactName::PayloadBytes => return holds(&self.test, &facts.payload_bytes.into(), lean),
+            FactName::IsFirstUse => return holds(&self.test, &facts.is_first_use.into(), lean),
+            FactName::CallsLastMinute => return holds(&self.test, &facts.calls_last_minute.into(), lean),
+        };
+        match &self.test {
+            Test::Present(wanted) => set.is_empty() != *wanted,
+            test => {
+                let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), lean));
+                match lean {
+                    Lean::Match => each.any(|holds| holds),
+                    // Nothing found is no proof that there is nothing.
+                    Lean::Miss => !set.is_empty() && each.all(|holds| holds),
+                }
+            }
+        }
+    }
+}
+
+impl Test {
+    /// Why nothing can ever pass, if so.
+    pub(super) fn impossible(&self) -> Option<&'static str> {
+        match self {
+            Self::Patterns(patterns) if patterns.is_empty() => Some("the list is empty"),
+            Self::Values(values) if values.is_empty() => Some("the list is empty"),
+            Self::Range { min: Some(min), max: Some(max) } if min > max => Some("`min` is above `max`"),
+            Self::Any(tests) if tests.is_empty() => Some("the list is empty"),
+            Self::Any(tests) => tests.iter().find_map(Self::impossible),
+            Self::Patterns(_) | Self::Values(_) | Self::Range { .. } | Self::Present(_) | Self::Not(_) => {
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One rule: what it says, and of which calls.
+
+use std::fmt;
+
+use super::predicate::{ArgumentTest, FactTest, Lean};
+use crate::decision::Call;
+use crate::glob::Glob;
+use crate::tool::{Risk, ToolDescriptor};
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Word {
+    /// The call may be made.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// The call is refused; the agent may go on.
+    Deny,
+    /// The call is refused, and the agent should stop.
+    Abort,
+}
+
+impl Word {
+    /// The word in policies and messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// Which tools: patterns over server and tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern {
+    pub(super) server: Glob,
+    pub(super) tool: Glob,
+}
+
+impl ToolPattern {
+    /// Reads `server.tool`, `mcp:server:tool`, `mcp__server__tool`, `server__tool` or `*`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix("mcp:").or_else(|| text.strip_prefix("mcp__")).unwrap_or(text);
+        let text =
+            text.strip_prefix("builtin:").map_or_else(|| text.to_owned(), |tool| format!("octroi.{tool}"));
+        if text == "*" {
+            return Some(Self { server: Glob::new("*"), tool: Glob::new("*") });
+        }
+        // The names of servers hold none of these, so the first one divides.
+        let (server, tool) =
+            text.split_once('.').or_else(|| text.split_once(':')).or_else(|| text.split_once("__"))?;
+        let fine = !server.is_empty() && !tool.is_empty();
+        fine.then(|| Self { server: Glob::new(server), tool: Glob::new(tool) })
+    }
+
+    /// Whether this tool is meant.
+    pub fn matches(&self, server: &str, tool: &str) -> bool {
+        self.server.matches(server) && self.tool.matches(tool)
+    }
+
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.server.covers(&other.server) && self.tool.covers(&other.tool)
+    }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.server, self.tool)
+    }
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// How it is named where it decides: its `id`, or its place, as in `deny[2]`.
+    pub name: String,
+    /// What it says.
+    pub word: Word,
+    /// Why, for whoever meets it.
+    pub reason: Option<String>,
+    /// In which line it stands.
+    pub line: usize,
+    /// From when on it says nothing any more.
+    pub until_ms: Option<i64>,
+    pub(super) agents: Vec<Glob>,
+    pub(super) tools: Vec<ToolPattern>,
+    pub(super) min_risk: Risk,
+    pub(super) max_risk: Risk,
+    pub(super) side_effects: Vec<Glob>,
+    pub(super) arguments: Vec<ArgumentTest>,
+    pub(super) facts: Vec<FactTest>,
+    pub(super) matching: Vec<super::document::Example>,
+    pub(super) not_matching: Vec<super::document::Example>,
+}
+
+impl Rule {
+    /// Whether the rule speaks of this call.
+    pub fn matches(&self, call: &Call<'_>) -> bool {
+        self.concerns(call.tool)
+            && self.until_ms.is_none_or(|until| call.now_ms < until)
+            && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
+            && self.arguments.iter().all(|test| test.holds(call.arguments, self.lean()))
+            && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
+    }
+
+    /// Whether the rule can speak of calls of this tool, whoever makes them.
+    pub fn concerns(&self, tool: &ToolDescriptor) -> bool {
+        (self.min_risk..=self.max_risk).contains(&tool.risk)
+            && self.tools.iter().any(|pattern| pattern.matches(&tool.source_id, &tool.name))
+            && self.has_effects(tool)
+    }
+
+    fn has_effects(&self, tool: &ToolDescriptor) -> bool {
+        if self.side_effects.is_empty() {
+            return true;
+        }
+        let mut each =
+            tool.side_effects.iter().map(|tag| self.side_effects.iter().any(|glob| glob.matches(tag)));
+        match self.lean() {
+            Lean::Match => each.any(|fits| fits),
+            Lean::Miss => each.all(|fits| fits),
+        }
+    }
+
+    /// Whether it speaks of every call of its tools.
+    pub(super) fn is_unconditional(&self) -> bool {
+        self.agents.is_empty()
+            && self.min_risk == Risk::Low
+            && self.max_risk == Risk::Critical
+            && self.side_effects.is_empty()
+            && self.arguments.is_empty()
+            && self.facts.is_empty()
+            && self.until_ms.is_none()
+    }
+
+    fn lean(&self) -> Lean {
+        match self.word {
+            Word::Allow => Lean::Miss,
+            Word::Ask | Word::Deny | Word::Abort => Lean::Match,
+        }
+    }
+}
