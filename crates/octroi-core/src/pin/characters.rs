@@ -1,0 +1,284 @@
+//! Characters that people do not see, and characters that they take for others.
+//!
+//! Small tables written by hand: the letters that attackers use to look like Latin ones, and the ranges that
+//! screens do not draw. They are not the whole of Unicode's lists, and need not be: what is missing here is
+//! either visible or not taken for a Latin letter.
+
+/// Why a character is not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hidden {
+    /// Copies of ASCII that are never drawn: the usual carrier of hidden instructions.
+    Tag,
+    /// Joiners, fillers and marks without width.
+    ZeroWidth,
+    /// They change the order in which text is shown.
+    Bidi,
+    /// They choose a form of the character before them.
+    VariationSelector,
+    /// The start of a terminal's commands.
+    Escape,
+    /// Other control characters.
+    Control,
+}
+
+/// Whether and how a character is hidden. Line ends and tabs are not.
+pub(super) fn hidden(character: char) -> Option<Hidden> {
+    match character {
+        '\t' | '\n' | '\r' => None,
+        '\u{1b}' | '\u{9b}' => Some(Hidden::Escape),
+        // The last ones mean nothing; fonts draw them as nothing or as a box.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' | '\u{f0000}'..='\u{10ffff}' => {
+            Some(Hidden::Control)
+        }
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            Some(Hidden::Bidi)
+        }
+        '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
+            Some(Hidden::VariationSelector)
+        }
+        '\u{e0000}'..='\u{e0fff}' => Some(Hidden::Tag),
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200d}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' => Some(Hidden::ZeroWidth),
+        _ => None,
+    }
+}
+
+/// The text with every hidden character written as `\u{…}`. Line ends and tabs stay.
+pub(super) fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            // A carriage return would let what follows overwrite the line.
+            '\r' => out.push_str("\\r"),
+            // So that a text cannot pretend to hold a hidden character, nor hide one behind the pretence.
+            '\\' if rest.peek() == Some(&'u') => out.push_str("\\\\"),
+            _ if hidden(character).is_some() => {
+                out.extend(character.escape_unicode());
+            }
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// The same on one line.
+pub(super) fn shown_in_line(text: &str) -> String {
+    shown(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// The ASCII character that this one is taken for; `None` if it is ASCII itself or looks like none.
+pub(super) fn looks_like(character: char) -> Option<char> {
+    let code = u32::from(character);
+    let ascii = match code {
+        // Full-width forms.
+        0xff01..=0xff5e => char::from_u32(code - 0xff01 + 0x21),
+        // Mathematical letters and digits: alphabets of 52 and of ten.
+        0x1d400..=0x1d6a3 => letter((code - 0x1d400) % 52),
+        0x1d7ce..=0x1d7ff => char::from_digit((code - 0x1d7ce) % 10, 10),
+        // Circled letters.
+        0x24b6..=0x24cf => letter(code - 0x24b6),
+        0x24d0..=0x24e9 => letter(code - 0x24d0 + 26),
+        _ => None,
+    };
+    ascii.or_else(|| {
+        let found = LOOK_ALIKES.binary_search_by_key(&character, |(look_alike, _)| *look_alike).ok()?;
+        LOOK_ALIKES.get(found).map(|(_, ascii)| *ascii)
+    })
+}
+
+/// The letter of this number in the alphabet `A…Za…z`.
+fn letter(index: u32) -> Option<char> {
+    char::from_u32(if index < 26 { 0x41 + index } else { 0x61 + index - 26 })
+}
+
+/// In the order of their codes: they are searched by halves.
+const LOOK_ALIKES: &[(char, char)] = &[
+    // Latin letters beside the usual ones.
+    ('\u{131}', 'i'),
+    ('\u{13f}', 'L'),
+    ('\u{17f}', 's'),
+    ('\u{1c0}', 'l'),
+    ('\u{251}', 'a'),
+    ('\u{261}', 'g'),
+    ('\u{26a}', 'i'),
+    ('\u{28f}', 'y'),
+    // Greek.
+    ('\u{391}', 'A'),
+    ('\u{392}', 'B'),
+    ('\u{395}', 'E'),
+    ('\u{396}', 'Z'),
+    ('\u{397}', 'H'),
+    ('\u{399}', 'I'),
+    ('\u{39a}', 'K'),
+    ('\u{39c}', 'M'),
+    ('\u{39d}', 'N'),
+    ('\u{39f}', 'O'),
+    ('\u{3a1}', 'P'),
+    ('\u{3a4}', 'T'),
+    ('\u{3a5}', 'Y'),
+    ('\u{3a7}', 'X'),
+    ('\u{3b1}', 'a'),
+    ('\u{3b9}', 'i'),
+    ('\u{3ba}', 'k'),
+    ('\u{3bd}', 'v'),
+    ('\u{3bf}', 'o'),
+    ('\u{3c1}', 'p'),
+    ('\u{3c5}', 'u'),
+    ('\u{3c7}', 'x'),
+    ('\u{3f2}', 'c'),
+    ('\u{3f3}', 'j'),
+    // Cyrillic.
+    ('\u{405}', 'S'),
+    ('\u{406}', 'I'),
+    ('\u{408}', 'J'),
+    ('\u{410}', 'A'),
+    ('\u{412}', 'B'),
+    ('\u{415}', 'E'),
+    ('\u{41a}', 'K'),
+    ('\u{41c}', 'M'),
+    ('\u{41d}', 'H'),
+    ('\u{41e}', 'O'),
+    ('\u{420}', 'P'),
+    ('\u{421}', 'C'),
+    ('\u{422}', 'T'),
+    ('\u{423}', 'Y'),
+    ('\u{425}', 'X'),
+    ('\u{430}', 'a'),
+    ('\u{435}', 'e'),
+    ('\u{43a}', 'k'),
+    ('\u{43e}', 'o'),
+    ('\u{440}', 'p'),
+    ('\u{441}', 'c'),
+    ('\u{443}', 'y'),
+    ('\u{445}', 'x'),
+    ('\u{455}', 's'),
+    ('\u{456}', 'i'),
+    ('\u{458}', 'j'),
+    ('\u{475}', 'v'),
+    ('\u{4ae}', 'Y'),
+    ('\u{4af}', 'y'),
+    ('\u{4bb}', 'h'),
+    ('\u{4c0}', 'I'),
+    ('\u{4cf}', 'l'),
+    ('\u{501}', 'd'),
+    ('\u{51b}', 'q'),
+    ('\u{51c}', 'W'),
+    ('\u{51d}', 'w'),
+    // Armenian.
+    ('\u{555}', 'O'),
+    ('\u{570}', 'h'),
+    ('\u{578}', 'n'),
+    ('\u{57d}', 'u'),
+    ('\u{581}', 'g'),
+    ('\u{584}', 'f'),
+    ('\u{585}', 'o'),
+    // Cherokee.
+    ('\u{13a0}', 'D'),
+    ('\u{13a1}', 'R'),
+    ('\u{13a2}', 'T'),
+    ('\u{13aa}', 'A'),
+    ('\u{13b3}', 'W'),
+    ('\u{13bb}', 'H'),
+    ('\u{13c0}', 'G'),
+    ('\u{13da}', 'S'),
+    ('\u{13de}', 'L'),
+    ('\u{13df}', 'C'),
+    ('\u{13e2}', 'P'),
+    // Small capitals.
+    ('\u{1d00}', 'a'),
+    ('\u{1d04}', 'c'),
+    ('\u{1d05}', 'd'),
+    ('\u{1d07}', 'e'),
+    ('\u{1d0f}', 'o'),
+    ('\u{1d18}', 'p'),
+    ('\u{1d1b}', 't'),
+    ('\u{1d1c}', 'u'),
+    ('\u{1d20}', 'v'),
+    ('\u{1d21}', 'w'),
+    ('\u{1d22}', 'z'),
+    // Marks.
+    ('\u{2010}', '-'),
+    ('\u{2011}', '-'),
+    ('\u{2012}', '-'),
+    ('\u{2013}', '-'),
+    ('\u{2014}', '-'),
+    ('\u{2024}', '.'),
+    ('\u{2044}', '/'),
+    ('\u{2113}', 'l'),
+    ('\u{212a}', 'K'),
+    ('\u{212f}', 'e'),
+    ('\u{2134}', 'o'),
+    ('\u{2170}', 'i'),
+    ('\u{217c}', 'l'),
+    ('\u{217d}', 'c'),
+    ('\u{217e}', 'd'),
+    ('\u{217f}', 'm'),
+    ('\u{2212}', '-'),
+    ('\u{2215}', '/'),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order() {
+        assert!(LOOK_ALIKES.is_sorted_by(|(one, _), (other, _)| one < other));
+        assert!(LOOK_ALIKES.iter().all(|(look_alike, ascii)| !look_alike.is_ascii() && ascii.is_ascii()));
+    }
+
+    #[test]
+    fn look_alikes() {
+        for (character, expected) in [
+            ('а', Some('a')),
+            ('Ａ', Some('A')),
+            ('ｚ', Some('z')),
+            ('／', Some('/')),
+            ('\u{1d41a}', Some('a')),
+            ('\u{1d7d9}', Some('1')),
+            ('ⓐ', Some('a')),
+            ('a', None),
+            ('ж', None),
+            ('é', None),
+            ('漢', None),
+        ] {
+            assert_eq!(looks_like(character), expected, "{character}");
+        }
+    }
+
+    #[test]
+    fn hidden_characters_are_shown() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("a\u{200b}b", "a\\u{200b}b"),
+            ("\u{1b}[31m", "\\u{1b}[31m"),
+            ("\u{e0041}", "\\u{e0041}"),
+            ("\u{202e}x", "\\u{202e}x"),
+            ("safe\rgone", "safe\\rgone"),
+            ("\\u{200b}", "\\\\u{200b}"),
+            ("C:\\dir", "C:\\dir"),
+            ("naïve 漢字 🙂", "naïve 漢字 🙂"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+        assert_eq!(shown_in_line("a\nb\tc"), "a\\nb\\tc");
+    }
+}

@@ -1,0 +1,137 @@
+//! What changed between two definitions, for the person who decides about it.
+
+mod schema;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::fmt;
+
+use super::characters::{shown, shown_in_line};
+use crate::json::{Doubles, Node};
+
+/// A longer name of a member is cut where a path shows it.
+const NAME_LENGTH_MAX: usize = 80;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where, as people write it: `inputSchema.properties.path.type`. Empty for the whole.
+    pub path: String,
+    /// What stood there, with hidden characters made visible; `None` if there was nothing.
+    pub old: Option<String>,
+    /// What stands there now.
+    pub new: Option<String>,
+    /// What the change means.
+    pub class: ChangeClass,
+}
+
+/// What a change means to those who call.
+///
+/// Schemas are judged as a model reads them: a property that is newly described is one more thing that it may be
+/// brought to send, so this widens the schema, even where the old one would have let the property pass unnamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeClass {
+    /// Words that a model or a person reads.
+    Text,
+    /// The schema takes more than before.
+    SchemaWidened,
+    /// The schema takes less than before.
+    SchemaNarrowed,
+    /// The schema differs, and it cannot be told which way.
+    SchemaChanged,
+    /// What the server claims about the effects of a tool.
+    Annotation,
+    /// Anything else.
+    Other,
+}
+
+impl ChangeClass {
+    /// The words in output.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::SchemaWidened => "schema widened",
+            Self::SchemaNarrowed => "schema narrowed",
+            Self::SchemaChanged => "schema changed",
+            Self::Annotation => "annotation",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// All changes from one definition to another, in the order of the new one; none if both are the same.
+///
+/// A text that is not JSON, or that has two members of one name, is compared as a whole.
+pub fn difference(old: &[u8], new: &[u8]) -> Vec<Change> {
+    match (Node::parse(old, Doubles::Refused), Node::parse(new, Doubles::Refused)) {
+        (Ok(old), Ok(new)) => walk::changes(&old, &new),
+        (Err(_), _) | (_, Err(_)) if old == new => Vec::new(),
+        (Err(_), _) | (_, Err(_)) => {
+            let text = |bytes: &[u8]| Some(shown(&String::from_utf8_lossy(bytes)));
+            vec![Change { path: String::new(), old: text(old), new: text(new), class: ChangeClass::Other }]
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.path.is_empty() { "(the whole definition)" } else { &self.path };
+        writeln!(formatter, "{place} ({})", self.class.as_str())?;
+        let old: Vec<_> = self.old.iter().flat_map(|text| text.split('\n')).collect();
+        let new: Vec<_> = self.new.iter().flat_map(|text| text.split('\n')).collect();
+        let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
+        let n_before = old.iter().zip(&new).take_while(same).count();
+        let left = old.len().min(new.len()) - n_before;
+        let n_after = old.iter().rev().zip(new.iter().rev()).take_while(same).count().min(left);
+        // One line of what is common, so that the place is found again in a long text.
+        if let Some(line) = n_before.checked_sub(1).and_then(|index| old.get(index)) {
+            writeln!(formatter, "    {line}")?;
+        }
+        for line in &old[n_before..old.len() - n_after] {
+            writeln!(formatter, "  - {line}")?;
+        }
+        for line in &new[n_before..new.len() - n_after] {
+            writeln!(formatter, "  + {line}")?;
+        }
+        match old.get(old.len() - n_after) {
+            Some(line) if n_after > 0 => writeln!(formatter, "    {line}"),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// A place in a definition.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place(String);
+
+impl Place {
+    /// The member of this name.
+    pub(super) fn member(&self, name: &str) -> Self {
+        // Paths are copied at every step: a server may not make them as long as it likes.
+        let start = name.char_indices().nth(NAME_LENGTH_MAX).map_or(name, |(end, _)| &name[..end]);
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte);
+        let mut path = self.0.clone();
+        if name.is_empty() || start.len() < name.len() || !name.bytes().all(is_plain) {
+            path.push_str("[\"");
+            path.push_str(&shown_in_line(start));
+            path.push_str(if start.len() < name.len() { "…\"]" } else { "\"]" });
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(name);
+        }
+        Self(path)
+    }
+
+    /// The item at this index.
+    pub(super) fn item(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// The path as text.
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+}
