@@ -5,6 +5,7 @@
 //! arguments, in milliseconds since 1970. The data plane never waits for a store; it reads what was
 //! loaded at the start.
 
+mod approval;
 mod catalogue;
 mod error;
 mod hash;
@@ -14,6 +15,7 @@ mod server;
 mod sqlite;
 mod store;
 
+pub use approval::{ApprovalFilter, ApprovalPart, Requested};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;

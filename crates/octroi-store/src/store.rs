@@ -1,5 +1,7 @@
 //! The door to whatever database there is.
 
+mod approvals;
+
 use std::path::Path;
 
 use crate::catalogue::{Catalogue, Saved, StoredCatalogue};
