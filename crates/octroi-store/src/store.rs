@@ -1,6 +1,9 @@
 //! The door to whatever database there is.
 
+mod agents;
 mod approvals;
+mod pins;
+mod policies;
 
 use std::path::Path;
 

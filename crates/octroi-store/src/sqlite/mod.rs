@@ -3,6 +3,7 @@
 //! One connection writes at a time; a few others read beside it. A file is looked at through a connection that
 //! cannot write before anything else touches it, so that a damaged one stays as it is.
 
+mod agents;
 mod approvals;
 mod catalogues;
 mod columns;
@@ -10,6 +11,8 @@ mod failure;
 mod files;
 mod health;
 mod migrate;
+mod pins;
+mod policies;
 mod servers;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,9 @@
 //! What every database behind a store must do. Each case runs on each of them.
 
+mod agents;
 mod approvals;
+mod pins;
+mod policies;
 
 use std::sync::Arc;
 

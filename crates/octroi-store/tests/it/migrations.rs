@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{catalogue, connect, definition, fill, key, run_sql, told};
 
 /// The steps to the newest version.
-const NAMES: [&str; 4] = ["servers", "catalogues", "health", "approvals"];
+const NAMES: [&str; 7] = ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents"];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 
