@@ -7,6 +7,7 @@
 
 mod agent;
 mod approval;
+mod audit;
 mod catalogue;
 mod error;
 mod hash;
@@ -20,6 +21,7 @@ mod store;
 
 pub use agent::{AgentRecord, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, Requested};
+pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;

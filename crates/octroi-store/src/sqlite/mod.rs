@@ -5,6 +5,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod catalogues;
 mod columns;
 mod failure;

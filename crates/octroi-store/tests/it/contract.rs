@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod pins;
 mod policies;
 

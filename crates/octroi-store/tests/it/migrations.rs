@@ -9,7 +9,8 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{catalogue, connect, definition, fill, key, run_sql, told};
 
 /// The steps to the newest version.
-const NAMES: [&str; 7] = ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents"];
+const NAMES: [&str; 8] =
+    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit"];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 
