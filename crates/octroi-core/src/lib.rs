@@ -4,6 +4,7 @@
 //! clock, no file and no network: what depends on them comes in as an argument.
 
 pub mod arguments;
+pub mod approval;
 pub mod breaker;
 pub mod config;
 pub mod decision;

@@ -1,5 +1,11 @@
 //! The door to whatever database there is.
 
+mod agents;
+mod approvals;
+mod audit;
+mod pins;
+mod policies;
+
 use std::path::Path;
 
 use crate::catalogue::{Catalogue, Saved, StoredCatalogue};

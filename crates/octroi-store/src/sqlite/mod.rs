@@ -1,13 +1,19 @@
 //! A store in one SQLite file.
 //!
-//! One connection writes; a few others read beside it. A file is looked at through a connection that
+//! One connection writes at a time; a few others read beside it. A file is looked at through a connection that
 //! cannot write before anything else touches it, so that a damaged one stays as it is.
 
+mod agents;
+mod approvals;
+mod audit;
 mod catalogues;
+mod columns;
 mod failure;
 mod files;
 mod health;
 mod migrate;
+mod pins;
+mod policies;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -15,6 +21,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -35,6 +42,9 @@ const READERS: u32 = 4;
 pub(crate) struct Sqlite {
     path: PathBuf,
     writer: SqlitePool,
+    /// Writes what people decided. Its transactions wait for the disk; those of `writer` leave that to
+    /// the operating system, because what they keep can be found out again.
+    durable: SqlitePool,
     readers: SqlitePool,
     /// Last, so that it is given up last.
     _lock: DirectoryLock,
@@ -53,12 +63,15 @@ impl Sqlite {
             options(&path).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
         let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         migrate::bring_up_to_date(&path, &writer, version).await?;
+        let durable =
+            pool().max_connections(1).connect_lazy_with(options.clone().synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
-        Ok(Self { path, writer, readers, _lock: lock })
+        Ok(Self { path, writer, durable, readers, _lock: lock })
     }
 
     pub(crate) async fn close(self) {
         self.readers.close().await;
+        self.durable.close().await;
         self.writer.close().await;
     }
 
@@ -71,6 +84,18 @@ impl Sqlite {
         transaction.commit().await.map_err(|error| self.failed(error))
     }
 
+    /// A transaction that writes what must not be lost, not even by a power cut.
+    async fn begin_durable(&self) -> Result<Durable, StoreError> {
+        let turn = self.writer.acquire().await.map_err(|error| self.failed(error))?;
+        let transaction =
+            self.durable.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed(error))?;
+        Ok(Durable { transaction, _turn: turn })
+    }
+
+    async fn commit_durable(&self, durable: Durable) -> Result<(), StoreError> {
+        durable.transaction.commit().await.map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, error: sqlx::Error) -> StoreError {
         failure::from_sqlx(&self.path, error)
     }
@@ -80,6 +105,14 @@ impl Sqlite {
         let path = self.path.clone();
         move || StoreError::Unreadable { path, what }
     }
+}
+
+/// A transaction that is on the disk when it is committed.
+struct Durable {
+    transaction: Transaction<'static, Driver>,
+    /// The other connection that writes is kept idle meanwhile: who waits for it waits in a row and
+    /// wakes at once, where SQLite would have them try again and again.
+    _turn: PoolConnection<Driver>,
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {

@@ -1,5 +1,11 @@
 //! What every database behind a store must do. Each case runs on each of them.
 
+mod agents;
+mod approvals;
+mod audit;
+mod pins;
+mod policies;
+
 use std::sync::Arc;
 
 use octroi_core::Health;
@@ -20,7 +26,7 @@ enum Database {
 const DATABASES: [Database; 1] = [Database::Sqlite];
 
 /// Runs a case on an empty store of each database.
-async fn on_every_database(case: impl AsyncFn(Arc<Store>)) {
+pub(crate) async fn on_every_database(case: impl AsyncFn(Arc<Store>)) {
     for database in DATABASES {
         match database {
             Database::Sqlite => {
@@ -29,6 +35,18 @@ async fn on_every_database(case: impl AsyncFn(Arc<Store>)) {
             }
         }
     }
+}
+
+/// Lets many tasks do the same at once, and gives what those got that succeeded.
+async fn race<T: Send + 'static, F: Future<Output = Option<T>> + Send + 'static>(
+    store: &Arc<Store>,
+    attempt: impl Fn(Arc<Store>, usize) -> F,
+) -> Vec<T> {
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..16 {
+        tasks.spawn(attempt(store.clone(), number));
+    }
+    tasks.join_all().await.into_iter().flatten().collect()
 }
 
 async fn record(store: &Store, name: &str) -> ServerKey {

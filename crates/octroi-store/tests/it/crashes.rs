@@ -1,30 +1,39 @@
 //! Gateways that are killed. The test binary starts itself again to be one.
 
+use std::collections::HashSet;
 use std::env;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use octroi_store::{ManagedBy, Store, StoreError};
+use octroi_core::approval::{Answer, Approval, ApprovalState, Verdict};
+use octroi_store::{ApprovalFilter, ManagedBy, Store, StoreError};
 
-use crate::support::{catalogue, definition, fill, key};
+use crate::support::{approval, catalogue, definition, fill, key};
 
 const DIRECTORY: &str = "OCTROI_STORE_TEST_DIRECTORY";
+const CLAIMED: &str = "claimed ";
+const GRANTS: u32 = 400;
 const READY: &str = "ready to be killed";
 
 /// Starts one of the ignored tests below in a process of its own, and waits until it is at work.
 fn start(test: &str, directory: &Path) -> Child {
+    start_and_listen(test, directory).0
+}
+
+/// The same for one that goes on to say what it does.
+fn start_and_listen(test: &str, directory: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child = Command::new(env::current_exe().unwrap())
         .args([&format!("crashes::{test}"), "--exact", "--ignored", "--nocapture"])
         .env(DIRECTORY, directory)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
-    let is_ready = output.lines().any(|line| line.unwrap().contains(READY));
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let is_ready = output.any(|line| line.unwrap().contains(READY));
     assert!(is_ready, "{test} ended before it was ready");
-    child
+    (child, output)
 }
 
 /// SIGKILL: nothing of the process runs any more.
@@ -67,6 +76,19 @@ async fn child_that_opens() {
 }
 
 #[tokio::test]
+#[ignore = "started by other tests, to be killed"]
+async fn child_that_claims() {
+    let store = Store::open(&directory()).await.unwrap();
+    println!("{READY}");
+    for number in 0..GRANTS {
+        let Approval { id, binding, .. } = approval(number);
+        if let Ok(claimed) = store.claim_approval(&id, &binding, 3).await.unwrap() {
+            println!("{CLAIMED}{}", claimed.id);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_lock_goes_with_a_killed_process() {
     let directory = tempfile::tempdir().unwrap();
     let child = start("child_that_holds_the_directory", directory.path());
@@ -99,6 +121,44 @@ async fn killed_while_writing() {
         store.close().await;
     }
     assert!(n_written > 1, "no child came as far as writing");
+}
+
+/// What a gateway said it may call is used up for all later ones, however it ended.
+#[tokio::test]
+async fn killed_while_claiming() {
+    const ROUNDS: u32 = 20;
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).await.unwrap();
+    for number in 0..GRANTS {
+        let id = store.request_approval(&approval(number)).await.unwrap().approval.id;
+        let answer = Answer { verdict: Verdict::approve(), by: "bob".to_owned(), reason: None };
+        store.decide_approval(&id, answer, 2).await.unwrap().unwrap();
+    }
+    store.close().await;
+
+    let mut told = HashSet::new();
+    for round in 0..ROUNDS {
+        let (child, mut output) = start_and_listen("child_that_claims", directory.path());
+        let n_heard = usize::try_from(round % 7).unwrap();
+        let mut lines: Vec<String> = output.by_ref().take(n_heard).map(Result::unwrap).collect();
+        kill(child);
+        // What it said before it died counts as well. A line is written in one piece.
+        lines.extend(output.map_while(Result::ok));
+        for id in lines.iter().filter_map(|line| line.strip_prefix(CLAIMED)) {
+            assert!(told.insert(id.to_owned()), "{id} was claimed twice, the second time in round {round}");
+        }
+        let store = Store::open(directory.path()).await.unwrap();
+        for id in &told {
+            let found = store.approval(id).await.unwrap().unwrap();
+            assert_eq!(found.state, ApprovalState::Claimed, "{id} in round {round}");
+        }
+        let all = store.approvals(&ApprovalFilter::default(), None, u32::MAX).await.unwrap();
+        let n_claimed = all.iter().filter(|one| one.state == ApprovalState::Claimed).count();
+        // Each child may have died between its last claim and the word about it.
+        assert!(n_claimed <= told.len() + usize::try_from(round + 1).unwrap());
+        store.close().await;
+    }
+    assert!(told.len() > 20, "no child came as far as claiming");
 }
 
 #[tokio::test]

@@ -8,6 +8,10 @@ use octroi_store::{ContentHash, Store};
 
 use crate::support::{catalogue, connect, definition, fill, key, run_sql, told};
 
+/// The steps to the newest version.
+const NAMES: [&str; 8] =
+    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit"];
+
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 
 /// A database as the first version left it.
@@ -53,8 +57,8 @@ async fn a_fresh_database_has_every_version_and_no_backup() {
             .fetch_all(&mut connection)
             .await
             .unwrap();
-    let expected = [(1, "servers"), (2, "catalogues"), (3, "health")];
-    assert_eq!(versions, expected.map(|(version, name)| (version, name.to_owned())));
+    let names = NAMES.map(str::to_owned);
+    assert_eq!(versions, (1..).zip(names).collect::<Vec<_>>());
     let names: Vec<String> = contents(directory.path()).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["octroi.db"]);
 }
@@ -112,10 +116,10 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
              --data DIR",
         ),
         (
-            "INSERT INTO migrations VALUES (4, 'next', 'x'), (5, 'after', 'y')",
-            "DIR/octroi.db has version 5, but this Octroi only knows versions up to 3; nothing was changed\n\
+            "INSERT INTO migrations VALUES (1000, 'next', 'x'), (1001, 'after', 'y')",
+            "DIR/octroi.db has version 1001, but this Octroi only knows versions up to NEWEST; nothing was changed\n\
              hint: use a newer octroi; or move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away, \
-             and copy DIR/octroi.db.backup-3 to DIR/octroi.db if there is one",
+             and copy DIR/octroi.db.backup-NEWEST to DIR/octroi.db if there is one",
         ),
         (
             "DROP TABLE migrations",
@@ -129,6 +133,7 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
         run_sql(directory.path(), sql).await;
         let before = contents(directory.path());
         let error = Store::open(directory.path()).await.unwrap_err();
+        let expected = expected.replace("NEWEST", &NAMES.len().to_string());
         assert_eq!(told(&error, directory.path()), expected);
         assert_eq!(contents(directory.path()), before, "{sql}");
     }

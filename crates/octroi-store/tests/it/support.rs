@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use octroi_core::ServerName;
+use octroi_core::approval::{Approval, ApprovalState, Binding};
+use octroi_core::{Secret, ServerName};
 use octroi_store::{CanonicalJson, Catalogue, ManagedBy, ServerKey, Store};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -57,4 +58,39 @@ pub(crate) async fn run_sql(directory: &Path, sql: &str) {
 /// The error and all its causes, with the directory called DIR.
 pub(crate) fn told(error: &octroi_store::StoreError, directory: &Path) -> String {
     format!("{error}\nhint: {}", error.hint()).replace(directory.to_str().unwrap(), "DIR")
+}
+
+/// An approval that is asked for at 1 and good until 1,000.
+pub(crate) fn approval(number: u32) -> Approval {
+    let mut arguments_hash = [0; 32];
+    arguments_hash[..4].copy_from_slice(&number.to_le_bytes());
+    Approval {
+        id: format!("ap_{number}"),
+        call_id: format!("call-{number}"),
+        binding: Binding {
+            principal: "ada".to_owned(),
+            agent: Some("coder".to_owned()),
+            tool: "mcp:files:write".to_owned(),
+            definition_hash: [1; 32],
+            arguments_hash,
+            policy_revision: 3,
+        },
+        state: ApprovalState::Pending,
+        arguments_preview: "{}".to_owned(),
+        arguments: Secret::new(format!("{{\"number\":{number}}}")),
+        edited_arguments: None,
+        risk: "high".to_owned(),
+        side_effects: Vec::new(),
+        reasons: vec!["it writes".to_owned()],
+        requested_at_ms: 1,
+        expires_at_ms: 1_000,
+        decided_at_ms: None,
+        decided_by: None,
+        decision_reason: None,
+        claimed_at_ms: None,
+        finished_at_ms: None,
+        outcome: None,
+        remembered_rule: None,
+        node: None,
+    }
 }

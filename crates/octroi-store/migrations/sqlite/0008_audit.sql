@@ -1,0 +1,71 @@
+-- What the audit log says, for queries; it can be made again from the log. `position` is the order in
+-- which the rows came here and the only order they are read in.
+CREATE TABLE audit_events (
+    position    INTEGER PRIMARY KEY,
+    node        TEXT    NOT NULL,
+    seq         INTEGER NOT NULL,
+    at_ms       INTEGER NOT NULL,
+    event_type  TEXT    NOT NULL,
+    level       TEXT    NOT NULL,
+    actor_kind  TEXT    NOT NULL,
+    actor_id    TEXT    NOT NULL,
+    agent       TEXT,
+    session     TEXT,
+    server      TEXT,
+    tool        TEXT,
+    source_type TEXT,
+    project     TEXT,
+    call_id     TEXT,
+    decision    TEXT,
+    context     TEXT    NOT NULL,
+    UNIQUE (node, seq)
+) STRICT;
+
+-- Call ids begin with their time, so that new ones come to stand beside each other.
+CREATE INDEX audit_events_of_call ON audit_events (call_id) WHERE call_id IS NOT NULL;
+
+-- An index for each thing that rows are looked for by would cost several times the row: every batch would
+-- touch a page for each tool. Instead rows are taken in blocks of 4,096 by position, and for each block it
+-- is kept which times and which values it holds. Who looks for a value passes over the other blocks.
+CREATE TABLE audit_blocks (
+    block       INTEGER PRIMARY KEY,
+    first_at_ms INTEGER NOT NULL,
+    last_at_ms  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE audit_marks (
+    block INTEGER NOT NULL,
+    kind  TEXT    NOT NULL,
+    value TEXT    NOT NULL,
+    PRIMARY KEY (block, kind, value)
+) STRICT, WITHOUT ROWID;
+
+-- How many rows of each sort each hour had; what is unset is empty.
+CREATE TABLE audit_counts (
+    hour       INTEGER NOT NULL,
+    event_type TEXT    NOT NULL,
+    agent      TEXT    NOT NULL,
+    tool       TEXT    NOT NULL,
+    decision   TEXT    NOT NULL,
+    n          INTEGER NOT NULL,
+    PRIMARY KEY (hour, event_type, agent, tool, decision)
+) STRICT, WITHOUT ROWID;
+
+-- For those who ask in SQL. What has a column wins over what the context says.
+CREATE VIEW task_audits AS
+SELECT
+    node || ':' || seq AS audit_id,
+    coalesce(session, 'ORPHAN') AS task_id,
+    level,
+    event_type,
+    json_patch(
+        CASE WHEN json_valid(context) AND json_type(context) = 'object' THEN context ELSE '{}' END,
+        json_object(
+            'source_type', source_type, 'tool', tool, 'server', server, 'agent', agent, 'session', session,
+            'project', project, 'call_id', call_id, 'decision', decision,
+            'actor', json_object('kind', actor_kind, 'id', actor_id)
+        )
+    ) AS context,
+    context AS payload,
+    strftime('%Y-%m-%dT%H:%M:%fZ', at_ms / 1000.0, 'unixepoch') AS created_at
+FROM audit_events;

@@ -1,0 +1,125 @@
+//! What is said about agents, and which tools they have used.
+
+use std::collections::BTreeMap;
+
+use sqlx::sqlite::SqliteRow;
+
+use super::Sqlite;
+use crate::agent::{AgentRecord, ToolUse, ToolUses};
+use crate::error::StoreError;
+
+impl Sqlite {
+    pub(crate) async fn agent(&self, id: &str) -> Result<Option<AgentRecord>, StoreError> {
+        let row = sqlx::query("SELECT * FROM agents WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        row.map(|row| self.read_agent(&row)).transpose()
+    }
+
+    pub(crate) async fn agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM agents ORDER BY id")
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.read_agent(row)).collect()
+    }
+
+    pub(crate) async fn save_agent(&self, agent: &AgentRecord) -> Result<(), StoreError> {
+        let blacklist = agent.blacklist.as_deref().map(|tags| serde_json::Value::from(tags).to_string());
+        let mut durable = self.begin_durable().await?;
+        sqlx::query(
+            "INSERT OR REPLACE INTO agents
+                (id, profile, mode, project, project_root, spec_hash, spec_frozen_at_ms, blacklist,
+                 updated_at_ms, updated_by)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&agent.id)
+        .bind(&agent.profile)
+        .bind(&agent.mode)
+        .bind(&agent.project)
+        .bind(&agent.project_root)
+        .bind(&agent.spec_hash)
+        .bind(agent.spec_frozen_at_ms)
+        .bind(blacklist)
+        .bind(agent.updated_at_ms)
+        .bind(&agent.updated_by)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        self.commit_durable(durable).await
+    }
+
+    pub(crate) async fn remove_agent(&self, id: &str) -> Result<bool, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let mut n_removed = 0;
+        for sql in ["DELETE FROM tool_uses WHERE agent = ?", "DELETE FROM agents WHERE id = ?"] {
+            let result = sqlx::query(sql)
+                .bind(id)
+                .execute(&mut *durable.transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+            n_removed = result.rows_affected();
+        }
+        self.commit_durable(durable).await?;
+        Ok(n_removed > 0)
+    }
+
+    pub(crate) async fn record_uses(&self, uses: &[ToolUse]) -> Result<(), StoreError> {
+        // Agents use few tools many times: one row for each, not one for each use.
+        let mut sums: BTreeMap<(&str, &str), (i64, i64, i64)> = BTreeMap::new();
+        for ToolUse { agent, tool, at_ms } in uses {
+            let (first, last, n_uses) = sums.entry((agent, tool)).or_insert((*at_ms, *at_ms, 0));
+            *first = (*first).min(*at_ms);
+            *last = (*last).max(*at_ms);
+            *n_uses += 1;
+        }
+        let mut transaction = self.begin().await?;
+        for ((agent, tool), (first, last, n_uses)) in sums {
+            sqlx::query(
+                "INSERT INTO tool_uses (agent, tool, first_at_ms, last_at_ms, n_uses) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT DO UPDATE SET first_at_ms = min(first_at_ms, ?3),
+                    last_at_ms = max(last_at_ms, ?4), n_uses = n_uses + ?5",
+            )
+            .bind(agent)
+            .bind(tool)
+            .bind(first)
+            .bind(last)
+            .bind(n_uses)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        }
+        self.commit(transaction).await
+    }
+
+    pub(crate) async fn tool_uses(&self) -> Result<Vec<ToolUses>, StoreError> {
+        let rows: Vec<(String, String, i64, i64, i64)> = sqlx::query_as(
+            "SELECT agent, tool, first_at_ms, last_at_ms, n_uses FROM tool_uses ORDER BY agent, tool",
+        )
+        .fetch_all(&self.readers)
+        .await
+        .map_err(|error| self.failed(error))?;
+        let uses = |(agent, tool, first_at_ms, last_at_ms, n_uses): (String, String, i64, i64, i64)| {
+            ToolUses { agent, tool, first_at_ms, last_at_ms, n_uses: n_uses.cast_unsigned() }
+        };
+        Ok(rows.into_iter().map(uses).collect())
+    }
+
+    fn read_agent(&self, row: &SqliteRow) -> Result<AgentRecord, StoreError> {
+        let blacklist: Option<&str> = self.column(row, "blacklist")?;
+        Ok(AgentRecord {
+            id: self.column(row, "id")?,
+            profile: self.column(row, "profile")?,
+            mode: self.column(row, "mode")?,
+            project: self.column(row, "project")?,
+            project_root: self.column(row, "project_root")?,
+            spec_hash: self.column(row, "spec_hash")?,
+            spec_frozen_at_ms: self.column(row, "spec_frozen_at_ms")?,
+            blacklist: blacklist.map(|tags| self.list(tags)).transpose()?,
+            updated_at_ms: self.column(row, "updated_at_ms")?,
+            updated_by: self.column(row, "updated_by")?,
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! Approvals. Each change reads the row, asks the one table of what may follow, and writes the row, all
+//! in a transaction that has the only turn to write.
+
+use octroi_core::Secret;
+use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite as Driver};
+
+use super::{Durable, Sqlite};
+use crate::approval::{ApprovalFilter, ApprovalPart, Requested};
+use crate::error::StoreError;
+
+impl Sqlite {
+    pub(crate) async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
+        let now_ms = approval.requested_at_ms;
+        let mut durable = self.begin_durable().await?;
+        let known = self.open_approvals(&mut durable, &approval.binding.call_key(), now_ms).await?;
+        if let Some(same) = known.iter().find(|known| known.binding == approval.binding) {
+            return Ok(Requested { approval: same.clone(), is_new: false, replaced: Vec::new() });
+        }
+        let mut replaced = Vec::new();
+        for mut outdated in known {
+            // A person may still be looking at it, but what they would grant could not be used.
+            let what = outdated.binding.differs(&approval.binding).unwrap_or_default();
+            let state = outdated.state;
+            if outdated.apply(Event::Cancel { reason: format!("{what} has changed") }, now_ms).is_ok() {
+                self.write_approval(&mut durable, state, &outdated).await?;
+                replaced.push(outdated);
+            }
+        }
+        self.insert_approval(&mut durable, approval).await?;
+        self.commit_durable(durable).await?;
+        Ok(Requested { approval: approval.clone(), is_new: true, replaced })
+    }
+
+    pub(crate) async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
+        let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        row.map(|row| self.read_approval(&row)).transpose()
+    }
+
+    pub(crate) async fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<&str>,
+        n_max: u32,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let mut query = QueryBuilder::<Driver>::new("SELECT * FROM approvals WHERE ");
+        query.push(match filter.part {
+            ApprovalPart::All => "TRUE",
+            ApprovalPart::Pending => "state = 'pending'",
+            ApprovalPart::History => "state <> 'pending'",
+        });
+        if let Some(agent) = &filter.agent {
+            query.push(" AND agent = ").push_bind(agent.clone());
+        }
+        if let Some(before) = before {
+            query
+                .push(" AND number < (SELECT number FROM approvals WHERE id = ")
+                .push_bind(before.to_owned())
+                .push(")");
+        }
+        query.push(" ORDER BY number DESC LIMIT ").push_bind(n_max);
+        let rows = query.build().fetch_all(&self.readers).await.map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.read_approval(row)).collect()
+    }
+
+    pub(crate) async fn find_grant(
+        &self,
+        key: &CallKey,
+        now_ms: i64,
+    ) -> Result<Option<Approval>, StoreError> {
+        let row = sqlx::query(
+            "SELECT * FROM approvals
+             WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
+                AND state = 'approved' AND expires_at_ms > ?
+             ORDER BY number DESC LIMIT 1",
+        )
+        .bind(&key.principal)
+        .bind(&key.agent)
+        .bind(&key.tool)
+        .bind(key.arguments_hash.as_slice())
+        .bind(now_ms)
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(|error| self.failed(error))?;
+        row.map(|row| self.read_approval(&row)).transpose()
+    }
+
+    pub(crate) async fn change_approval(
+        &self,
+        id: &str,
+        event: Event,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let Some(row) = row else { return Ok(Err(Refusal::Unknown)) };
+        let mut approval = self.read_approval(&row)?;
+        let state = approval.state;
+        if let Err(refusal) = approval.apply(event, now_ms) {
+            return Ok(Err(refusal));
+        }
+        self.write_approval(&mut durable, state, &approval).await?;
+        self.commit_durable(durable).await?;
+        Ok(Ok(approval))
+    }
+
+    pub(crate) async fn expire_approvals(&self, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
+        let due = "SELECT * FROM approvals WHERE state IN ('pending', 'approved') AND expires_at_ms <= ?1
+                   ORDER BY number";
+        // Mostly there are none, and then nobody has to wait for a turn to write.
+        let first = sqlx::query(due)
+            .bind(now_ms)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        if first.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut durable = self.begin_durable().await?;
+        let rows = sqlx::query(due)
+            .bind(now_ms)
+            .fetch_all(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        self.change_all(durable, &rows, &Event::Expire, now_ms).await
+    }
+
+    pub(crate) async fn orphan_claimed(
+        &self,
+        node: Option<&str>,
+        now_ms: i64,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let rows = sqlx::query(
+            "SELECT * FROM approvals WHERE state = 'claimed' AND (?1 IS NULL OR node = ?1) ORDER BY number",
+        )
+        .bind(node)
+        .fetch_all(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        self.change_all(durable, &rows, &Event::Crash, now_ms).await
+    }
+
+    /// Makes the same happen to several, and gives those it happened to.
+    async fn change_all(
+        &self,
+        mut durable: Durable,
+        rows: &[SqliteRow],
+        event: &Event,
+        now_ms: i64,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let mut changed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut approval = self.read_approval(row)?;
+            let state = approval.state;
+            if approval.apply(event.clone(), now_ms).is_ok() {
+                self.write_approval(&mut durable, state, &approval).await?;
+                changed.push(approval);
+            }
+        }
+        self.commit_durable(durable).await?;
+        Ok(changed)
+    }
+
+    /// Those for an identical call that wait or can be used, the newest first.
+    async fn open_approvals(
+        &self,
+        durable: &mut Durable,
+        key: &CallKey,
+        now_ms: i64,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM approvals
+             WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
+                AND state IN ('pending', 'approved') AND expires_at_ms > ?
+             ORDER BY number DESC",
+        )
+        .bind(&key.principal)
+        .bind(&key.agent)
+        .bind(&key.tool)
+        .bind(key.arguments_hash.as_slice())
+        .bind(now_ms)
+        .fetch_all(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.read_approval(row)).collect()
+    }
+
+    async fn insert_approval(&self, durable: &mut Durable, approval: &Approval) -> Result<(), StoreError> {
+        let binding = &approval.binding;
+        sqlx::query(
+            "INSERT INTO approvals (
+                id, call_id, principal, agent, tool, definition_hash, arguments_hash, policy_revision, state,
+                arguments_preview, arguments, edited_arguments, risk, side_effects, reasons,
+                requested_at_ms, expires_at_ms, decided_at_ms, decided_by, decision_reason,
+                claimed_at_ms, finished_at_ms, outcome, remembered_rule, node)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&approval.id)
+        .bind(&approval.call_id)
+        .bind(&binding.principal)
+        .bind(&binding.agent)
+        .bind(&binding.tool)
+        .bind(binding.definition_hash.as_slice())
+        .bind(binding.arguments_hash.as_slice())
+        .bind(binding.policy_revision.cast_signed())
+        .bind(approval.state.as_str())
+        .bind(&approval.arguments_preview)
+        .bind(approval.arguments.expose())
+        .bind(approval.edited_arguments.as_ref().map(Secret::expose))
+        .bind(&approval.risk)
+        .bind(serde_json::Value::from(approval.side_effects.as_slice()).to_string())
+        .bind(serde_json::Value::from(approval.reasons.as_slice()).to_string())
+        .bind(approval.requested_at_ms)
+        .bind(approval.expires_at_ms)
+        .bind(approval.decided_at_ms)
+        .bind(&approval.decided_by)
+        .bind(&approval.decision_reason)
+        .bind(approval.claimed_at_ms)
+        .bind(approval.finished_at_ms)
+        .bind(&approval.outcome)
+        .bind(&approval.remembered_rule)
+        .bind(&approval.node)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Writes what can change, provided that the row still is in the state in which it was read.
+    async fn write_approval(
+        &self,
+        durable: &mut Durable,
+        before: ApprovalState,
+        approval: &Approval,
+    ) -> Result<(), StoreError> {
+        let result = sqlx::query(
+            "UPDATE approvals SET
+                state = ?3, edited_arguments = ?4, decided_at_ms = ?5, decided_by = ?6, decision_reason = ?7,
+                claimed_at_ms = ?8, finished_at_ms = ?9, outcome = ?10, remembered_rule = ?11
+             WHERE id = ?1 AND state = ?2",
+        )
+        .bind(&approval.id)
+        .bind(before.as_str())
+        .bind(approval.state.as_str())
+        .bind(approval.edited_arguments.as_ref().map(Secret::expose))
+        .bind(approval.decided_at_ms)
+        .bind(&approval.decided_by)
+        .bind(&approval.decision_reason)
+        .bind(approval.claimed_at_ms)
+        .bind(approval.finished_at_ms)
+        .bind(&approval.outcome)
+        .bind(&approval.remembered_rule)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        match result.rows_affected() {
+            1 => Ok(()),
+            _ => Err(self.failed(sqlx::Error::RowNotFound)),
+        }
+    }
+
+    fn read_approval(&self, row: &SqliteRow) -> Result<Approval, StoreError> {
+        let state: String = self.column(row, "state")?;
+        let edited_arguments: Option<String> = self.column(row, "edited_arguments")?;
+        Ok(Approval {
+            id: self.column(row, "id")?,
+            call_id: self.column(row, "call_id")?,
+            binding: Binding {
+                principal: self.column(row, "principal")?,
+                agent: self.column(row, "agent")?,
+                tool: self.column(row, "tool")?,
+                definition_hash: self.hash_column(row, "definition_hash")?,
+                arguments_hash: self.hash_column(row, "arguments_hash")?,
+                policy_revision: self.column::<i64>(row, "policy_revision")?.cast_unsigned(),
+            },
+            state: ApprovalState::parse(&state).ok_or_else(self.unreadable("state of an approval"))?,
+            arguments_preview: self.column(row, "arguments_preview")?,
+            arguments: Secret::new(self.column::<String>(row, "arguments")?),
+            edited_arguments: edited_arguments.map(Secret::new),
+            risk: self.column(row, "risk")?,
+            side_effects: self.list_column(row, "side_effects")?,
+            reasons: self.list_column(row, "reasons")?,
+            requested_at_ms: self.column(row, "requested_at_ms")?,
+            expires_at_ms: self.column(row, "expires_at_ms")?,
+            decided_at_ms: self.column(row, "decided_at_ms")?,
+            decided_by: self.column(row, "decided_by")?,
+            decision_reason: self.column(row, "decision_reason")?,
+            claimed_at_ms: self.column(row, "claimed_at_ms")?,
+            finished_at_ms: self.column(row, "finished_at_ms")?,
+            outcome: self.column(row, "outcome")?,
+            remembered_rule: self.column(row, "remembered_rule")?,
+            node: self.column(row, "node")?,
+        })
+    }
+}

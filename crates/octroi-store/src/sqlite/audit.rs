@@ -1,0 +1,107 @@
+//! The audit log as it can be asked: what was added, forgotten and counted.
+
+mod append;
+mod search;
+
+use super::Sqlite;
+use crate::audit::AuditCount;
+use crate::error::StoreError;
+
+/// Two to this power rows are a block.
+const BLOCK_BITS: u32 = 12;
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// So many are forgotten in one transaction.
+const PURGE_MAX: i64 = 5_000;
+
+impl Sqlite {
+    pub(crate) async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
+        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM audit_events WHERE node = ?")
+            .bind(node)
+            .fetch_one(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        Ok(seq.map(i64::cast_unsigned))
+    }
+
+    pub(crate) async fn purge_audit(&self, node: &str, before_seq: u64) -> Result<u64, StoreError> {
+        let mut n_purged = 0;
+        loop {
+            let mut transaction = self.begin().await?;
+            let result = sqlx::query(
+                "DELETE FROM audit_events WHERE position IN (
+                    SELECT position FROM audit_events WHERE node = ? AND seq < ? ORDER BY seq LIMIT ?
+                 )",
+            )
+            .bind(node)
+            .bind(before_seq.cast_signed())
+            .bind(PURGE_MAX)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+            for sql in [
+                "DELETE FROM audit_marks
+                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_events)",
+                "DELETE FROM audit_blocks
+                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_events)",
+            ] {
+                sqlx::query(sql)
+                    .bind(BLOCK_BITS)
+                    .execute(&mut *transaction)
+                    .await
+                    .map_err(|error| self.failed(error))?;
+            }
+            self.commit(transaction).await?;
+            n_purged += result.rows_affected();
+            if result.rows_affected() < PURGE_MAX.cast_unsigned() {
+                return Ok(n_purged);
+            }
+        }
+    }
+
+    pub(crate) async fn audit_counts(
+        &self,
+        since_ms: i64,
+        n_max: u32,
+    ) -> Result<Vec<AuditCount>, StoreError> {
+        // Whole hours are counted; what is left of the first one is not, and has to be looked at.
+        let first_hour = since_ms.div_euclid(HOUR_MS) + i64::from(since_ms.rem_euclid(HOUR_MS) > 0);
+        let rows: Vec<(String, String, String, String, i64)> = sqlx::query_as(COUNTS)
+            .bind(first_hour)
+            .bind(since_ms)
+            .bind(first_hour.saturating_mul(HOUR_MS))
+            .bind(BLOCK_BITS)
+            .bind(n_max)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let unless_empty = |text: String| Some(text).filter(|text| !text.is_empty());
+        let count =
+            |(event_type, agent, tool, decision, n): (String, String, String, String, i64)| AuditCount {
+                event_type,
+                agent: unless_empty(agent),
+                tool: unless_empty(tool),
+                decision: unless_empty(decision),
+                n: n.cast_unsigned(),
+            };
+        Ok(rows.into_iter().map(count).collect())
+    }
+}
+
+/// Of the blocks only those are looked at that reach into the first hour.
+const COUNTS: &str = "
+    SELECT event_type, agent, tool, decision, CAST(sum(n) AS INTEGER) AS n FROM (
+        SELECT event_type, agent, tool, decision, n FROM audit_counts WHERE hour >= ?1
+        UNION ALL
+        SELECT event_type, coalesce(agent, ''), coalesce(tool, ''), coalesce(decision, ''), 1
+        FROM audit_blocks CROSS JOIN audit_events
+        WHERE last_at_ms >= ?2 AND first_at_ms < ?3
+            AND position >= block << ?4 AND position < (block + 1) << ?4
+            AND at_ms >= ?2 AND at_ms < ?3
+    )
+    GROUP BY event_type, agent, tool, decision
+    ORDER BY n DESC, event_type, agent, tool, decision LIMIT ?5";
+
+#[cfg(test)]
+mod tests;

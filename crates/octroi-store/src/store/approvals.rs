@@ -1,0 +1,110 @@
+//! Asking, deciding, using. What is written here is on the disk when a call returns.
+
+use octroi_core::approval::{Answer, Approval, Binding, CallKey, Event, Refusal};
+
+use super::{Engine, Store};
+use crate::approval::{ApprovalFilter, Requested};
+use crate::error::StoreError;
+
+impl Store {
+    /// Keeps a new approval, unless an identical call has one that waits or can be used: a client that
+    /// repeats its call asks nobody twice.
+    pub async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.request_approval(approval).await,
+        }
+    }
+
+    /// One approval.
+    pub async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.approval(id).await,
+        }
+    }
+
+    /// Approvals, the newest first; those after the one with the id `before`, if that is given.
+    pub async fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<&str>,
+        n_max: u32,
+    ) -> Result<Vec<Approval>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.approvals(filter, before, n_max).await,
+        }
+    }
+
+    /// Keeps what a person decided. The first decision stands.
+    pub async fn decide_approval(
+        &self,
+        id: &str,
+        answer: Answer,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        self.change_approval(id, Event::Decide(answer), now_ms).await
+    }
+
+    /// The approval that a call may use now, if a person has approved an identical one.
+    pub async fn find_grant(&self, key: &CallKey, now_ms: i64) -> Result<Option<Approval>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.find_grant(key, now_ms).await,
+        }
+    }
+
+    /// Uses a grant up, for exactly the call it is bound to. Of all who try, one succeeds, and only that
+    /// one may make the call.
+    pub async fn claim_approval(
+        &self,
+        id: &str,
+        binding: &Binding,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        self.change_approval(id, Event::Claim(binding.clone()), now_ms).await
+    }
+
+    /// Keeps how the call went.
+    pub async fn finish_approval(
+        &self,
+        id: &str,
+        outcome: &str,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        self.change_approval(id, Event::Finish { outcome: outcome.to_owned() }, now_ms).await
+    }
+
+    /// Takes an approval back that nobody has used.
+    pub async fn cancel_approval(
+        &self,
+        id: &str,
+        reason: &str,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        self.change_approval(id, Event::Cancel { reason: reason.to_owned() }, now_ms).await
+    }
+
+    /// Marks all whose time has passed, and gives those that were not marked before.
+    pub async fn expire_approvals(&self, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.expire_approvals(now_ms).await,
+        }
+    }
+
+    /// Marks all whose call was being made when Octroi ended, and gives them. Only for the start: it
+    /// takes every call for one of an earlier run. With a node, only the calls of that one.
+    pub async fn orphan_claimed(&self, node: Option<&str>, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.orphan_claimed(node, now_ms).await,
+        }
+    }
+
+    async fn change_approval(
+        &self,
+        id: &str,
+        event: Event,
+        now_ms: i64,
+    ) -> Result<Result<Approval, Refusal>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.change_approval(id, event, now_ms).await,
+        }
+    }
+}

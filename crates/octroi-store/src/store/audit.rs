@@ -1,0 +1,49 @@
+//! The audit log as it can be asked.
+
+use super::{Engine, Store};
+use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow};
+use crate::error::StoreError;
+
+impl Store {
+    /// Adds events of the log, and passes over those that are there already. Says how many were new. Best
+    /// with some hundred at once.
+    pub async fn append_audit(&self, rows: &[AuditRow]) -> Result<usize, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.append_audit(rows).await,
+        }
+    }
+
+    /// Events, the newest first; those before a place, if that is given.
+    pub async fn audit_events(
+        &self,
+        filter: &AuditFilter,
+        before: Option<AuditCursor>,
+        n_max: u32,
+    ) -> Result<AuditPage, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.audit_events(filter, before, n_max).await,
+        }
+    }
+
+    /// The newest event that is here of a gateway's log: what comes after it is still to be added.
+    pub async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.last_audit_seq(node).await,
+        }
+    }
+
+    /// Forgets the events of a gateway before a number, a few thousand at a time, so that others can
+    /// write in between. Says how many there were. Counts are kept.
+    pub async fn purge_audit(&self, node: &str, before_seq: u64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.purge_audit(node, before_seq).await,
+        }
+    }
+
+    /// How many events of each sort there were since a moment, the most frequent first.
+    pub async fn audit_counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.audit_counts(since_ms, n_max).await,
+        }
+    }
+}
