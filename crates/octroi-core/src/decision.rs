@@ -42,18 +42,6 @@ pub trait CustomGate: Send + Sync {
     fn check(&self, call: &Call<'_>) -> CustomVerdict;
 }
 
-/// Whether a definition is the one that was approved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Pin {
-    /// It is.
-    #[default]
-    Approved,
-    /// Nobody has seen it yet, and somebody is to.
-    Unseen(String),
-    /// It is not, or must not be used for another reason.
-    Quarantined(String),
-}
-
 /// Everything that is known about a call before it is decided.
 pub struct Circumstances<'a> {
     /// The server that would be called.
@@ -64,8 +52,8 @@ pub struct Circumstances<'a> {
     pub invalid_arguments: Option<&'a str>,
     /// What the server's entry allows and denies.
     pub access: &'a ToolAccess,
-    /// Whether the definition is the approved one.
-    pub pin: &'a Pin,
+    /// Why the definition is kept back, if it is not the approved one.
+    pub held: Option<&'a str>,
     /// What gates of one's own said.
     pub custom: &'a [CustomVerdict],
     /// The quota that is used up, if one is.
@@ -99,14 +87,15 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
     }
 }
 
-/// Decides what is not a tool call: prompts, resources, completions, tasks. Nobody is asked about these,
-/// so what would need a person is denied.
-pub fn decide_other(server: &ServerName, switched_off: Option<&str>, pin: &Pin, revision: u64) -> Decision {
+/// Decides what is not a tool call: prompts, resources, completions, tasks. Nobody is asked about these.
+pub fn decide_other(
+    server: &ServerName,
+    switched_off: Option<&str>,
+    held: Option<&str>,
+    revision: u64,
+) -> Decision {
     let mut way = Way { server, trace: Trace::new(revision), asks: Vec::new() };
-    let walked = way.scope(switched_off).and_then(|()| match pin {
-        Pin::Approved => way.pass(Gate::Pinning),
-        Pin::Unseen(reason) | Pin::Quarantined(reason) => way.deny(Gate::Pinning, reason.clone()),
-    });
+    let walked = way.scope(switched_off).and_then(|()| way.check(Gate::Pinning, held));
     match walked {
         Err(denial) => Decision::Deny(denial.with(way.trace)),
         Ok(()) => Decision::Allow(Permit::new(server.clone(), way.trace)),
@@ -140,7 +129,7 @@ impl Way<'_> {
         self.check(Gate::Arguments, circumstances.invalid_arguments)?;
         self.check(Gate::Access, access::objection(call.tool, circumstances.access).as_deref())?;
         self.six(call)?;
-        self.pinned(circumstances.pin)?;
+        self.check(Gate::Pinning, circumstances.held)?;
         self.custom(circumstances.custom)?;
         self.check(Gate::Quota, circumstances.exceeded)?;
         self.trusted(call.tool);
@@ -172,17 +161,6 @@ impl Way<'_> {
             }
         }
         Ok(())
-    }
-
-    fn pinned(&mut self, pin: &Pin) -> Result<(), Stopped> {
-        match pin {
-            Pin::Approved => self.pass(Gate::Pinning),
-            Pin::Unseen(reason) => {
-                self.ask(Gate::Pinning, Ask::Hard, reason.clone(), None);
-                Ok(())
-            }
-            Pin::Quarantined(reason) => self.deny(Gate::Pinning, reason.clone()),
-        }
     }
 
     fn custom(&mut self, verdicts: &[CustomVerdict]) -> Result<(), Stopped> {

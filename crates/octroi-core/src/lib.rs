@@ -3,8 +3,8 @@
 //! Names, principals, server definitions and decisions as plain values. There is no async here, no
 //! clock, no file and no network: what depends on them comes in as an argument.
 
-pub mod arguments;
 pub mod approval;
+pub mod arguments;
 pub mod breaker;
 pub mod config;
 pub mod decision;
@@ -13,8 +13,8 @@ pub mod glob;
 pub mod health;
 mod json;
 pub mod name;
-pub mod policy;
 pub mod pin;
+pub mod policy;
 pub mod principal;
 pub mod secret;
 pub mod server;

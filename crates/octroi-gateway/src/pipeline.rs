@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octroi_core::decision::{Pin, decide_other};
+use octroi_core::decision::decide_other;
 use octroi_core::{Decision, Permit, ServerName};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::param_header::ParamHeaders;
@@ -234,7 +234,7 @@ impl Gateway {
 
 /// Asks the gates.
 fn permit(target: &Target) -> Result<Permit, RpcError> {
-    match decide_other(&target.upstream.spec().name, None, &Pin::Approved, 0) {
+    match decide_other(&target.upstream.spec().name, None, None, 0) {
         Decision::Allow(permit) => Ok(permit),
         Decision::Ask(_) => Err(RpcError::new(POLICY_DENIED_CONTINUE, "a person would have to be asked")),
         Decision::Deny(denial) => Err(RpcError::new(POLICY_DENIED_CONTINUE, denial.reason)),

@@ -16,7 +16,7 @@ struct Scene {
     arguments: Value,
     has_admin_token: bool,
     access: ToolAccess,
-    pin: Pin,
+    held: Option<&'static str>,
     custom: Vec<CustomVerdict>,
     switched_off: Option<&'static str>,
     invalid: Option<&'static str>,
@@ -46,7 +46,7 @@ impl Scene {
             arguments: json!({}),
             has_admin_token: false,
             access: ToolAccess::default(),
-            pin: Pin::Approved,
+            held: None,
             custom: Vec::new(),
             switched_off: None,
             invalid: None,
@@ -88,7 +88,7 @@ impl Scene {
             switched_off: self.switched_off,
             invalid_arguments: self.invalid,
             access: &self.access,
-            pin: &self.pin,
+            held: self.held,
             custom: &self.custom,
             exceeded: self.exceeded,
             policies: &self.policies,
@@ -180,7 +180,7 @@ fn the_first_denial_ends_the_way() {
     scene.invalid = Some("`path` is missing");
     scene.access.deny_tools = vec!["t*".into()];
     scene.tool.enabled = false;
-    scene.pin = Pin::Quarantined("its description changed".into());
+    scene.held = Some("its definition differs from the accepted one");
     scene.exceeded = Some("100 calls per minute");
     let mut gates = Vec::new();
     while let Decision::Deny(denial) = scene.decide() {
@@ -199,7 +199,7 @@ fn the_first_denial_ends_the_way() {
             Gate::SpecFrozen => scene = scene.settled(),
             Gate::Blacklist => scene.context.blacklist.clear(),
             Gate::AdminToken => scene.has_admin_token = true,
-            Gate::Pinning => scene.pin = Pin::Approved,
+            Gate::Pinning => scene.held = None,
             Gate::Quota => scene.exceeded = None,
             other => panic!("{other:?}"),
         }
@@ -337,10 +337,6 @@ fn what_an_allow_rule_answers() {
         allowed(guarded().with(|scene| scene.tool.trust = Trust::Low)),
         "ask: Tool requires project_id; server `fs` has low trust and the tool has side effects"
     );
-    assert_eq!(
-        allowed(guarded().with(|scene| scene.pin = Pin::Unseen("nobody has seen its definition".into()))),
-        "ask: Tool requires project_id; nobody has seen its definition"
-    );
     let custom = |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None };
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Ask)])),
@@ -412,13 +408,12 @@ fn a_trace_names_every_gate() {
 #[test]
 fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
     let server = ServerName::parse("fs").unwrap();
-    let told = |off, pin: Pin| match decide_other(&server, off, &pin, 1) {
+    let told = |off, held| match decide_other(&server, off, held, 1) {
         Decision::Allow(_) => "allow".to_owned(),
         Decision::Ask(_) => "ask".to_owned(),
         Decision::Deny(denial) => denial.reason,
     };
-    assert_eq!(told(None, Pin::Approved), "allow");
-    assert_eq!(told(Some("off"), Pin::Approved), "off");
-    assert_eq!(told(None, Pin::Unseen("new".into())), "new");
-    assert_eq!(told(None, Pin::Quarantined("changed".into())), "changed");
+    assert_eq!(told(None, None), "allow");
+    assert_eq!(told(Some("off"), None), "off");
+    assert_eq!(told(None, Some("changed")), "changed");
 }

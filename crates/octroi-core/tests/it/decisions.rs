@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use octroi_core::decision::{
-    AgentContext, Call, Circumstances, CustomVerdict, Decision, Mode, Outcome, Pin, Profile, decide,
+    AgentContext, Call, Circumstances, CustomVerdict, Decision, Mode, Outcome, Profile, decide,
 };
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Document, Policies, Policy};
@@ -49,7 +49,7 @@ struct Scene {
     tool: ToolDescriptor,
     path: &'static str,
     has_admin_token: bool,
-    pin: Pin,
+    held: Option<&'static str>,
     custom: Vec<CustomVerdict>,
     levels: [String; 3],
 }
@@ -69,19 +69,15 @@ fn scene() -> impl Strategy<Value = Scene> {
         prop::bool::weighted(0.9),
         prop::sample::select(&[Trust::Low, Trust::Medium, Trust::High][..]),
     );
-    let pin = prop_oneof![
-        4 => Just(Pin::Approved),
-        1 => Just(Pin::Unseen("new".to_owned())),
-        1 => Just(Pin::Quarantined("changed".to_owned())),
-    ];
+    let held = prop_oneof![5 => Just(None), 1 => Just(Some("changed"))];
     let outcome = prop_oneof![Just(Outcome::Pass), Just(Outcome::Ask), Just(Outcome::Deny)];
     let custom = prop::collection::vec(outcome, 0..2).prop_map(|outcomes| {
         let verdict = |outcome| CustomVerdict { name: "own".to_owned(), outcome, reason: None };
         outcomes.into_iter().map(verdict).collect::<Vec<_>>()
     });
     let path = prop::sample::select(&["/tmp/x", "/tmp/../etc", "/etc"][..]);
-    (context, tool, pin, custom, path, prop::bool::ANY, floor(), rules(), rules()).prop_map(
-        |(context, tool, pin, custom, path, has_admin_token, floor, global, agent)| {
+    (context, tool, held, custom, path, prop::bool::ANY, floor(), rules(), rules()).prop_map(
+        |(context, tool, held, custom, path, has_admin_token, floor, global, agent)| {
             let (profile, is_planning, is_spec_frozen, has_project, is_listed) = context;
             let (risk, tags, requires_admin, enabled, trust) = tool;
             let mut blacklist = BTreeSet::new();
@@ -114,7 +110,7 @@ fn scene() -> impl Strategy<Value = Scene> {
                 },
                 path,
                 has_admin_token,
-                pin,
+                held,
                 custom,
                 levels: [floor, global, agent],
             }
@@ -146,7 +142,7 @@ fn decided(scene: &Scene) -> u8 {
         switched_off: None,
         invalid_arguments: None,
         access: &ToolAccess::default(),
-        pin: &scene.pin,
+        held: scene.held,
         custom: &scene.custom,
         exceeded: None,
         policies: &policies,
@@ -190,14 +186,13 @@ proptest! {
             allowed.levels[level] = "[[allow]]\ntool = \"*\"\n".to_owned();
         }
         let is_denied = !scene.tool.enabled
-            || matches!(scene.pin, Pin::Quarantined(_))
+            || scene.held.is_some()
             || scene.custom.iter().any(|verdict| verdict.outcome == Outcome::Deny)
             || (scene.tool.side_effects.contains("payments") && scene.context.blacklist.contains("payments"));
         if is_denied {
             prop_assert_eq!(decided(&allowed), 0);
         }
-        let is_asked = matches!(scene.pin, Pin::Unseen(_))
-            || scene.custom.iter().any(|verdict| verdict.outcome == Outcome::Ask)
+        let is_asked = scene.custom.iter().any(|verdict| verdict.outcome == Outcome::Ask)
             || (scene.tool.trust == Trust::Low && !scene.tool.side_effects.is_empty());
         if is_asked {
             prop_assert!(decided(&allowed) <= 1);
