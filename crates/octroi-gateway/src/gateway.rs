@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use octroi_core::ServerName;
 use octroi_core::server::ServerSpec;
+use octroi_core::tool::infer::InferenceRule;
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::RpcError;
 use octroi_upstream::{Context, HttpClient, Spawner, UpstreamError};
@@ -26,6 +27,7 @@ use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
 use crate::memory::Memory;
 use crate::meters::{Meters, Reading};
 use crate::park::Parking;
+use crate::pins::Pins;
 use crate::seal::Sealer;
 
 /// How long remote servers may take to hear that their session is over.
@@ -49,6 +51,9 @@ pub struct Gateway {
     pub(crate) builtins: Builtins,
     problems: ArcSwap<Vec<String>>,
     pub(crate) meters: Meters,
+    pub(crate) pins: Pins,
+    /// What people know about tools.
+    pub(crate) inference: ArcSwap<Vec<InferenceRule>>,
     /// What servers offered in an earlier run, until they are configured in this one.
     pub(crate) known: Mutex<HashMap<ServerName, Arc<ServerLists>>>,
 }
@@ -125,6 +130,8 @@ impl Gateway {
             builtins,
             problems: ArcSwap::default(),
             meters: Meters::default(),
+            pins: Pins::default(),
+            inference: ArcSwap::default(),
             known: Mutex::new(known),
         });
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));

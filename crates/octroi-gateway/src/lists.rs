@@ -87,7 +87,7 @@ impl Gateway {
         let catalogue = self.catalogue();
         let mut profile = match view {
             View::Merged | View::Managed => merged_profile(
-                catalogue.servers().iter().map(|(name, lists)| (name.as_str(), &lists.identity)),
+                catalogue.offers().iter().map(|(name, offer)| (name.as_str(), &offer.shown.identity)),
             ),
             View::Server(name) => match catalogue.server(name) {
                 Some(lists) => Profile::of(&lists.identity),

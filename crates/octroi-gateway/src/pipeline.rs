@@ -122,7 +122,7 @@ impl Gateway {
             (Method::ToolsCall, View::Merged | View::Managed) => {
                 let name = params.name().ok_or_else(|| missing("name"))?;
                 let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
-                subject.name = Some(found.name.clone());
+                subject.name = Some(found.tool.descriptor.name.to_string());
                 headers = Arc::clone(&found.headers);
                 found.server.clone()
             }

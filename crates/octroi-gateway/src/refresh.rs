@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tracing::{debug, info, warn};
 
-use crate::catalogue::{Catalogue, LISTS, ServerLists, fetch};
+use crate::catalogue::{Catalogue, LISTS, Offer, ServerLists, fetch};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 
@@ -198,8 +198,8 @@ impl Gateway {
             return changed;
         }
         let old = self.catalogue.load_full();
-        let mut servers = old.servers().clone();
-        let known = servers.get(name).map(|lists| ServerLists::clone(lists));
+        let known = old.offer(name).map(|offer| ServerLists::clone(&offer.raw));
+        let is_new = known.is_none();
         let mut lists = known.unwrap_or_else(|| ServerLists::empty(connection.identity().clone()));
         lists.identity = connection.identity().clone();
         for (method, items) in fetched {
@@ -208,35 +208,71 @@ impl Gateway {
                 lists.set(method, items);
             }
         }
-        if !changed.is_empty() || !servers.contains_key(name) {
+        if !changed.is_empty() || is_new {
             info!(server.name = %name, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
         }
         let lists = Arc::new(lists);
         if let Some(memory) = &self.memory {
             memory.keep(name, &lists);
         }
-        servers.insert(name.clone(), lists);
-        self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
+        self.publish(vec![(upstream.spec(), lists)]);
         changed
+    }
+
+    /// Puts lists of servers into a new catalogue, as far as they may be seen. Whoever calls this holds
+    /// the lock on changes.
+    fn publish(&self, lists: Vec<(&ServerSpec, Arc<ServerLists>)>) {
+        let old = self.catalogue.load_full();
+        let mut offers = old.offers().clone();
+        for (spec, raw) in lists {
+            let inspection = self.pins.inspect(&spec.name, &old);
+            let before = offers.get(&spec.name).map(|offer| &**offer);
+            let offer = Offer::new(raw, spec, &self.inference.load(), &inspection, before);
+            self.note_seen(inspection.into_seen());
+            offers.insert(spec.name.clone(), Arc::new(offer));
+        }
+        self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
+    }
+
+    /// Looks at a server's definitions again, because a person accepted some or other rules hold.
+    pub(crate) fn reconsider(&self, name: &ServerName) {
+        let Some(member) = self.fleet.get(name) else {
+            return;
+        };
+        let shown = {
+            let _changing = self.changing.lock();
+            let Some(offer) = self.catalogue.load().offer(name).cloned() else {
+                return;
+            };
+            self.publish(vec![(member.upstream.spec(), Arc::clone(&offer.raw))]);
+            Arc::clone(&offer.shown)
+        };
+        let now = self.catalogue();
+        let Some(now) = now.server(name) else {
+            return;
+        };
+        let changed: HashSet<Method> =
+            LISTS.iter().filter(|list| shown.list(list) != now.list(list)).map(notification_of).collect();
+        for method in &changed {
+            self.hub.list_changed(name, method);
+        }
     }
 
     /// Puts what new servers offered in an earlier run into the catalogue, until they say it themselves.
     pub(crate) fn remember<'a>(&self, specs: impl Iterator<Item = &'a ServerSpec>) {
         let _changing = self.changing.lock();
-        let mut servers = self.catalogue.load().servers().clone();
+        let catalogue = self.catalogue.load_full();
         let mut known = self.known.lock();
-        let mut found = Vec::new();
-        for spec in specs.filter(|spec| spec.enabled && !servers.contains_key(&spec.name)).collect::<Vec<_>>()
-        {
-            if let Some(lists) = known.remove(&spec.name) {
-                servers.insert(spec.name.clone(), lists);
-                found.push(&spec.name);
-            }
+        let found: Vec<(&ServerSpec, Arc<ServerLists>)> = specs
+            .filter(|spec| spec.enabled && catalogue.offer(&spec.name).is_none())
+            .filter_map(|spec| Some((spec, known.remove(&spec.name)?)))
+            .collect();
+        if found.is_empty() {
+            return;
         }
-        if !found.is_empty() {
-            self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
-        }
-        for name in found {
+        let names: Vec<&ServerName> = found.iter().map(|(spec, _)| &spec.name).collect();
+        self.publish(found);
+        for name in names {
             for method in [Method::ToolsChanged, Method::PromptsChanged, Method::ResourcesChanged] {
                 self.hub.list_changed(name, &method);
             }
@@ -247,16 +283,16 @@ impl Gateway {
     pub(crate) fn forget(&self, names: &[&ServerName]) {
         let _changing = self.changing.lock();
         let old = self.catalogue.load_full();
-        let mut servers = old.servers().clone();
-        let gone: Vec<(&ServerName, Arc<ServerLists>)> =
-            names.iter().filter_map(|name| Some((*name, servers.remove(*name)?))).collect();
+        let mut offers = old.offers().clone();
+        let gone: Vec<(&ServerName, Arc<Offer>)> =
+            names.iter().filter_map(|name| Some((*name, offers.remove(*name)?))).collect();
         if gone.is_empty() {
             return;
         }
-        self.catalogue.store(Arc::new(Catalogue::new(servers, &self.builtins, WIRE_NAME_MAX)));
-        for (name, lists) in gone {
+        self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
+        for (name, offer) in gone {
             let shorter: HashSet<Method> =
-                LISTS.iter().filter(|list| !lists.list(list).is_empty()).map(notification_of).collect();
+                LISTS.iter().filter(|list| !offer.shown.list(list).is_empty()).map(notification_of).collect();
             for method in &shorter {
                 self.hub.list_changed(name, method);
             }

@@ -9,9 +9,9 @@ use super::hash::DefinitionHash;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PinPolicy {
     /// A person accepts each one before its first use.
-    #[default]
     Ask,
     /// The first one seen is approved, unless it looks dangerous.
+    #[default]
     TrustFirst,
     /// Only what the lock file holds is used; nobody is asked.
     Strict,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_core::pin::PinKind;
 use octroi_core::{ServerName, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
@@ -13,16 +14,18 @@ use serde_json::json;
 use crate::desk::Builtins;
 
 mod fetch;
+mod offer;
 mod render;
 
 pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
+pub(crate) use offer::{Guard, Offer, Tool};
 pub use render::Rendered;
 
 /// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    servers: BTreeMap<ServerName, Arc<ServerLists>>,
-    tools: HashMap<String, Found>,
+    offers: BTreeMap<ServerName, Arc<Offer>>,
+    tools: HashMap<String, FoundTool>,
     prompts: HashMap<String, Found>,
     /// Other spellings; two entries where a spelling could mean two tools.
     aliases: HashMap<String, Vec<String>>,
@@ -35,44 +38,56 @@ pub struct Catalogue {
 
 /// Where a wire name leads.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// The server that has it.
-    pub server: ServerName,
+    pub(crate) server: ServerName,
     /// Its own name there.
-    pub name: String,
+    pub(crate) name: String,
+}
+
+/// Where a tool's wire name leads.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundTool {
+    /// The server that has it.
+    pub(crate) server: ServerName,
     /// Arguments that travel as headers.
-    pub headers: Arc<ParamHeaders>,
+    pub(crate) headers: Arc<ParamHeaders>,
+    /// What the gates know of it.
+    pub(crate) tool: Arc<Tool>,
 }
 
 impl Catalogue {
     /// Merges the lists of all servers.
     pub(crate) fn new(
-        servers: BTreeMap<ServerName, Arc<ServerLists>>,
+        offers: BTreeMap<ServerName, Arc<Offer>>,
         builtins: &Builtins,
         wire_name_max: usize,
     ) -> Self {
         let mut catalogue = Self::default();
-        let tools = named(&servers, |lists| &lists.tools, &builtins.names, wire_name_max);
-        let prompts = named(&servers, |lists| &lists.prompts, &HashSet::new(), wire_name_max);
+        // What is kept back has a name too: it keeps it when it is let go, and who calls it is told.
+        let mut tools = named(&offers, |lists| &lists.tools, &builtins.names, wire_name_max);
+        let mut prompts = named(&offers, |lists| &lists.prompts, &HashSet::new(), wire_name_max);
         for (wire, server, item) in &tools {
             for alias in wire_name::aliases(server, &item.name) {
                 catalogue.aliases.entry(alias).or_default().push(wire.clone());
             }
+            if let Some(tool) = offers.get(*server).and_then(|offer| offer.tools.get(&item.name)) {
+                let found = FoundTool {
+                    server: (*server).clone(),
+                    headers: Arc::clone(&item.headers),
+                    tool: Arc::clone(tool),
+                };
+                catalogue.tools.insert(wire.clone(), found);
+            }
         }
-        let table = |list: &[(String, &ServerName, &Item)]| {
-            list.iter()
-                .map(|(wire, server, item)| {
-                    let found = Found {
-                        server: (*server).clone(),
-                        name: item.name.clone(),
-                        headers: Arc::clone(&item.headers),
-                    };
-                    (wire.clone(), found)
-                })
-                .collect()
-        };
-        catalogue.tools = table(&tools);
-        catalogue.prompts = table(&prompts);
+        for (wire, server, item) in &prompts {
+            let found = Found { server: (*server).clone(), name: item.name.clone() };
+            catalogue.prompts.insert(wire.clone(), found);
+        }
+        tools.retain(|(_, server, item)| offers[*server].shows_tool(&item.name));
+        prompts.retain(|(_, server, item)| offers[*server].held(PinKind::Prompt, &item.name).is_none());
+        let servers: BTreeMap<ServerName, Arc<ServerLists>> =
+            offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.shown))).collect();
         catalogue.merged = render::merged(&servers, &tools, &prompts, None);
         catalogue.managed = render::merged(&servers, &tools, &prompts, Some(builtins));
         catalogue.single =
@@ -82,17 +97,22 @@ impl Catalogue {
             let table = with_headers.map(|item| (item.name.clone(), Arc::clone(&item.headers))).collect();
             catalogue.headers.insert(name.clone(), table);
         }
-        catalogue.servers = servers;
+        catalogue.offers = offers;
         catalogue
     }
 
     /// The lists of one server, if they were ever fetched.
     pub(crate) fn server(&self, name: &ServerName) -> Option<&Arc<ServerLists>> {
-        self.servers.get(name)
+        self.offers.get(name).map(|offer| &offer.shown)
     }
 
-    pub(crate) fn servers(&self) -> &BTreeMap<ServerName, Arc<ServerLists>> {
-        &self.servers
+    /// What one server offers, if it was ever asked.
+    pub(crate) fn offer(&self, name: &ServerName) -> Option<&Arc<Offer>> {
+        self.offers.get(name)
+    }
+
+    pub(crate) fn offers(&self) -> &BTreeMap<ServerName, Arc<Offer>> {
+        &self.offers
     }
 
     /// The rendered lists of everything.
@@ -111,7 +131,7 @@ impl Catalogue {
     }
 
     /// Finds a tool by its wire name or another spelling of it.
-    pub fn tool(&self, name: &str) -> Result<&Found, RpcError> {
+    pub(crate) fn tool(&self, name: &str) -> Result<&FoundTool, RpcError> {
         if let Some(found) = self.tools.get(name) {
             return Ok(found);
         }
@@ -132,7 +152,7 @@ impl Catalogue {
     }
 
     /// Finds a prompt by its wire name.
-    pub fn prompt(&self, name: &str) -> Result<&Found, RpcError> {
+    pub(crate) fn prompt(&self, name: &str) -> Result<&Found, RpcError> {
         self.prompts.get(name).ok_or_else(|| unknown("prompt", name, &[]))
     }
 
@@ -141,14 +161,14 @@ impl Catalogue {
     pub fn resource(&self, published: &str) -> Result<(ServerName, String), RpcError> {
         if let Some((server, own)) = uri::resolve(published)
             && let Ok(server) = ServerName::parse(server)
-            && self.servers.contains_key(&server)
+            && self.offers.contains_key(&server)
         {
             return Ok((server, own));
         }
         let owners: Vec<&ServerName> = self
-            .servers
+            .offers
             .iter()
-            .filter(|(_, lists)| lists.has_resource(published))
+            .filter(|(_, offer)| offer.shown.has_resource(published))
             .map(|(name, _)| name)
             .collect();
         match owners[..] {
@@ -189,13 +209,13 @@ fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
 
 /// Items of all servers with their wire names, in a stable order.
 fn named<'a>(
-    servers: &'a BTreeMap<ServerName, Arc<ServerLists>>,
+    offers: &'a BTreeMap<ServerName, Arc<Offer>>,
     list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
     taken: &HashSet<String>,
     max: usize,
 ) -> Vec<(String, &'a ServerName, &'a Item)> {
     let items: Vec<(&ServerName, &Item)> =
-        servers.iter().flat_map(|(name, lists)| list(lists).iter().map(move |item| (name, item))).collect();
+        offers.iter().flat_map(|(name, offer)| list(&offer.raw).iter().map(move |item| (name, item))).collect();
     let keys: Vec<(&ServerName, &str)> =
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
     let names = wire_name::assign(&keys, |name| taken.contains(name), max);

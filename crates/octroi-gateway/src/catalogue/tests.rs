@@ -1,3 +1,4 @@
+use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_mcp::{Era, Version};
 use serde_json::Value;
 
@@ -23,9 +24,29 @@ fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLi
     Arc::new(lists)
 }
 
+/// Lets everything be seen.
+struct NoGuard;
+
+impl Guard for NoGuard {
+    fn hold(&self, _kind: PinKind, _item: &Item, _hash: &DefinitionHash) -> Option<String> {
+        None
+    }
+
+    fn hold_instructions(&self, _instructions: &str) -> Option<String> {
+        None
+    }
+}
+
+fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
+    let program = octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
+    let name = ServerName::parse(name).unwrap();
+    let spec = octroi_core::server::ServerSpec::new(name, octroi_core::server::Transport::Http(program));
+    Arc::new(Offer::new(Arc::clone(lists), &spec, &[], &NoGuard, None))
+}
+
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
     let servers =
-        servers.iter().map(|(name, lists)| (ServerName::parse(name).unwrap(), Arc::clone(lists))).collect();
+        servers.iter().map(|(name, lists)| (ServerName::parse(name).unwrap(), offer(name, lists))).collect();
     Catalogue::new(servers, &crate::desk::Builtins::default(), 64)
 }
 
@@ -34,17 +55,17 @@ fn tools_are_found_by_wire_name_and_alias_and_never_by_splitting() {
     let catalogue =
         catalogue(&[("git", lists(&["hub_x", "y"], &[], &[])), ("git_hub", lists(&["z"], &[], &[]))]);
     for (name, expected) in [
-        ("git_y", Some(("git", "y"))),
-        ("mcp:git:y", Some(("git", "y"))),
-        ("git.y", Some(("git", "y"))),
-        ("git__y", Some(("git", "y"))),
-        ("mcp__git__y", Some(("git", "y"))),
-        ("git_hub_x", Some(("git", "hub_x"))),
-        ("git_hub_z", Some(("git_hub", "z"))),
+        ("git_y", Some(("git", "y".to_owned()))),
+        ("mcp:git:y", Some(("git", "y".to_owned()))),
+        ("git.y", Some(("git", "y".to_owned()))),
+        ("git__y", Some(("git", "y".to_owned()))),
+        ("mcp__git__y", Some(("git", "y".to_owned()))),
+        ("git_hub_x", Some(("git", "hub_x".to_owned()))),
+        ("git_hub_z", Some(("git_hub", "z".to_owned()))),
         ("git_hub_y", None),
         ("y", None),
     ] {
-        let found = catalogue.tool(name).ok().map(|found| (found.server.as_str(), found.name.as_str()));
+        let found = catalogue.tool(name).ok().map(|found| (found.server.as_str(), found.tool.descriptor.name.to_string()));
         assert_eq!(found, expected, "{name}");
     }
 }

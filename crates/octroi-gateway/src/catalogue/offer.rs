@@ -1,0 +1,211 @@
+//! What one server offers, with what the gates know of each entry, and what of it may be seen.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use octroi_core::arguments::ArgumentSchema;
+use octroi_core::decision::is_allowed;
+use octroi_core::glob::Glob;
+use octroi_core::pin::{DefinitionHash, PinKind};
+use octroi_core::server::ServerSpec;
+use octroi_core::tool::infer::{InferenceRule, Known, infer};
+use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
+use octroi_core::CanonicalId;
+use serde_json::Value;
+use tracing::warn;
+
+use super::fetch::{Item, ServerLists};
+
+/// One server's lists.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// As the server sent them.
+    pub(crate) raw: Arc<ServerLists>,
+    /// Without what nobody may see.
+    pub(crate) shown: Arc<ServerLists>,
+    /// What the gates know of each tool, also of those that are not shown.
+    pub(crate) tools: HashMap<String, Arc<Tool>>,
+    /// Tools that are not shown, for whatever reason.
+    hidden: HashSet<String>,
+    /// What is kept back until a person has seen it, and why.
+    pub(crate) held: HashMap<(PinKind, String), String>,
+}
+
+/// A tool as the gates see it.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) descriptor: ToolDescriptor,
+    definition: Bytes,
+    schema: OnceLock<Result<ArgumentSchema, String>>,
+}
+
+/// Says whether an entry must be kept back, and why.
+pub(crate) trait Guard {
+    /// `None` lets it be seen.
+    fn hold(&self, kind: PinKind, item: &Item, hash: &DefinitionHash) -> Option<String>;
+    /// The same for what the server says of itself.
+    fn hold_instructions(&self, instructions: &str) -> Option<String>;
+}
+
+impl Offer {
+    /// Looks at everything a server lists. What did not change is not looked at again.
+    pub(crate) fn new(
+        raw: Arc<ServerLists>,
+        spec: &ServerSpec,
+        rules: &[InferenceRule],
+        guard: &dyn Guard,
+        old: Option<&Self>,
+    ) -> Self {
+        let mut shown = ServerLists::clone(&raw);
+        let mut held = HashMap::new();
+        let mut tools = HashMap::new();
+        for item in &raw.tools {
+            let known = old.and_then(|old| old.tools.get(&item.name));
+            let tool = match known.filter(|known| known.is_same(item, spec)) {
+                Some(known) => Arc::clone(known),
+                None => Arc::new(Tool::new(item, &raw, spec, rules)),
+            };
+            tools.insert(item.name.clone(), tool);
+        }
+        let mut hidden = HashSet::new();
+        shown.tools.retain(|item| {
+            let Some(tool) = tools.get(&item.name) else { return false };
+            let hash = DefinitionHash::from_bytes(tool.descriptor.definition_hash);
+            let is_approved = is_seen(guard.hold(PinKind::Tool, item, &hash), PinKind::Tool, item, &mut held);
+            let is_shown =
+                is_approved && tool.descriptor.enabled && is_allowed(&tool.descriptor, &spec.access);
+            if !is_shown {
+                hidden.insert(item.name.clone());
+            }
+            is_shown
+        });
+        for (kind, list) in [(PinKind::Prompt, &mut shown.prompts), (PinKind::Template, &mut shown.templates)] {
+            list.retain(|item| {
+                let hash = hash_of(kind, item);
+                is_seen(guard.hold(kind, item, &hash), kind, item, &mut held)
+            });
+        }
+        if let Some(instructions) = &raw.identity.instructions
+            && let Some(reason) = guard.hold_instructions(instructions)
+        {
+            shown.identity.instructions = None;
+            held.insert((PinKind::Server, String::new()), reason);
+        }
+        Self { raw, shown: Arc::new(shown), tools, hidden, held }
+    }
+
+    /// Whether clients see this tool.
+    pub(crate) fn shows_tool(&self, name: &str) -> bool {
+        !self.hidden.contains(name)
+    }
+
+    /// Why an entry is kept back, if it is.
+    pub(crate) fn held(&self, kind: PinKind, name: &str) -> Option<&str> {
+        // Few are, so most calls do not even build the key.
+        if self.held.is_empty() {
+            return None;
+        }
+        self.held.get(&(kind, name.to_owned())).map(String::as_str)
+    }
+}
+
+fn is_seen(
+    reason: Option<String>,
+    kind: PinKind,
+    item: &Item,
+    held: &mut HashMap<(PinKind, String), String>,
+) -> bool {
+    match reason {
+        None => true,
+        Some(reason) => {
+            held.insert((kind, item.name.clone()), reason);
+            false
+        }
+    }
+}
+
+/// A definition that cannot be made canonical (a name stands twice in it) is known by its very bytes.
+pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
+    use sha2::Digest as _;
+    DefinitionHash::of(kind, &item.definition)
+        .unwrap_or_else(|_| DefinitionHash::from_bytes(sha2::Sha256::digest(&item.definition).into()))
+}
+
+impl Tool {
+    fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
+        let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
+        let hint = |name: &str| definition["annotations"][name].as_bool();
+        let known = Known {
+            server: spec.name.as_str(),
+            name: &item.name,
+            description: definition["description"].as_str().unwrap_or_default(),
+            annotations: Annotations {
+                read_only: hint("readOnlyHint"),
+                destructive: hint("destructiveHint"),
+                open_world: hint("openWorldHint"),
+            },
+            trust: spec.trust,
+        };
+        let (inferred, side_effects) = infer(known, rules);
+        let said = spec.risk_overrides.iter().find(|(pattern, _)| Glob::new(pattern).matches(&item.name));
+        let risk = said.map_or(inferred, |(_, risk)| *risk);
+        let info: Option<Value> =
+            lists.identity.info.as_ref().and_then(|info| serde_json::from_slice(info).ok());
+        let version = info.as_ref().and_then(|info| info["version"].as_str()).map(Into::into);
+        Self {
+            descriptor: ToolDescriptor {
+                id: CanonicalId::mcp(&spec.name, &item.name),
+                source: Source::Mcp,
+                source_id: spec.name.as_str().into(),
+                name: item.name.as_str().into(),
+                risk,
+                side_effects,
+                requires_admin: risk == Risk::Critical,
+                enabled: true,
+                trust: spec.trust,
+                timeout: spec.timeouts.call,
+                version,
+                definition_hash: *hash_of(PinKind::Tool, item).as_bytes(),
+            },
+            definition: item.definition.clone(),
+            schema: OnceLock::new(),
+        }
+    }
+
+    fn is_same(&self, item: &Item, spec: &ServerSpec) -> bool {
+        let descriptor = &self.descriptor;
+        self.definition == item.definition
+            && descriptor.trust == spec.trust
+            && descriptor.timeout == spec.timeouts.call
+            && spec.risk_overrides.is_empty()
+    }
+
+    /// What is wrong with arguments for this tool, if anything is.
+    pub(crate) fn complaint(&self, arguments: &Value) -> Option<String> {
+        match self.schema() {
+            Ok(schema) => schema.complaint(arguments),
+            Err(reason) => Some(format!("the tool cannot be called, its input schema is not valid: {reason}")),
+        }
+    }
+
+    /// The schema of its arguments, made ready when first asked for.
+    pub(crate) fn schema(&self) -> &Result<ArgumentSchema, String> {
+        self.schema.get_or_init(|| {
+            let schema = ArgumentSchema::new(&self.input_schema());
+            if let Err(reason) = &schema {
+                warn!(tool = %self.descriptor.id, reason, "tool with an invalid input schema, not callable");
+            }
+            schema
+        })
+    }
+
+    /// The schema of its arguments as the server wrote it.
+    pub(crate) fn input_schema(&self) -> Value {
+        let definition: Value = serde_json::from_slice(&self.definition).unwrap_or_default();
+        match definition.get("inputSchema") {
+            Some(schema) => schema.clone(),
+            None => serde_json::json!({}),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Definitions that were accepted, and those that are kept back until a person has seen them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use arc_swap::ArcSwap;
+use octroi_core::ServerName;
+use octroi_core::pin::{
+    DefinitionHash, Finding, KnownTools, LintContext, Lock, PinKey, PinKind, PinPolicy, PinVerdict,
+    QuarantineReason, findings, judge,
+};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::catalogue::{Catalogue, Guard, Item};
+
+/// How definitions come to be accepted.
+#[derive(Clone, Debug, Default)]
+pub struct PinSettings {
+    /// What happens to one that was never seen.
+    pub policy: PinPolicy,
+    /// What the lock file holds. It stands above what was accepted here.
+    pub lock: Lock,
+}
+
+/// All pins of a gateway.
+#[derive(Debug, Default)]
+pub(crate) struct Pins {
+    settings: ArcSwap<PinSettings>,
+    accepted: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+}
+
+/// A definition that was looked at for the first time, or again after it changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) key: PinKey,
+    pub(crate) hash: DefinitionHash,
+    pub(crate) definition: String,
+    pub(crate) what: SeenAs,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SeenAs {
+    /// It is accepted from now on.
+    Accepted,
+    /// It is kept back.
+    Held {
+        /// Why.
+        reason: String,
+        /// Whether it differs from one that was accepted.
+        is_changed: bool,
+    },
+}
+
+impl Pins {
+    pub(crate) fn set(&self, settings: PinSettings) {
+        self.settings.store(settings.into());
+    }
+
+    /// Takes over what was accepted in an earlier run, or by a person just now.
+    pub(crate) fn accept(&self, pins: impl IntoIterator<Item = (PinKey, DefinitionHash)>) {
+        self.accepted.lock().extend(pins);
+    }
+
+    /// Forgets what was accepted of a server.
+    pub(crate) fn forget(&self, server: &ServerName) {
+        self.accepted.lock().retain(|key, _| key.server != server.as_str());
+    }
+
+    /// Looks at one server's definitions.
+    pub(crate) fn inspect<'a>(&'a self, server: &'a ServerName, catalogue: &Catalogue) -> Inspection<'a> {
+        let names = catalogue.offers().iter().flat_map(|(server, offer)| {
+            offer.raw.tools.iter().map(move |tool| (server.as_str(), tool.name.as_str()))
+        });
+        Inspection { pins: self, server, known: KnownTools::new(names), seen: RefCell::default() }
+    }
+
+    fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> PinVerdict {
+        let settings = self.settings.load();
+        let locked = settings.lock.get(key).map(|pin| pin.hash);
+        let accepted = || match settings.policy {
+            // What is not in the file counts for nothing.
+            PinPolicy::Strict => None,
+            PinPolicy::Ask | PinPolicy::TrustFirst => self.accepted.lock().get(key).copied(),
+        };
+        let pinned = locked.or_else(accepted);
+        if pinned.as_ref() == Some(hash) {
+            return PinVerdict::Usable;
+        }
+        let found = if pinned.is_none() && settings.policy == PinPolicy::TrustFirst { find() } else { Vec::new() };
+        judge(settings.policy, pinned.as_ref(), hash, &found)
+    }
+}
+
+/// One look at one server's definitions, and what came of it.
+pub(crate) struct Inspection<'a> {
+    pins: &'a Pins,
+    server: &'a ServerName,
+    known: KnownTools,
+    seen: RefCell<Vec<Seen>>,
+}
+
+impl Inspection<'_> {
+    /// What was accepted or kept back.
+    pub(crate) fn into_seen(self) -> Vec<Seen> {
+        self.seen.into_inner()
+    }
+
+    fn look(&self, kind: PinKind, name: &str, definition: &[u8], hash: &DefinitionHash) -> Option<String> {
+        let key = PinKey { server: self.server.to_string(), kind, name: name.to_owned() };
+        let context = LintContext { server: self.server.as_str(), tools: &self.known };
+        let what = match self.pins.judge(&key, hash, || findings(definition, &context)) {
+            PinVerdict::Usable => return None,
+            PinVerdict::PinNow => {
+                self.pins.accept([(key.clone(), *hash)]);
+                SeenAs::Accepted
+            }
+            PinVerdict::Quarantined(reason) => SeenAs::Held {
+                reason: format!("{reason}; see `octroi pins`"),
+                is_changed: matches!(reason, QuarantineReason::Changed { .. }),
+            },
+        };
+        let reason = match &what {
+            SeenAs::Accepted => None,
+            SeenAs::Held { reason, .. } => Some(reason.clone()),
+        };
+        let definition = String::from_utf8_lossy(definition).into_owned();
+        self.seen.borrow_mut().push(Seen { key, hash: *hash, definition, what });
+        reason
+    }
+}
+
+impl Guard for Inspection<'_> {
+    fn hold(&self, kind: PinKind, item: &Item, hash: &DefinitionHash) -> Option<String> {
+        self.look(kind, &item.name, &item.definition, hash)
+    }
+
+    fn hold_instructions(&self, instructions: &str) -> Option<String> {
+        let definition = json!({"instructions": instructions}).to_string();
+        let hash = DefinitionHash::of(PinKind::Server, definition.as_bytes()).ok()?;
+        self.look(PinKind::Server, "", definition.as_bytes(), &hash)
+    }
+}
