@@ -3,36 +3,53 @@
 //! A text becomes a tree of located values ([`parse`]), and the tree, with what was found in directories, becomes a
 //! [`Config`] ([`build`]). Nothing here reads a file or a variable: texts and lookups come in as arguments.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::principal::Tokens;
+use crate::decision::AgentContext;
+use crate::principal::{TokenHash, Tokens, hash_token};
 use crate::server::ServerSpec;
 use crate::substitute::{Lookup, ReferenceKind};
+use crate::tool::infer::InferenceRule;
 
 mod address;
+mod approvals;
+mod audit;
 mod entry;
 mod fields;
 mod format;
+mod forms;
+mod gates;
 pub mod keys;
+mod listed;
 mod node;
+mod policy;
 mod problem;
+mod quotas;
 mod reader;
 pub mod reference;
 mod root;
 pub mod schema;
+mod sections;
 mod settings;
 mod show;
+mod tokens;
 
+pub use approvals::{ApprovalsSection, PinMode, PinsSection};
+pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
 pub use fields::Layer;
 pub use format::{Format, SyntaxError, parse};
+pub use gates::GateSpec;
 pub use node::{Map, Member, Node, Origin, Value};
+pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub(crate) use problem::did_you_mean;
 pub use problem::{Problem, Severity, Unknown};
+pub use quotas::QuotaSpec;
 pub use settings::{DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{Origins, Shown, ShownConfig, problem as problem_as_json};
+pub use tokens::TokenSettings;
 
 /// What a configuration is made of.
 pub struct Sources<'a> {
@@ -86,6 +103,24 @@ pub struct Config {
     pub servers: Vec<ServerSpec>,
     /// Who may come in.
     pub tokens: Tokens,
+    /// What holds for each of the tokens, by its hash.
+    pub token_settings: HashMap<TokenHash, TokenSettings>,
+    /// What is allowed, asked and denied.
+    pub policy: PolicySection,
+    /// What is known about agents.
+    pub agents: Vec<AgentSpec>,
+    /// How people are asked.
+    pub approvals: ApprovalsSection,
+    /// What becomes of tools that are new or have changed.
+    pub pins: PinsSection,
+    /// What is recorded.
+    pub audit: AuditSection,
+    /// How much may be called.
+    pub quotas: Vec<QuotaSpec>,
+    /// Programs that are asked about calls.
+    pub gates: Vec<GateSpec>,
+    /// What a person knows about tools; the first that fits counts.
+    pub inference: Vec<InferenceRule>,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// How it shows.
@@ -96,6 +131,20 @@ impl Config {
     /// The servers that are switched on.
     pub fn enabled_servers(&self) -> impl Iterator<Item = &ServerSpec> {
         self.servers.iter().filter(|server| self.mcp.enabled && server.enabled)
+    }
+
+    /// What holds for whoever comes with this token, if it opens the door.
+    pub fn token_settings(&self, token: &str) -> Option<&TokenSettings> {
+        self.token_settings.get(&hash_token(token))
+    }
+
+    /// The state of an agent that the gates ask about, also of one that nobody wrote down.
+    pub fn agent_context(&self, id: &str) -> AgentContext {
+        let profile = self.policy.profile;
+        match self.agents.iter().find(|agent| &*agent.id == id) {
+            Some(agent) => agent.context(profile),
+            None => AgentContext { profile, ..AgentContext::default() },
+        }
     }
 
     /// Why Octroi must not listen where it is told to: from elsewhere it is reached only with a token that somebody
@@ -113,6 +162,19 @@ impl Config {
             hint: Some("add one to [[tokens]], or listen at 127.0.0.1".to_owned()),
         })
     }
+
+    /// Whoever has a token for the door would have the admin token with it.
+    fn admin_token_problem(&self) -> Option<Problem> {
+        self.server.admin_token.filter(|token| token.is_among(&self.tokens))?;
+        let shown = self.shown.server.iter().find(|shown| shown.name.starts_with("admin_token"))?;
+        Some(Problem {
+            severity: Severity::Fatal,
+            origin: shown.origin.clone(),
+            subject: None,
+            message: "the admin token is also one of [[tokens]]".to_owned(),
+            hint: Some("give it a value of its own".to_owned()),
+        })
+    }
 }
 
 /// Makes a configuration. What cannot be used is left out and told in [`Config::problems`].
@@ -125,7 +187,6 @@ pub fn build(sources: Sources<'_>) -> Config {
     };
     let mut notes = problem::Notes::of_section(unknown);
     let root = sources.file.map(|file| root::read(file, &mut notes)).unwrap_or_default();
-    let mut problems = notes.problems;
 
     let lookup = |kind: ReferenceKind, name: &str| match kind {
         ReferenceKind::Input => match root.inputs.get(name) {
@@ -137,25 +198,15 @@ pub fn build(sources: Sources<'_>) -> Config {
         }
     };
     let context = settings::Context { lookup: &lookup, unknown, base: &sources.base };
-    let (server, shown_server, more) = context.server(&root.server, &root.own, sources.listen);
-    problems.extend(more);
-    let (mcp, shown_mcp, more) = context.mcp(&root.mcp);
-    problems.extend(more);
-    let mut config = Config {
-        server,
-        mcp,
-        servers: Vec::new(),
-        tokens: Tokens::default(),
-        problems,
-        shown: ShownConfig { server: shown_server, mcp: shown_mcp, ..ShownConfig::default() },
-    };
+    let mut config = context.sections(&root, sources.listen);
+    config.problems.extend(notes.problems);
     add_tokens(&mut config, &root.tokens, &context);
     let health = config.shown.mcp.iter().find(|shown| shown.name == "health_check_interval");
     let health_origin = health.map_or(Origin::Default, |shown| shown.origin.clone());
     let context = entry::Context {
         lookup: &lookup,
         unknown,
-        health_interval: (mcp.health_check_interval, &health_origin),
+        health_interval: (config.mcp.health_check_interval, &health_origin),
     };
     let candidates = candidates(root.entries, sources.discovered, &sources.base, &mut config.problems);
     for candidate in candidates {
@@ -171,20 +222,24 @@ pub fn build(sources: Sources<'_>) -> Config {
 }
 
 fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'_>) {
-    for (index, node) in nodes.iter().enumerate() {
-        let (token, shown, problems) = context.token(node, index + 1);
+    let shown_errors = config.shown.policy.iter().find(|shown| shown.name == "errors").cloned();
+    for (node, number) in nodes.iter().zip(1..) {
+        let (token, shown, problems) =
+            context.token(node, number, (config.policy.errors, shown_errors.as_ref()));
         config.problems.extend(problems);
-        let Some((hash, principal)) = token else {
+        let Some(tokens::Token { hash, principal, settings }) = token else {
             continue;
         };
         if config.tokens.contains(&hash) {
-            let subject = format!("token {}", index + 1);
+            let subject = format!("token {number}");
             config.problems.push(left_out(&node.origin, subject, "it is the same as another one"));
             continue;
         }
         config.tokens.insert(hash, principal);
+        config.token_settings.insert(hash, settings);
         config.shown.tokens.push(shown);
     }
+    config.problems.extend(config.admin_token_problem());
 }
 
 /// Joins what the file says about a server with what was found in its directory. Servers of the file come first.

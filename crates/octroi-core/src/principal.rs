@@ -1,6 +1,7 @@
 //! Who is asking.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -48,6 +49,33 @@ pub type TokenHash = [u8; 32];
 /// Hashes a token. Tokens are long and random, so one fast round is enough.
 pub fn hash_token(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
+}
+
+/// The token that opens what agents must not do. Only its hash is kept, and not even that shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct AdminToken(TokenHash);
+
+impl AdminToken {
+    /// Keeps a hash.
+    pub const fn new(hash: TokenHash) -> Self {
+        Self(hash)
+    }
+
+    /// Whether this is it. What is compared are hashes, as in [`Tokens::find`].
+    pub fn is(&self, token: &str) -> bool {
+        hash_token(token) == self.0
+    }
+
+    /// Whether it also is one of these.
+    pub fn is_among(&self, tokens: &Tokens) -> bool {
+        tokens.contains(&self.0)
+    }
+}
+
+impl fmt::Debug for AdminToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
 }
 
 /// All tokens that open the door. Only hashes are kept.

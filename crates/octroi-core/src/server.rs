@@ -314,6 +314,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "s" => Some(Duration::from_secs(number)),
         "m" | "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
         "h" => Some(Duration::from_secs(number.checked_mul(3600)?)),
+        "d" => Some(Duration::from_secs(number.checked_mul(86_400)?)),
         _ => None,
     }
 }
@@ -329,6 +330,8 @@ mod tests {
             ("30s", Some(Duration::from_secs(30))),
             ("2m", Some(Duration::from_mins(2))),
             ("1 h", Some(Duration::from_hours(1))),
+            ("90d", Some(Duration::from_hours(90 * 24))),
+            ("18446744073709551615d", None),
             ("30", None),
             ("s", None),
             ("-1s", None),

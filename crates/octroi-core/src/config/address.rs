@@ -90,9 +90,42 @@ fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
     reader.filled("command").into_iter().collect()
 }
 
-fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {
+/// A program that is not a server: only what to run, in the file's directory.
+pub(super) fn plain_program(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Option<Program> {
+    let words = command(reader);
+    let (command, args) = command_line(reader, words, base, origin)?;
+    let env = reader.secrets("env");
+    let cwd = Some(base.to_path_buf()).filter(|cwd| !cwd.as_os_str().is_empty());
+    Some(Program { command, args, env, inherit_env: Vec::new(), cwd })
+}
+
+fn program(reader: &mut Reader<'_>, words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {
     warn_of(reader, &REMOTE_ONLY, "only a remote server has them");
     reader.show_from(&["transport", "command", "url"], json!("stdio"));
+    let written_at = reader.base("command").or_else(|| reader.base("url"));
+    let base = written_at.as_deref().unwrap_or(base);
+    let (command, args) = command_line(reader, words, base, origin)?;
+    let env = reader.secrets("env");
+    let mut inherit_env = reader.texts("inherit_env");
+    inherit_env.extend(reader.text("api_key_env"));
+    let cwd = directory(reader, base);
+    Some(Program {
+        command,
+        args,
+        env,
+        inherit_env,
+        // Nobody wrote it down anywhere: it runs where Octroi runs.
+        cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
+    })
+}
+
+/// The program and its arguments.
+fn command_line(
+    reader: &mut Reader<'_>,
+    mut words: Vec<Filled>,
+    base: &Path,
+    origin: &Origin,
+) -> Option<(String, Vec<String>)> {
     words.extend(reader.all_filled("args"));
     let mut words = words.into_iter();
     let command = match words.next() {
@@ -104,25 +137,12 @@ fn program(reader: &mut Reader<'_>, mut words: Vec<Filled>, base: &Path, origin:
             return None;
         }
     };
-    let written_at = reader.base("command").or_else(|| reader.base("url"));
-    let base = written_at.as_deref().unwrap_or(base);
     let resolved = resolve(base, &command);
     reader.show_from(&["command", "url"], json!(resolved.shown));
     let args: Vec<Filled> = words.collect();
     let shown = json!(args.iter().map(|word| &word.shown).collect::<Vec<_>>());
     reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, shown);
-    let env = reader.secrets("env");
-    let mut inherit_env = reader.texts("inherit_env");
-    inherit_env.extend(reader.text("api_key_env"));
-    let cwd = directory(reader, base);
-    Some(Program {
-        command: resolved.value,
-        args: args.into_iter().map(|word| word.value).collect(),
-        env,
-        inherit_env,
-        // Nobody wrote it down anywhere: it runs where Octroi runs.
-        cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
-    })
+    Some((resolved.value, args.into_iter().map(|word| word.value).collect()))
 }
 
 /// A program named by a relative path is meant relative to where that was written.
@@ -148,7 +168,7 @@ fn directory(reader: &mut Reader<'_>, base: &Path) -> PathBuf {
     }
 }
 
-fn join(base: &Path, path: &str) -> String {
+pub(super) fn join(base: &Path, path: &str) -> String {
     base.join(path.strip_prefix("./").unwrap_or(path)).to_string_lossy().into_owned()
 }
 

@@ -7,6 +7,10 @@ use crate::principal::Role;
 use crate::server::{EraChoice, RuntimeKind, Sharing, Start, Trust};
 use crate::tool::Risk;
 
+pub mod governance;
+
+use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, PINS, POLICY, QUOTA};
+
 /// One key.
 #[derive(Debug)]
 pub struct Key {
@@ -20,6 +24,19 @@ pub struct Key {
     pub default: &'static str,
     /// What it is for.
     pub about: &'static str,
+    /// Whether a table can do without it.
+    pub need: Need,
+}
+
+/// Whether a table can do without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It can.
+    Optional,
+    /// It cannot.
+    Required,
+    /// It needs at least one of all keys with this text, which says so in messages.
+    OneOf(&'static str),
 }
 
 /// What a key takes.
@@ -29,6 +46,8 @@ pub enum Kind {
     Flag,
     /// A text.
     Text,
+    /// A name that is taken as it is written: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`.
+    Identifier,
     /// A list of texts.
     Texts,
     /// A table of texts.
@@ -109,12 +128,22 @@ pub(super) const DOORS: [Word<TransportWord>; 2] =
     [("stdio", TransportWord::Stdio, &[]), ("http", TransportWord::Http, &[])];
 
 const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
-    Key { name, synonyms: &[], kind, default, about }
+    Key { name, synonyms: &[], kind, default, about, need: Need::Optional }
 }
 
 impl Key {
     const fn or(mut self, synonyms: &'static [&'static str]) -> Self {
         self.synonyms = synonyms;
+        self
+    }
+
+    const fn required(mut self) -> Self {
+        self.need = Need::Required;
+        self
+    }
+
+    const fn one_of(mut self, which: &'static str) -> Self {
+        self.need = Need::OneOf(which);
         self
     }
 
@@ -129,6 +158,19 @@ pub const ROOT: &[Key] = &[
     key("server", Kind::Table(SERVER), "", "How Octroi itself is reached."),
     key("mcp", Kind::Table(MCP), "", "The servers behind it."),
     key("tokens", Kind::Tables(TOKEN), "", "Who may come in."),
+    key("policy", Kind::Table(POLICY), "", "What is allowed, asked and denied."),
+    key("agents", Kind::Tables(AGENT), "", "What is known about agents."),
+    key("approvals", Kind::Table(APPROVALS), "", "How people are asked."),
+    key("pins", Kind::Table(PINS), "", "What becomes of tools that are new or have changed."),
+    key("audit", Kind::Table(AUDIT), "", "What is recorded."),
+    key("quotas", Kind::Tables(QUOTA), "", "How much may be called."),
+    key("gates", Kind::Tables(GATE), "", "Programs that are asked about calls."),
+    key(
+        "inference",
+        Kind::Tables(INFERENCE),
+        "",
+        "What is known about tools; the first entry that fits counts.",
+    ),
 ];
 
 /// Shapes of other programs, told by their keys at the top of the file.
@@ -147,6 +189,13 @@ pub const SERVER: &[Key] = &[
     key("allowed_origins", Kind::Texts, "none", "Web pages that may call it."),
     key("max_body_bytes", Kind::Count(1), "4194304", "The largest request."),
     key("session_idle", Kind::Duration, "30m", "After how long without a request a session ends."),
+    key(
+        "admin_token",
+        Kind::Text,
+        "",
+        "The token that opens what agents must not do; not one of `[[tokens]]`.",
+    ),
+    key("admin_token_sha256", Kind::Text, "", "Its hash, in its place: 64 hexadecimal digits."),
 ];
 
 /// `[mcp]`.
@@ -165,7 +214,9 @@ pub const MCP: &[Key] = &[
 
 /// `[[mcp.servers]]`.
 pub const ENTRY: &[Key] = &[
-    key("name", Kind::Text, "", "Its name: a-z, 0-9, `_` and `-`, up to 32 characters.").or(&["id"]),
+    key("name", Kind::Text, "", "Its name: a-z, 0-9, `_` and `-`, up to 32 characters.")
+        .or(&["id"])
+        .required(),
     key("title", Kind::Text, "", "What people call it.").or(&["display_name"]),
     key("description", Kind::Text, "", "What it is for."),
     key("enabled", Kind::Flag, "true", "`false` leaves it out; the default with `trust = \"low\"`."),
@@ -278,8 +329,20 @@ pub const OAUTH: &[Key] = &[
 pub const TOKEN: &[Key] = &[
     key("token", Kind::Text, "", "The token itself."),
     key("sha256", Kind::Text, "", "Its hash, in its place: 64 hexadecimal digits."),
-    key("role", Kind::Words(|| names(&ROLES)), "", "Whose it is."),
+    key("role", Kind::Words(|| names(&ROLES)), "", "Whose it is.").required(),
     key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
+    key(
+        "label",
+        Kind::Text,
+        "`agent:` and the agent's id, or `human-` and its number",
+        "What quotas call it.",
+    ),
+    key(
+        "errors",
+        Kind::Words(|| names(&DENIAL_STYLES)),
+        "`policy.errors`",
+        "How its clients are told of a denial.",
+    ),
 ];
 
 /// Octroi's own server in the shape `mcpServer` or `mcp.server`.

@@ -90,6 +90,12 @@ impl Notes {
         Self::new(Some(subject), Severity::LeftOut, unknown)
     }
 
+    /// For what restricts or records: without it a door would be open, so it is right or nothing works. That
+    /// holds for a misspelt key as well, however leniently the rest is read.
+    pub(super) fn of_restriction(subject: Option<String>) -> Self {
+        Self::new(subject, Severity::Fatal, Unknown::IsAnError)
+    }
+
     fn new(subject: Option<String>, error: Severity, unknown: Unknown) -> Self {
         let unknown = match unknown {
             Unknown::IsAnError => error,

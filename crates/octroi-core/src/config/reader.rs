@@ -106,8 +106,13 @@ impl<'a> Reader<'a> {
         filled.into_iter().map(|filled| filled.value).collect()
     }
 
-    /// The texts of a list, or the one text; not noted yet.
+    /// The texts of a list; not noted yet.
     pub(super) fn all_filled(&mut self, name: &'static str) -> Vec<Filled> {
+        self.all_located(name).into_iter().map(|(filled, _)| filled).collect()
+    }
+
+    /// The texts of a list and where each stands; not noted yet.
+    pub(super) fn all_located(&mut self, name: &'static str) -> Vec<(Filled, Origin)> {
         let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
             return Vec::new();
         };
@@ -117,7 +122,9 @@ impl<'a> Reader<'a> {
         let mut all = Vec::new();
         for item in items {
             match item.as_text() {
-                Some(text) => all.extend(self.fill(text, &item.origin)),
+                Some(text) => {
+                    all.extend(self.fill(text, &item.origin).map(|filled| (filled, item.origin.clone())));
+                }
                 None => return self.wrong(name, "a list of texts", Vec::new()),
             }
         }
@@ -160,6 +167,11 @@ impl<'a> Reader<'a> {
         };
         self.show(name, json!(show_duration(value)));
         value
+    }
+
+    /// A duration that need not be there.
+    pub(super) fn optional_duration(&mut self, name: &'static str) -> Option<Duration> {
+        self.has(name).then(|| self.duration(name, Duration::ZERO))
     }
 
     pub(super) fn duration_or_off(
@@ -323,7 +335,7 @@ impl<'a> Reader<'a> {
 /// A duration as configuration writes it.
 pub(super) fn show_duration(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
-    let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")];
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")];
     match units.iter().find(|(length, _)| milliseconds.is_multiple_of(*length)) {
         Some((length, unit)) => format!("{}{unit}", milliseconds / length),
         None => format!("{milliseconds}ms"),

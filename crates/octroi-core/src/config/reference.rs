@@ -1,5 +1,6 @@
 //! The tables of keys in the reference page, made from the table of keys.
 
+use super::keys::governance::{AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA};
 use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, SERVER, TOKEN};
 
 /// The tables, as Markdown.
@@ -10,6 +11,15 @@ pub fn tables() -> String {
         ("`[[mcp.servers]]`", ENTRY),
         ("`oauth` of a server", OAUTH),
         ("`[[tokens]]`", TOKEN),
+        ("`[policy]`", POLICY),
+        ("`[[agents]]`", AGENT),
+        ("`[approvals]`", APPROVALS),
+        ("`[pins]`", PINS),
+        ("`[audit]`", AUDIT),
+        ("`[[audit.handlers]]`", HANDLER),
+        ("`[[quotas]]`", QUOTA),
+        ("`[[gates]]`", GATE),
+        ("`[[inference]]`", INFERENCE),
     ];
     let tables: Vec<String> = sections.iter().map(|(head, keys)| table(head, keys)).collect();
     let (outer, inner) = NESTED;
@@ -39,6 +49,7 @@ fn takes(kind: Kind) -> String {
     match kind {
         Kind::Flag => "`true` or `false`".to_owned(),
         Kind::Text => "text".to_owned(),
+        Kind::Identifier => "name".to_owned(),
         Kind::Texts => "list of texts".to_owned(),
         Kind::TextMap => "table of texts".to_owned(),
         Kind::Command => "text, or list of texts".to_owned(),

@@ -1,6 +1,6 @@
 //! The shapes a file can have.
 //!
-//! Octroi's own is `[server]`, `[mcp]` with `[[mcp.servers]]`, and `[[tokens]]`. Other programs write a list
+//! Octroi's own is `[server]`, `[mcp]` with `[[mcp.servers]]`, `[[tokens]]`, and what is decided and kept. Other programs write a list
 //! `mcp_servers`, a map `mcpServers` or `servers` (with `inputs`), a map of servers right under `mcp`, or
 //! `mcp.clients`; and themselves as `mcpServer` or `mcp.server`. What is found is the same in all of them.
 
@@ -19,6 +19,14 @@ pub(super) struct Root {
     pub(super) mcp: Map,
     pub(super) entries: Vec<Entry>,
     pub(super) tokens: Vec<Node>,
+    pub(super) policy: Map,
+    pub(super) agents: Vec<Node>,
+    pub(super) approvals: Map,
+    pub(super) pins: Map,
+    pub(super) audit: Map,
+    pub(super) quotas: Vec<Node>,
+    pub(super) gates: Vec<Node>,
+    pub(super) inference: Vec<Node>,
     pub(super) inputs: BTreeMap<String, String>,
 }
 
@@ -58,10 +66,15 @@ pub(super) fn read(root: &Node, notes: &mut Notes) -> Root {
             "mcp" => read_mcp(&table(member, notes), &mut found, notes),
             "mcp_servers" | "mcpServers" | "servers" => found.entries.extend(entries(member, notes)),
             "mcpServer" => found.own.push(table(member, notes)),
-            "tokens" => match &member.node.value {
-                Value::List(tokens) => found.tokens.clone_from(tokens),
-                other => notes.error(&member.origin, must_be(&member.key, "a list of tables", other)),
-            },
+            "tokens" => found.tokens = list(member, notes),
+            "policy" => found.policy = table(member, notes),
+            "agents" => found.agents = list(member, notes),
+            "approvals" => found.approvals = table(member, notes),
+            "pins" => found.pins = table(member, notes),
+            "audit" => found.audit = table(member, notes),
+            "quotas" => found.quotas = list(member, notes),
+            "gates" => found.gates = list(member, notes),
+            "inference" => found.inference = list(member, notes),
             "inputs" => found.inputs = inputs(&member.node),
             "$schema" => {}
             unknown => {
@@ -151,6 +164,17 @@ fn table(member: &Member, notes: &mut Notes) -> Map {
         other => {
             notes.error(&member.origin, must_be(&member.key, "a table", other));
             Map::default()
+        }
+    }
+}
+
+pub(super) fn list(member: &Member, notes: &mut Notes) -> Vec<Node> {
+    match &member.node.value {
+        Value::List(items) => items.clone(),
+        Value::Null => Vec::new(),
+        other => {
+            notes.error(&member.origin, must_be(&member.key, "a list of tables", other));
+            Vec::new()
         }
     }
 }

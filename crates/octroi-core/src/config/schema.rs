@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{Key, Kind, ROOT};
+use super::keys::{Key, Kind, Need, ROOT};
 
 /// The schema.
 pub fn schema() -> Value {
@@ -20,12 +20,32 @@ fn table(keys: &[Key]) -> Map<String, Value> {
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), Value::Object(properties));
     let required: Vec<&str> =
-        keys.iter().map(|key| key.name).filter(|name| matches!(*name, "name" | "role")).collect();
+        keys.iter().filter(|key| key.need == Need::Required).map(|key| key.name).collect();
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
     }
+    let choices = choices(keys);
+    if !choices.is_empty() {
+        schema.insert("allOf".to_owned(), json!(choices));
+    }
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema
+}
+
+/// For each group of keys of which one is needed, that it is.
+fn choices(keys: &[Key]) -> Vec<Value> {
+    let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
+    for key in keys {
+        let Need::OneOf(group) = key.need else {
+            continue;
+        };
+        let choice = json!({ "required": [key.name] });
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, choices)) => choices.push(choice),
+            None => groups.push((group, vec![choice])),
+        }
+    }
+    groups.into_iter().map(|(_, choices)| json!({ "anyOf": choices })).collect()
 }
 
 fn property(key: &Key) -> Value {
@@ -40,7 +60,7 @@ fn property(key: &Key) -> Value {
 }
 
 fn kind(kind: Kind) -> Map<String, Value> {
-    const DURATION: &str = "^[0-9]+ *(ms|s|m|min|h)$";
+    const DURATION: &str = "^[0-9]+ *(ms|s|m|min|h|d)$";
     let text_or_reference =
         |pattern: &str| json!({ "type": "string", "pattern": format!("{pattern}|\\$\\{{") });
     let duration = json!([{ "type": "integer", "minimum": 0 }, text_or_reference(DURATION)]);
@@ -48,6 +68,7 @@ fn kind(kind: Kind) -> Map<String, Value> {
     let schema = match kind {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Text => json!({ "type": "string" }),
+        Kind::Identifier => json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }),
         Kind::Texts => texts,
         Kind::TextMap => json!({
             "type": "object",

@@ -1,4 +1,4 @@
-//! What is not about a server: `[server]`, `[mcp]` and `[[tokens]]`.
+//! What is not about a server: `[server]` and `[mcp]`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -8,12 +8,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::fields::read as read_fields;
-use super::keys::{DOORS, MCP, OWN, OWN_HTTP, ROLES, SERVER, TOKEN, TransportWord};
-use super::node::{Map, Node, Origin};
+use super::keys::{DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
+use super::node::{Map, Origin};
 use super::problem::{Notes, Problem, Unknown};
 use super::reader::Reader;
-use super::show::{HIDDEN, Shown};
-use crate::principal::{Principal, Role, TokenHash, hash_token};
+use super::show::Shown;
+use super::tokens::admin_token;
+use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
 
 /// Where Octroi listens unless told otherwise.
@@ -37,6 +38,8 @@ pub struct ServerSection {
     pub body_bytes: usize,
     /// After how long a session ends.
     pub session_idle: Duration,
+    /// The token that opens what agents must not do, if there is one.
+    pub admin_token: Option<AdminToken>,
 }
 
 /// `[mcp]`: what holds for all servers.
@@ -61,7 +64,7 @@ pub(super) struct Context<'a> {
 pub(super) type Read<T> = (T, Vec<Shown>, Vec<Problem>);
 
 impl Context<'_> {
-    fn reader<'b>(&'b self, map: &Map, keys: &'static [super::keys::Key], mut notes: Notes) -> Reader<'b> {
+    pub(super) fn reader<'b>(&'b self, map: &Map, keys: &'static [Key], mut notes: Notes) -> Reader<'b> {
         let fields = read_fields(map, keys, self.base, &mut notes);
         Reader::new(fields, notes, self.lookup)
     }
@@ -90,6 +93,7 @@ impl Context<'_> {
             allowed_origins: reader.texts("allowed_origins"),
             body_bytes: reader.count("max_body_bytes", 1, DEFAULT_BODY_BYTES),
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
+            admin_token: admin_token(&mut reader),
         };
         (section, reader.shown, reader.notes.problems)
     }
@@ -130,38 +134,6 @@ impl Context<'_> {
         reader.flag("strict", true);
         (section, reader.shown, reader.notes.problems)
     }
-
-    /// One of `[[tokens]]`; `number` counts from 1.
-    pub(super) fn token(&self, node: &Node, number: usize) -> Read<Option<(TokenHash, Principal)>> {
-        let mut notes = Notes::of_entry(format!("token {number}"), self.unknown);
-        let Some(map) = node.as_map() else {
-            notes.error(&node.origin, "it must be a table");
-            return (None, Vec::new(), notes.problems);
-        };
-        let mut reader = self.reader(map, TOKEN, notes);
-        let hash = token_hash(&mut reader, &node.origin);
-        let role = reader.word("role", &ROLES);
-        if role.is_none() && !reader.has("role") {
-            reader.notes.error(&node.origin, "it needs a `role`: human or agent");
-        }
-        let agent = reader.text("agent_id");
-        if role == Some(Role::Agent) && agent.is_none() {
-            reader.notes.error(&node.origin, "an agent's token needs `agent_id`");
-        }
-        let principal = match (role, agent) {
-            (Some(Role::Human), _) => {
-                Some(Principal { id: format!("human-{number}").into(), role: Role::Human, agent_id: None })
-            }
-            (Some(Role::Agent), Some(agent)) => Some(Principal {
-                id: format!("agent:{agent}").into(),
-                role: Role::Agent,
-                agent_id: Some(agent.into()),
-            }),
-            (Some(Role::Agent) | None, _) => None,
-        };
-        let token = hash.zip(principal).filter(|_| !reader.notes.has_errors());
-        (token, reader.shown, reader.notes.problems)
-    }
 }
 
 fn address(reader: &mut Reader<'_>, text: &Filled) -> Option<SocketAddr> {
@@ -176,48 +148,4 @@ fn address(reader: &mut Reader<'_>, text: &Filled) -> Option<SocketAddr> {
         );
     }
     address
-}
-
-fn token_hash(reader: &mut Reader<'_>, origin: &Origin) -> Option<TokenHash> {
-    let hash = match (token_text(reader), reader.has("token"), reader.text_of("sha256")) {
-        (Some(token), _, None) if !token.trim().is_empty() => {
-            reader.show("token", json!(HIDDEN));
-            return Some(hash_token(token.trim()));
-        }
-        (_, true, Some(_)) => Err("give `token` or `sha256`, not both"),
-        (None, false, Some(hex)) => parse_hash(&hex).ok_or("`sha256` must be 64 hexadecimal digits"),
-        // A reference that cannot be resolved has been noted.
-        (None, true, None) if reader.notes.has_errors() => return None,
-        (Some(_) | None, _, None) | (Some(_), false, Some(_)) => Err("it needs `token` or `sha256`"),
-    };
-    match hash {
-        Ok(hash) => {
-            reader.show("sha256", json!(HIDDEN));
-            Some(hash)
-        }
-        Err(message) => {
-            reader.notes.error(origin, message);
-            None
-        }
-    }
-}
-
-/// A token without `${` is taken as it is: a dollar sign in it is one.
-fn token_text(reader: &mut Reader<'_>) -> Option<String> {
-    let text = reader.text_of("token")?;
-    if !text.contains("${") {
-        return Some(text);
-    }
-    reader.filled("token").map(|filled| filled.value)
-}
-
-fn parse_hash(hex: &str) -> Option<TokenHash> {
-    if hex.len() != 64 || !hex.is_ascii() {
-        return None;
-    }
-    let mut hash = TokenHash::default();
-    for (byte, digits) in hash.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(hash)
 }

@@ -30,6 +30,24 @@ pub struct ShownConfig {
     pub servers: Vec<Vec<Shown>>,
     /// `[[tokens]]`.
     pub tokens: Vec<Vec<Shown>>,
+    /// `[policy]`.
+    pub policy: Vec<Shown>,
+    /// `[[agents]]`.
+    pub agents: Vec<Vec<Shown>>,
+    /// `[approvals]`.
+    pub approvals: Vec<Shown>,
+    /// `[pins]`.
+    pub pins: Vec<Shown>,
+    /// `[audit]`.
+    pub audit: Vec<Shown>,
+    /// `[[audit.handlers]]`.
+    pub handlers: Vec<Vec<Shown>>,
+    /// `[[quotas]]`.
+    pub quotas: Vec<Vec<Shown>>,
+    /// `[[gates]]`.
+    pub gates: Vec<Vec<Shown>>,
+    /// `[[inference]]`.
+    pub inference: Vec<Vec<Shown>>,
 }
 
 /// Whether to tell where values come from.
@@ -45,14 +63,20 @@ impl ShownConfig {
     /// As TOML, with origins as comments.
     pub fn to_toml(&self, origins: Origins) -> String {
         let mut text = String::new();
-        table(&mut text, "[server]", &self.server, origins);
-        table(&mut text, "[mcp]", &self.mcp, origins);
-        for server in &self.servers {
-            table(&mut text, "[[mcp.servers]]", server, origins);
-        }
-        for token in &self.tokens {
-            table(&mut text, "[[tokens]]", token, origins);
-        }
+        let mut one = |head: &str, settings: &[Shown]| table(&mut text, head, settings, origins);
+        one("[server]", &self.server);
+        one("[mcp]", &self.mcp);
+        self.servers.iter().for_each(|server| one("[[mcp.servers]]", server));
+        self.tokens.iter().for_each(|token| one("[[tokens]]", token));
+        one("[policy]", &self.policy);
+        self.agents.iter().for_each(|agent| one("[[agents]]", agent));
+        one("[approvals]", &self.approvals);
+        one("[pins]", &self.pins);
+        one("[audit]", &self.audit);
+        self.handlers.iter().for_each(|handler| one("[[audit.handlers]]", handler));
+        self.quotas.iter().for_each(|quota| one("[[quotas]]", quota));
+        self.gates.iter().for_each(|gate| one("[[gates]]", gate));
+        self.inference.iter().for_each(|rule| one("[[inference]]", rule));
         text.trim_end().to_owned()
     }
 
@@ -61,10 +85,20 @@ impl ShownConfig {
         let tables = |all: &[Vec<Shown>]| all.iter().map(|one| object(one, origins)).collect::<Vec<_>>();
         let mut mcp = object(&self.mcp, origins);
         mcp.insert("servers".to_owned(), json!(tables(&self.servers)));
+        let mut audit = object(&self.audit, origins);
+        audit.insert("handlers".to_owned(), json!(tables(&self.handlers)));
         json!({
             "server": object(&self.server, origins),
             "mcp": mcp,
             "tokens": tables(&self.tokens),
+            "policy": object(&self.policy, origins),
+            "agents": tables(&self.agents),
+            "approvals": object(&self.approvals, origins),
+            "pins": object(&self.pins, origins),
+            "audit": audit,
+            "quotas": tables(&self.quotas),
+            "gates": tables(&self.gates),
+            "inference": tables(&self.inference),
             "problems": problems.iter().map(problem).collect::<Vec<_>>(),
         })
     }

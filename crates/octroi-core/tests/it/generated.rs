@@ -5,10 +5,14 @@ use std::path::Path;
 
 use expect_test::{expect, expect_file};
 use octroi_core::config::Format::Toml;
+use octroi_core::config::keys::governance::{
+    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA,
+};
 use octroi_core::config::keys::{ENTRY, Key, Kind, MCP, ROOT, SERVER, TOKEN};
 use octroi_core::config::reference;
 use octroi_core::config::schema::schema;
 
+use crate::governance::EVERYTHING;
 use crate::harness::load;
 
 const BEGIN: &str = "<!-- Made from the table of keys; a test keeps it so. -->\n\n";
@@ -31,7 +35,8 @@ fn the_reference_is_fresh() {
 
 #[test]
 fn no_key_has_two_meanings() {
-    for keys in [ROOT, SERVER, MCP, ENTRY, TOKEN] {
+    let governance = [POLICY, AGENT, APPROVALS, PINS, AUDIT, HANDLER, QUOTA, GATE, INFERENCE];
+    for keys in [ROOT, SERVER, MCP, ENTRY, TOKEN].into_iter().chain(governance) {
         let spellings = |key: &'static Key| std::iter::once(key.name).chain(key.synonyms.iter().copied());
         let all: Vec<&str> = keys.iter().flat_map(spellings).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
@@ -44,6 +49,7 @@ fn every_key_of_a_server_is_read() {
     let value = |key: &Key| match (key.name, key.kind) {
         ("name", _) => "\"a\"".to_owned(),
         ("cwd" | "command", _) | (_, Kind::Text) => "\"x\"".to_owned(),
+        (_, Kind::Identifier) => "\"x\"".to_owned(),
         (_, Kind::Flag) => "true".to_owned(),
         (_, Kind::Texts | Kind::Command | Kind::Tables(_)) => "[]".to_owned(),
         (_, Kind::TextMap | Kind::WordMap(_) | Kind::Table(_) | Kind::TableOrOff(_)) => "{}".to_owned(),
@@ -66,4 +72,33 @@ fn every_key_of_a_server_is_read() {
     let all: BTreeSet<&str> = ENTRY.iter().map(|key| key.name).collect();
     assert_eq!(read, all);
     expect!["name title description enabled transport url headers oauth era start sharing reconnect timeout max_call_timeout connect_timeout list_timeout shutdown_grace max_message_bytes max_concurrency queue health_interval idle_stop trust allow_tools deny_tools deny_side_effect_tags risk_overrides template_id scope"].assert_eq(&remote.join(" "));
+}
+
+/// The same for what is decided and kept: everything that is written there is told again.
+#[test]
+fn every_key_of_what_is_decided_and_kept_is_read() {
+    let config = load(Toml, EVERYTHING);
+    assert_eq!(config.problems, Vec::new());
+    let shown = &config.shown;
+    for (head, keys, tables) in [
+        ("server", SERVER, vec![&shown.server]),
+        ("tokens", TOKEN, shown.tokens.iter().collect()),
+        ("policy", POLICY, vec![&shown.policy]),
+        ("agents", AGENT, shown.agents.iter().collect()),
+        ("approvals", APPROVALS, vec![&shown.approvals]),
+        ("pins", PINS, vec![&shown.pins]),
+        ("audit", AUDIT, vec![&shown.audit]),
+        ("audit.handlers", HANDLER, shown.handlers.iter().collect()),
+        ("quotas", QUOTA, shown.quotas.iter().collect()),
+        ("gates", GATE, shown.gates.iter().collect()),
+        ("inference", INFERENCE, shown.inference.iter().collect()),
+    ] {
+        let read: BTreeSet<&str> = tables.into_iter().flatten().map(|shown| shown.name).collect();
+        let has_tables_inside = |key: &&Key| !matches!(key.kind, Kind::Tables(_));
+        let all = keys.iter().filter(has_tables_inside).map(|key| key.name);
+        // The hash stands in place of the token.
+        let all: BTreeSet<&str> = all.filter(|name| *name != "admin_token_sha256").collect();
+        assert_eq!(read, all, "{head}");
+        assert!(keys.iter().all(|key| key.about.ends_with('.')), "{head}");
+    }
 }

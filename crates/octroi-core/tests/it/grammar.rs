@@ -307,7 +307,27 @@ image = "img:1"
         template_id = "t"                         # file:30
         scope = "system"                          # default
         env_type = "custom_image"                 # file:31
-        image = "img:1"                           # file:32"#]]
+        image = "img:1"                           # file:32
+
+        [policy]
+        profile = "guarded"                       # default
+        errors = "rpc"                            # default
+
+        [approvals]
+        wait = "50s"                              # default
+        expires = "1h"                            # default
+        grant_expires = "10m"                     # default
+        form = false                              # default
+
+        [pins]
+        mode = "trust_first"                      # default
+        lock = "/cfg/octroi.lock"                 # default
+
+        [audit]
+        durability = "normal"                     # default
+        retention = false                         # default
+        max_argument_bytes = 4096                 # default
+        results = "summary"                       # default"#]]
     .assert_eq(&config.shown.to_toml(Origins::Told));
     expect![[r#"
         all: stdio /cfg/bin/run ["--key", "<API_KEY>"] +LANG in /cfg/inner

@@ -5,8 +5,10 @@
 mod decisions;
 mod formats;
 mod generated;
+mod governance;
 mod grammar;
 mod harness;
 mod layers;
 mod properties;
+mod schema;
 mod shapes;

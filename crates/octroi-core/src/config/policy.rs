@@ -1,0 +1,128 @@
+//! `[policy]` and `[[agents]]`: which policies hold, and what is known about each agent.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::keys::governance::{AGENT, DENIAL_STYLES, MODES, POLICY, PROFILES};
+use super::listed::{Entries, Listed};
+use super::node::{Map, Node, Origin};
+use super::problem::Notes;
+use super::reader::Reader;
+use super::settings::{Context, Read};
+use super::show::Shown;
+use crate::decision::{AgentContext, DEFAULT_BLACKLIST, Mode, Profile};
+
+/// `[policy]`: what is allowed, asked and denied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicySection {
+    /// The profile of agents that name none.
+    pub profile: Profile,
+    /// The policy file that nothing below it can loosen.
+    pub floor: Option<PathBuf>,
+    /// The policy file for all agents.
+    pub global: Option<PathBuf>,
+    /// How clients are told of a denial, unless their token says otherwise.
+    pub errors: DenialStyle,
+}
+
+/// How a client is told of a denial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DenialStyle {
+    /// A JSON-RPC error.
+    #[default]
+    Rpc,
+    /// A result with `isError`, for clients that do not show errors to their model.
+    Result,
+}
+
+/// One of `[[agents]]`: what its owner wrote about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSpec {
+    /// Its name.
+    pub id: Arc<str>,
+    /// How strict the gates are, if written.
+    pub profile: Option<Profile>,
+    /// Thinking or acting, if written.
+    pub mode: Option<Mode>,
+    /// What it works on.
+    pub project: Option<Arc<str>>,
+    /// The directory of what it works on: an absolute path.
+    pub project_root: Option<PathBuf>,
+    /// The hash of what it is to build.
+    pub spec_hash: Option<Arc<str>>,
+    /// Whether what it is to build is settled.
+    pub is_spec_frozen: bool,
+    /// Side effects it must not have, if written.
+    pub blacklist: Option<BTreeSet<Arc<str>>>,
+    /// Its own policy file.
+    pub policy: Option<PathBuf>,
+}
+
+impl AgentSpec {
+    /// The state of this agent that the gates ask about; `profile` holds if it names none.
+    pub fn context(&self, profile: Profile) -> AgentContext {
+        let defaults = AgentContext::default();
+        AgentContext {
+            profile: self.profile.unwrap_or(profile),
+            mode: self.mode.unwrap_or_default(),
+            is_spec_frozen: self.is_spec_frozen,
+            spec_hash: self.spec_hash.clone(),
+            project: self.project.clone(),
+            project_root: self.project_root.as_ref().map(|root| root.to_string_lossy().into()),
+            blacklist: self.blacklist.clone().unwrap_or(defaults.blacklist),
+        }
+    }
+}
+
+impl Context<'_> {
+    pub(super) fn policy(&self, map: &Map) -> Read<PolicySection> {
+        let mut reader = self.reader(map, POLICY, Notes::of_restriction(None));
+        let section = PolicySection {
+            profile: reader.word_or("profile", &PROFILES, Profile::default()),
+            floor: reader.path("floor"),
+            global: reader.path("global"),
+            errors: reader.word_or("errors", &DENIAL_STYLES, DenialStyle::default()),
+        };
+        (section, reader.shown, reader.notes.problems)
+    }
+
+    /// `shown_policy` tells the profile of those who name none, and who said so.
+    pub(super) fn agents(&self, nodes: &[Node], shown_policy: &[Shown]) -> Entries<AgentSpec> {
+        let inherited = shown_policy.iter().find(|shown| shown.name == "profile");
+        let listed = Listed { what: "agent", name: Some("id"), keys: AGENT };
+        self.each(nodes, &listed, |reader, _, _| agent(reader, inherited))
+    }
+}
+
+fn agent(reader: &mut Reader<'_>, inherited: Option<&Shown>) -> Option<AgentSpec> {
+    let id = reader.identifier("id");
+    let profile = reader.word("profile", &PROFILES);
+    if !reader.has("profile") {
+        reader.shown.extend(inherited.cloned());
+    }
+    let mode = reader.has("mode");
+    let mode = Some(reader.word_or("mode", &MODES, Mode::default())).filter(|_| mode);
+    Some(AgentSpec {
+        profile,
+        mode,
+        project: reader.some_text("project").map(Into::into),
+        project_root: reader.whole_path("project_root"),
+        spec_hash: reader.some_text("spec_hash").map(Into::into),
+        is_spec_frozen: reader.flag("spec_frozen", false),
+        blacklist: blacklist(reader),
+        policy: reader.path("policy"),
+        id: id?.into(),
+    })
+}
+
+fn blacklist(reader: &mut Reader<'_>) -> Option<BTreeSet<Arc<str>>> {
+    if !reader.has("blacklist") {
+        let value = json!(DEFAULT_BLACKLIST);
+        reader.shown.push(Shown { name: "blacklist", value, origin: Origin::Default });
+        return None;
+    }
+    Some(reader.tags("blacklist").into_iter().map(Into::into).collect())
+}

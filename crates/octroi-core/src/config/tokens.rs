@@ -1,0 +1,157 @@
+//! `[[tokens]]`, and the admin token of `[server]`. Only hashes are kept.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::keys::governance::DENIAL_STYLES;
+use super::keys::{ROLES, TOKEN};
+use super::node::{Node, Origin};
+use super::policy::DenialStyle;
+use super::problem::Notes;
+use super::reader::Reader;
+use super::settings::{Context, Read};
+use super::show::{HIDDEN, Shown};
+use crate::principal::{AdminToken, Principal, Role, TokenHash, hash_token};
+
+/// What holds for whoever comes with a token, besides who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSettings {
+    /// What quotas call it: its `label`, else the id of its principal.
+    pub label: Arc<str>,
+    /// How its clients are told of a denial.
+    pub errors: DenialStyle,
+}
+
+/// A token that opens the door.
+pub(super) struct Token {
+    pub(super) hash: TokenHash,
+    pub(super) principal: Principal,
+    pub(super) settings: TokenSettings,
+}
+
+impl Context<'_> {
+    /// One of `[[tokens]]`; `number` counts from 1, and `errors` is how the others are told of a denial.
+    pub(super) fn token(
+        &self,
+        node: &Node,
+        number: usize,
+        errors: (DenialStyle, Option<&Shown>),
+    ) -> Read<Option<Token>> {
+        let mut notes = Notes::of_entry(format!("token {number}"), self.unknown);
+        let Some(map) = node.as_map() else {
+            notes.error(&node.origin, "it must be a table");
+            return (None, Vec::new(), notes.problems);
+        };
+        let mut reader = self.reader(map, TOKEN, notes);
+        let hash = hash(&mut reader, &node.origin, ("token", "sha256"));
+        let principal = principal(&mut reader, &node.origin, number);
+        let label = label(&mut reader, principal.as_ref());
+        let errors = match reader.word("errors", &DENIAL_STYLES) {
+            Some(errors) => errors,
+            None => {
+                reader.shown.extend(errors.1.cloned());
+                errors.0
+            }
+        };
+        let token = hash.zip(principal).zip(label).filter(|_| !reader.notes.has_errors());
+        let token = token.map(|((hash, principal), label)| Token {
+            hash,
+            principal,
+            settings: TokenSettings { label, errors },
+        });
+        (token, reader.shown, reader.notes.problems)
+    }
+}
+
+fn principal(reader: &mut Reader<'_>, origin: &Origin, number: usize) -> Option<Principal> {
+    let role = reader.word("role", &ROLES);
+    if role.is_none() && !reader.has("role") {
+        reader.notes.error(origin, "it needs a `role`: human or agent");
+    }
+    let agent = reader.text("agent_id");
+    if role == Some(Role::Agent) && agent.is_none() {
+        reader.notes.error(origin, "an agent's token needs `agent_id`");
+    }
+    match (role, agent) {
+        (Some(Role::Human), _) => {
+            Some(Principal { id: format!("human-{number}").into(), role: Role::Human, agent_id: None })
+        }
+        (Some(Role::Agent), Some(agent)) => Some(Principal {
+            id: format!("agent:{agent}").into(),
+            role: Role::Agent,
+            agent_id: Some(agent.into()),
+        }),
+        (Some(Role::Agent) | None, _) => None,
+    }
+}
+
+fn label(reader: &mut Reader<'_>, principal: Option<&Principal>) -> Option<Arc<str>> {
+    if reader.has("label") {
+        return reader.some_text("label").map(Into::into);
+    }
+    let label = Arc::clone(&principal?.id);
+    reader.show("label", json!(&*label));
+    Some(label)
+}
+
+/// Reads the admin token of `[server]`, if one is written.
+pub(super) fn admin_token(reader: &mut Reader<'_>) -> Option<AdminToken> {
+    const KEYS: (&str, &str) = ("admin_token", "admin_token_sha256");
+    let written = [KEYS.0, KEYS.1].into_iter().find(|key| reader.has(key))?;
+    let origin = reader.origin(written);
+    hash(reader, &origin, KEYS).map(AdminToken::new)
+}
+
+/// The hash of a token that is written as it is or, under the second key, as its hash.
+fn hash(
+    reader: &mut Reader<'_>,
+    origin: &Origin,
+    (token_key, hash_key): (&'static str, &'static str),
+) -> Option<TokenHash> {
+    let hash = match (token_text(reader, token_key), reader.has(token_key), reader.text_of(hash_key)) {
+        (Some(token), _, None) if !token.trim().is_empty() => {
+            reader.show(token_key, json!(HIDDEN));
+            return Some(hash_token(token.trim()));
+        }
+        (_, true, Some(_)) => Err(format!("give `{token_key}` or `{hash_key}`, not both")),
+        (None, false, Some(hex)) => {
+            parse_hash(&hex).ok_or_else(|| format!("`{hash_key}` must be 64 hexadecimal digits"))
+        }
+        // A reference that cannot be resolved has been noted.
+        (None, true, None) if reader.notes.has_errors() => return None,
+        (Some(_) | None, _, None) | (Some(_), false, Some(_)) => {
+            Err(format!("it needs `{token_key}` or `{hash_key}`"))
+        }
+    };
+    match hash {
+        Ok(hash) => {
+            reader.show(hash_key, json!(HIDDEN));
+            Some(hash)
+        }
+        Err(message) => {
+            reader.notes.error(origin, message);
+            None
+        }
+    }
+}
+
+/// A token without `${` is taken as it is: a dollar sign in it is one.
+fn token_text(reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
+    let text = reader.text_of(key)?;
+    if !text.contains("${") {
+        return Some(text);
+    }
+    reader.filled(key).map(|filled| filled.value)
+}
+
+fn parse_hash(hex: &str) -> Option<TokenHash> {
+    if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut hash = TokenHash::default();
+    for (byte, digits) in hash.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(hash)
+}
