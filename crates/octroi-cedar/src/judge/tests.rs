@@ -1,0 +1,221 @@
+use std::cell::Cell;
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+use crate::tests::support::{judge, load, told};
+
+#[track_caller]
+fn check(policies: &str, call: &str, expected: Expect) {
+    expected.assert_eq(&told(&judge(&load(policies), call)));
+}
+
+const READ: &str = r#"bot calls files.read_file {"path": "/data/x"}"#;
+
+#[test]
+fn without_policies_nobody_says_anything() {
+    check("", READ, expect![[""]]);
+    check("", "bot calls unknown.tool {}", expect![[""]]);
+}
+
+#[test]
+fn every_verdict_has_its_policy() {
+    let policies = r#"
+        @id("may-read") @reason("reading is harmless")
+        permit(principal, action == Action::"files.read_file", resource);
+        @id("asks") @decision("ask") @reason("writing needs a person")
+        forbid(principal, action == Action::"files.write_file", resource);
+        @id("plain")
+        forbid(principal, action == Action::"db.query", resource);
+        @id("denies") @decision("deny")
+        forbid(principal, action == Action::"github.create_issue", resource);
+        @id("aborts") @decision("abort")
+        forbid(principal, action == Action::"shell.run", resource);
+    "#;
+    check(policies, READ, expect![[""]]);
+    check(policies, r#"bot calls files.write_file {"path": "/x", "content": ""}"#, expect![[""]]);
+    check(policies, r#"bot calls db.query {"sql": "SELECT 1"}"#, expect![[""]]);
+    check(policies, r#"bot calls github.create_issue {}"#, expect![[""]]);
+    check(policies, r#"bot calls shell.run {"command": "ls"}"#, expect![[""]]);
+    check(policies, "bot calls shell.list {}", expect![[""]]);
+    check(policies, "bot calls shell.unheard_of {}", expect![[""]]);
+}
+
+#[test]
+fn the_hardest_verdict_wins() {
+    let permit = r#"@id("p") permit(principal, action, resource);"#;
+    let ask = r#"@id("a") @decision("ask") forbid(principal, action, resource);"#;
+    let deny = r#"@id("d") forbid(principal, action, resource);"#;
+    let abort = r#"@id("x") @decision("abort") forbid(principal, action, resource);"#;
+    check(permit, READ, expect![[""]]);
+    check(&[permit, ask].concat(), READ, expect![[""]]);
+    check(&[deny, ask, permit].concat(), READ, expect![[""]]);
+    check(&[abort, deny, ask, permit].concat(), READ, expect![[""]]);
+}
+
+#[test]
+fn callers_tools_and_sessions_can_be_told_apart() {
+    let policies = r#"
+        @id("people") permit(principal, action, resource) when { principal.role == "human" };
+        @id("bob") permit(principal == Agent::"bob", action, resource);
+        @id("reviewer") permit(principal, action, resource) when { principal.profile == "reviewer" };
+        @id("frozen") forbid(principal, action, resource)
+            when { context.session.spec_frozen && !resource.read_only };
+        @id("risky") @decision("ask") forbid(principal, action, resource)
+            when { resource.risk >= 3 && resource.risk_name == "critical" };
+        @id("stranger") forbid(principal, action, resource)
+            when { resource.trust == "low" && resource.side_effects.containsAny(["network", "process"]) };
+        @id("project") permit(principal, action, resource)
+            when { context.session has project && context.session.project == "octroi" };
+        @id("mode") forbid(principal, action, resource in Server::"files")
+            when { context.session.mode == "plan" && resource.name like "write_*" && resource.server == "files" };
+    "#;
+    check(policies, READ, expect![[""]]);
+    check(policies, &format!("{READ} with role=human project=octroi"), expect![[""]]);
+    check(policies, &format!("{READ} with profile=reviewer"), expect![[""]]);
+    check(policies, r#"bob calls files.read_file {"path": "/x"} with spec_frozen=true"#, expect![[""]]);
+    check(policies, r#"bob calls db.query {"sql": ""} with spec_frozen=true"#, expect![[""]]);
+    check(policies, r#"bob calls shell.run {"command": "ls"}"#, expect![[""]]);
+    check(policies, r#"bob calls shell.run {"command": "ls"} with trust=low"#, expect![[""]]);
+    check(
+        policies,
+        r#"bob calls files.write_file {"path": "", "content": ""} with mode=plan"#,
+        expect![[""]],
+    );
+}
+
+#[test]
+fn facts_can_be_looked_at_for_every_tool() {
+    let policies = r#"
+        @id("paths") forbid(principal, action in Action::"call", resource)
+            unless { context.facts.paths_outside_project.isEmpty() };
+        @id("hosts") forbid(principal, action in Action::"github.*", resource)
+            when { !["github.com"].containsAll(context.facts.hosts) };
+        @id("verbs") forbid(principal, action, resource) when { context.facts.sql_verbs.contains("DROP") };
+        @id("busy") forbid(principal, action, resource) when { context.facts.calls_last_minute > 30 };
+        @id("large") forbid(principal, action, resource) when { context.facts.payload_bytes > 100000 };
+        @id("new") @decision("ask") forbid(principal, action, resource) when { context.facts.is_first_use };
+        @id("keys") forbid(principal, action, resource) when { context.facts.secrets != [] };
+    "#;
+    // An empty set has no type of its own.
+    assert!(crate::Policies::load(policies, &crate::tests::support::schema()).is_err());
+    let policies = &policies.replace("context.facts.secrets != []", "!context.facts.secrets.isEmpty()");
+    check(policies, READ, expect![[""]]);
+    check(policies, &format!("{READ} with paths_outside_project=/etc/passwd"), expect![[""]]);
+    check(policies, "bot calls github.create_issue {} with hosts=github.com,evil.example", expect![[""]]);
+    check(policies, "bot calls github.create_issue {} with hosts=github.com", expect![[""]]);
+    check(policies, r#"bot calls db.query {"sql": ""} with sql_verbs=DROP,SELECT"#, expect![[""]]);
+    check(
+        policies,
+        &format!("{READ} with calls_last_minute=31 payload_bytes=18446744073709551615"),
+        expect![[""]],
+    );
+    check(policies, &format!("{READ} with is_first_use=true"), expect![[""]]);
+    check(policies, &format!("{READ} with is_first_use=true secrets=github_token"), expect![[""]]);
+}
+
+#[test]
+fn arguments_have_their_types() {
+    let policies = r#"
+        @id("head") forbid(principal, action == Action::"files.read_file", resource)
+            when { context.args has head && context.args.head > 100 };
+        @id("labels") forbid(principal, action == Action::"github.create_issue", resource)
+            when { context.args has labels && context.args.labels.contains("bug") };
+        @id("owner") permit(principal, action == Action::"github.create_issue", resource)
+            when { context.args.repo.owner == "octroi-dev" };
+        @id("stone") forbid(principal, action == Action::"github.create_issue", resource)
+            when { context.args has milestone && context.args.milestone == 3 };
+        @id("rows") forbid(principal, action == Action::"db.query", resource)
+            when { context.args has "max-rows" && context.args["max-rows"] > 10 };
+    "#;
+    let issue = |more: &str| {
+        let repo = r#"{"owner": "octroi-dev", "name": "octroi", "x": 1}"#;
+        format!(r#"bot calls github.create_issue {{"repo": {repo}, "title": "t"{more}}}"#)
+    };
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101.0}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x"}"#, expect![[""]]);
+    check(policies, &issue(""), expect![[""]]);
+    check(policies, &issue(r#", "milestone": null, "labels": []"#), expect![[""]]);
+    check(policies, &issue(r#", "milestone": 3, "labels": ["feature", "bug"]"#), expect![[""]]);
+    check(policies, r#"bot calls db.query {"sql": "", "max-rows": 11}"#, expect![[""]]);
+}
+
+#[test]
+fn arguments_that_do_not_fit_deny() {
+    let policies = r#"
+        @id("all") permit(principal, action, resource);
+        @id("head") forbid(principal, action == Action::"files.read_file", resource)
+            when { context.args has head && context.args.head > 100 };
+        @id("labels") forbid(principal, action == Action::"github.create_issue", resource)
+            when { context.args has labels && context.args.labels.contains("bug") && context.args.repo.name == "" };
+    "#;
+    check(
+        policies,
+        r#"bot calls files.read_file {"path": "/x", "head": 9223372036854775808}"#,
+        expect![[""]],
+    );
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 1e300}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 1.5}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": "many"}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": null}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file [1]"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file null"#, expect![[""]]);
+    check(policies, r#"bot calls github.create_issue {"labels": ["a", 1], "repo": {}}"#, expect![[""]]);
+    check(policies, r#"bot calls github.create_issue {"labels": "bug"}"#, expect![[""]]);
+    check(policies, r#"bot calls github.create_issue {"repo": {"owner": "x"}}"#, expect![[""]]);
+    check(policies, r#"bot calls github.create_issue {}"#, expect![[""]]);
+    // No policy looks at the path, so nobody can be misled by it.
+    check(policies, r#"bot calls files.read_file {"path": 7, "other": []}"#, expect![[""]]);
+}
+
+#[test]
+fn a_policy_that_fails_denies() {
+    let overflow = r#"
+        @id("all") permit(principal, action, resource);
+        @id("sum") forbid(principal, action == Action::"files.read_file", resource)
+            when { context.args has head && context.args.head + 9223372036854775807 > 0 };
+    "#;
+    check(overflow, r#"bot calls files.read_file {"path": "/x", "head": 1}"#, expect![[""]]);
+    check(overflow, r#"bot calls files.read_file {"path": "/x", "head": -1}"#, expect![[""]]);
+    let permit = r#"@id("sum") permit(principal, action == Action::"files.read_file", resource)
+        when { context.args has head && context.args.head * 9223372036854775807 > 0 };
+        @id("stop") @decision("abort") forbid(principal == Agent::"eve", action, resource);"#;
+    check(permit, r#"bot calls files.read_file {"path": "/x", "head": 2}"#, expect![[""]]);
+    check(permit, r#"eve calls files.read_file {"path": "/x", "head": 2}"#, expect![[""]]);
+}
+
+#[test]
+fn facts_are_found_only_if_a_policy_looks_at_them() {
+    let n_facts = |policies: &str, tool: &str| {
+        let asked = Cell::new(0);
+        let facts = || {
+            asked.set(asked.get() + 1);
+            Facts::default()
+        };
+        let arguments = json!({"path": "/x", "command": "ls"});
+        let (server, name) = tool.split_once('.').unwrap();
+        load(policies).judge(&Request {
+            agent: Agent { id: "bot", role: Role::Agent, profile: "" },
+            tool: Tool {
+                server,
+                name,
+                risk: Risk::Low,
+                side_effects: &[],
+                trust: Trust::High,
+                is_read_only: true,
+            },
+            arguments: &arguments,
+            facts: &facts,
+            session: Session { mode: "normal", project: None, is_spec_frozen: false, spec_hash: None },
+        });
+        asked.get()
+    };
+    let looking = r#"permit(principal, action in Action::"files.*", resource)
+        when { context.facts.is_first_use || context.facts.hosts.isEmpty() };"#;
+    assert_eq!(n_facts(looking, "files.read_file"), 1);
+    assert_eq!(n_facts(looking, "shell.run"), 0);
+    assert_eq!(n_facts("permit(principal, action, resource) when { resource.read_only };", "shell.run"), 0);
+    assert_eq!(n_facts("", "shell.run"), 0);
+}
