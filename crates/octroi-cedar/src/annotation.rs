@@ -36,13 +36,13 @@ pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<Wrong>) {
             wrongs.push(Wrong { name: name.to_owned(), message, help });
         };
         match (name, value) {
-            ("id" | "reason", "") => wrong(format!("`@{name}` is empty"), None),
-            ("id", id) => annotations.id = Some(id.to_owned()),
-            ("reason", reason) => annotations.reason = Some(reason.to_owned()),
             ("decision", _) if is_permit => wrong(
                 "`@decision` stands on a `permit`, which can only allow".to_owned(),
                 Some("write `forbid`, or leave `@decision` out".to_owned()),
             ),
+            ("id" | "reason" | "decision", "") => wrong(format!("`@{name}` says nothing"), None),
+            ("id", id) => annotations.id = Some(id.to_owned()),
+            ("reason", reason) => annotations.reason = Some(reason.to_owned()),
             ("decision", decision) => match DECISIONS.iter().find(|(word, _)| *word == decision) {
                 Some((_, effect)) => annotations.effect = *effect,
                 None => wrong(

@@ -239,24 +239,36 @@ fn session(session: &Session<'_>, wanted: &Wanted) -> Result<Expression, Failure
     Ok(parts.into_record()?)
 }
 
-/// What is known of caller and tool, if a policy looks at it; otherwise nothing is made.
+/// What is known of caller and tool, if a policy looks at it; otherwise nothing is made. Adding to what
+/// is there is several times faster than making all anew.
 fn entities<'a>(
     request: &Request<'_>,
     prepared: &'a Prepared,
     needs: &Needs,
     agent: &EntityUid,
 ) -> Result<Cow<'a, Entities>, Failure> {
-    if needs.agent.is_nothing() && needs.tool.is_nothing() {
+    let mut added = Vec::with_capacity(2);
+    if !needs.agent.is_nothing() {
+        let attributes = agent_attributes(&request.agent, &needs.agent);
+        added.push(Entity::new(agent.clone(), attributes, HashSet::new())?);
+    }
+    if needs.tool.is_nothing() && added.is_empty() {
         return Ok(Cow::Borrowed(&prepared.entities));
     }
-    let mut parts = Parts::new(&needs.agent);
-    parts.put_text("role", request.agent.role.as_str());
-    parts.put_text("profile", request.agent.profile);
-    let attributes: HashMap<String, Expression> = parts.pairs.into_iter().collect();
-    let agent = Entity::new(agent.clone(), attributes, HashSet::new())?;
+    if needs.tool.is_nothing() {
+        return Ok(Cow::Owned(prepared.entities.clone().add_entities(added, None)?));
+    }
+    let attributes = tool_attributes(&request.tool, &needs.tool);
     let servers = HashSet::from([prepared.server.clone()]);
-    let tool = Entity::new(prepared.tool.clone(), tool_attributes(&request.tool, &needs.tool), servers)?;
-    Ok(Cow::Owned(Entities::from_entities([agent, tool, prepared.action_entity.clone()], None)?))
+    added.push(Entity::new(prepared.tool.clone(), attributes, servers)?);
+    Ok(Cow::Owned(prepared.entities_without_tool.clone().add_entities(added, None)?))
+}
+
+fn agent_attributes(agent: &Agent<'_>, wanted: &Wanted) -> HashMap<String, Expression> {
+    let mut parts = Parts::new(wanted);
+    parts.put_text("role", agent.role.as_str());
+    parts.put_text("profile", agent.profile);
+    parts.pairs.into_iter().collect()
 }
 
 fn tool_attributes(tool: &Tool<'_>, wanted: &Wanted) -> HashMap<String, Expression> {

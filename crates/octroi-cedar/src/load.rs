@@ -1,22 +1,23 @@
 //! Reading a text of policies: every check, and every complaint at once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use cedar_policy::ffi::DetailedError;
-use cedar_policy::{
-    ActionConstraint, EntityUid, Policy, PolicyId, PolicySet, ResourceConstraint, ValidationMode,
-    ValidationWarning, Validator,
-};
+use cedar_policy::{Policy, PolicyId, PolicySet};
 
 use crate::annotation;
 use crate::describe::Effect;
-use crate::problem::{Problem, did_you_mean, position};
-use crate::schema::{EVERY_CALL, Schema, group_name, tool_name};
+use crate::problem::{Problem, position};
+use crate::schema::Schema;
 
-/// Attributes may be taken of the caller, the tool and the context, not of what hangs on them: nothing
-/// else is there when a call is judged.
-const DEREFERENCES_MAX: u32 = 1;
+mod scope;
+mod validate;
+
+/// So many complaints about one place are enough, for a mistake that holds for every tool.
+const SAME_PLACE_MAX: usize = 3;
+
+const NEVER: &str = "it can never match a call";
 
 /// A policy that passed every check.
 #[derive(Clone, Debug)]
@@ -37,20 +38,20 @@ pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Probl
     let mut problems = templates(text, &set);
     let mut all = Vec::new();
     for (policy, span) in in_order(text, &set) {
-        let loaded = annotated(text, policy, span, &mut problems);
-        all.push(Loaded { tools: applicable_tools(&loaded.policy, schema), ..loaded });
+        all.push(annotated(text, policy, span, &mut problems));
     }
     problems.extend(twins(text, &all));
+    // Cedar needs unique names to tell what is wrong.
     if problems.is_empty() {
-        problems.extend(validate(text, &all, schema));
-        problems.extend(all.iter().flat_map(|loaded| unknown_names(text, loaded, schema)));
+        let scopes = scope::Scopes::new(schema);
+        problems.extend(all.iter().flat_map(|loaded| scopes.unknown_names(text, loaded)));
+        problems.extend(validate::validate(text, &all, schema, &problems));
+        for loaded in &mut all {
+            loaded.tools = scopes.tools_of(&loaded.policy);
+        }
         problems.extend(never_matching(text, &all, &problems));
     }
-    if problems.is_empty() {
-        return Ok(all);
-    }
-    problems.sort_by_key(|problem| (problem.line, problem.column));
-    Err(problems)
+    if problems.is_empty() { Ok(all) } else { Err(readable(problems)) }
 }
 
 fn unreadable(text: &str, error: &DetailedError) -> Vec<Problem> {
@@ -116,68 +117,6 @@ fn twins(text: &str, all: &[Loaded]) -> Vec<Problem> {
     problems
 }
 
-fn validate(text: &str, all: &[Loaded], schema: &Schema) -> Vec<Problem> {
-    let set = match PolicySet::from_policies(all.iter().map(|loaded| loaded.policy.clone())) {
-        Ok(set) => set,
-        Err(error) => return unreadable(text, &DetailedError::from(&error)),
-    };
-    let spans: BTreeMap<&str, &Range<usize>> =
-        all.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
-    let problem = |id: &PolicyId, error: DetailedError| {
-        let id: &str = id.as_ref();
-        Problem::from_cedar(text, spans.get(id).map(|span| (id, *span)), &error)
-    };
-    let validator = Validator::new(schema.cedar.clone());
-    let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCES_MAX);
-    let mut problems: Vec<Problem> = result
-        .validation_errors()
-        .map(|error| problem(error.policy_id(), DetailedError::from(error)))
-        .collect();
-    for warning in result.validation_warnings() {
-        match warning {
-            // Paths and names in other alphabets than Latin are texts like any other.
-            ValidationWarning::MixedScriptString(_) => {}
-            ValidationWarning::ImpossiblePolicy(_) => {
-                let mut problem = problem(warning.policy_id(), DetailedError::from(warning));
-                NEVER.clone_into(&mut problem.message);
-                problems.push(problem.with_help(Some("its conditions contradict each other".to_owned())));
-            }
-            _ => problems.push(problem(warning.policy_id(), DetailedError::from(warning))),
-        }
-    }
-    // One misspelt tool is complained about once for each place that Cedar looks at.
-    problems.dedup();
-    problems
-}
-
-const NEVER: &str = "it can never match a call";
-
-/// Cedar does not know which tools and servers there are, only that there are such.
-fn unknown_names(text: &str, loaded: &Loaded, schema: &Schema) -> Vec<Problem> {
-    let tools: Vec<String> = schema.tool_names().collect();
-    let servers: Vec<&String> = schema.tools.keys().collect();
-    let mut problems = Vec::new();
-    for literal in loaded.policy.entity_literals() {
-        let id: &str = literal.id().as_ref();
-        let (what, is_known, guess) = if literal == schema.types.tool(id) {
-            let is_known = tools.iter().any(|tool| tool == id);
-            ("tool", is_known, did_you_mean(id, tools.iter().map(String::as_str)))
-        } else if literal == schema.types.server(id) {
-            let is_known = schema.tools.contains_key(id);
-            ("server", is_known, did_you_mean(id, servers.iter().map(|server| server.as_str())))
-        } else {
-            continue;
-        };
-        if !is_known {
-            let offset = place(text, &loaded.span, &literal.to_string());
-            let message = format!("there is no {what} `{id}`");
-            problems.push(Problem::at(text, offset, Some(&loaded.id), message).with_help(guess));
-        }
-    }
-    problems.dedup();
-    problems
-}
-
 /// A policy whose action and resource are different tools.
 fn never_matching(text: &str, all: &[Loaded], known: &[Problem]) -> Vec<Problem> {
     let is_known = |loaded: &Loaded| known.iter().any(|problem| problem.policy.as_ref() == Some(&loaded.id));
@@ -190,38 +129,22 @@ fn never_matching(text: &str, all: &[Loaded], known: &[Problem]) -> Vec<Problem>
         .collect()
 }
 
-/// By the scope of the policy alone: what it says of action and resource outside of its conditions.
-fn applicable_tools(policy: &Policy, schema: &Schema) -> Vec<String> {
-    let types = &schema.types;
-    let every_call = types.action(EVERY_CALL);
-    let mut names = Vec::new();
-    for (server, tools) in &schema.tools {
-        let group = types.action(&group_name(server));
-        let server_entity = types.server(server);
-        for tool in tools.keys() {
-            let name = tool_name(server, tool);
-            let is_action = |uid: &EntityUid| *uid == types.action(&name);
-            let is_tool = |uid: &EntityUid| *uid == types.tool(&name);
-            let has_action = match policy.action_constraint() {
-                ActionConstraint::Any => true,
-                ActionConstraint::Eq(uid) => is_action(&uid),
-                ActionConstraint::In(uids) => {
-                    uids.iter().any(|uid| is_action(uid) || *uid == group || *uid == every_call)
-                }
-            };
-            let has_resource = match policy.resource_constraint() {
-                ResourceConstraint::Any | ResourceConstraint::Is(_) => true,
-                ResourceConstraint::Eq(uid) => is_tool(&uid),
-                ResourceConstraint::In(uid) | ResourceConstraint::IsIn(_, uid) => {
-                    is_tool(&uid) || uid == server_entity
-                }
-            };
-            if has_action && has_resource {
-                names.push(name);
-            }
+/// In the order of the text, each once, and not the same for every single tool.
+fn readable(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by(|left, right| {
+        (left.line, left.column, &left.message).cmp(&(right.line, right.column, &right.message))
+    });
+    problems.dedup();
+    let place = |problem: &Problem| (problem.policy.clone(), problem.line, problem.column);
+    let mut shown = Vec::new();
+    for same in problems.chunk_by(|left, right| place(left) == place(right)) {
+        shown.extend(same.iter().take(SAME_PLACE_MAX).cloned());
+        if let Some(next) = same.get(SAME_PLACE_MAX) {
+            let message = format!("{} more complaints about the same place", same.len() - SAME_PLACE_MAX);
+            shown.push(Problem { message, help: None, ..next.clone() });
         }
     }
-    names
+    shown
 }
 
 /// Where in a policy something is written.

@@ -30,11 +30,12 @@ pub struct Policies {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) action: EntityUid,
-    pub(crate) action_entity: Entity,
     pub(crate) tool: EntityUid,
     pub(crate) server: EntityUid,
-    /// Action, tool and server, without attributes.
+    /// The action and its groups, the tool and its server, without attributes.
     pub(crate) entities: Entities,
+    /// The action and its groups alone, for a tool with attributes to be added.
+    pub(crate) entities_without_tool: Entities,
     pub(crate) arguments: Record,
     /// Nothing, if no policy can apply.
     pub(crate) slice: Option<Arc<Slice>>,
@@ -140,9 +141,10 @@ fn prepare_tool(
     let name = tool_name(server, tool);
     let groups = HashSet::from([types.action(&group_name(server)), types.action(EVERY_CALL)]);
     let action = types.action(&name);
-    let action_entity = Entity::new_no_attrs(action.clone(), groups);
+    let entities_without_tool =
+        Entities::from_entities([Entity::new_no_attrs(action.clone(), groups)], None)?;
     let (tool, server) = (types.tool(&name), types.server(server));
     let tool_entity = Entity::new_no_attrs(tool.clone(), HashSet::from([server.clone()]));
-    let entities = Entities::from_entities([action_entity.clone(), tool_entity], None)?;
-    Ok(Prepared { action, action_entity, tool, server, entities, arguments, slice })
+    let entities = entities_without_tool.clone().add_entities([tool_entity], None)?;
+    Ok(Prepared { action, tool, server, entities, entities_without_tool, arguments, slice })
 }

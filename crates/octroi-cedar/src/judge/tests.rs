@@ -15,8 +15,8 @@ const READ: &str = r#"bot calls files.read_file {"path": "/data/x"}"#;
 
 #[test]
 fn without_policies_nobody_says_anything() {
-    check("", READ, expect![[""]]);
-    check("", "bot calls unknown.tool {}", expect![[""]]);
+    check("", READ, expect!["silent"]);
+    check("", "bot calls unknown.tool {}", expect!["silent"]);
 }
 
 #[test]
@@ -33,13 +33,17 @@ fn every_verdict_has_its_policy() {
         @id("aborts") @decision("abort")
         forbid(principal, action == Action::"shell.run", resource);
     "#;
-    check(policies, READ, expect![[""]]);
-    check(policies, r#"bot calls files.write_file {"path": "/x", "content": ""}"#, expect![[""]]);
-    check(policies, r#"bot calls db.query {"sql": "SELECT 1"}"#, expect![[""]]);
-    check(policies, r#"bot calls github.create_issue {}"#, expect![[""]]);
-    check(policies, r#"bot calls shell.run {"command": "ls"}"#, expect![[""]]);
-    check(policies, "bot calls shell.list {}", expect![[""]]);
-    check(policies, "bot calls shell.unheard_of {}", expect![[""]]);
+    check(policies, READ, expect!["allow by may-read (reading is harmless)"]);
+    check(
+        policies,
+        r#"bot calls files.write_file {"path": "/x", "content": ""}"#,
+        expect!["ask by asks (writing needs a person)"],
+    );
+    check(policies, r#"bot calls db.query {"sql": "SELECT 1"}"#, expect!["deny by plain"]);
+    check(policies, r#"bot calls github.create_issue {}"#, expect!["deny by denies"]);
+    check(policies, r#"bot calls shell.run {"command": "ls"}"#, expect!["abort by aborts"]);
+    check(policies, "bot calls shell.list {}", expect!["silent"]);
+    check(policies, "bot calls shell.unheard_of {}", expect!["deny; error: policies do not know this tool"]);
 }
 
 #[test]
@@ -48,10 +52,10 @@ fn the_hardest_verdict_wins() {
     let ask = r#"@id("a") @decision("ask") forbid(principal, action, resource);"#;
     let deny = r#"@id("d") forbid(principal, action, resource);"#;
     let abort = r#"@id("x") @decision("abort") forbid(principal, action, resource);"#;
-    check(permit, READ, expect![[""]]);
-    check(&[permit, ask].concat(), READ, expect![[""]]);
-    check(&[deny, ask, permit].concat(), READ, expect![[""]]);
-    check(&[abort, deny, ask, permit].concat(), READ, expect![[""]]);
+    check(permit, READ, expect!["allow by p"]);
+    check(&[permit, ask].concat(), READ, expect!["ask by a"]);
+    check(&[deny, ask, permit].concat(), READ, expect!["deny by d, a"]);
+    check(&[abort, deny, ask, permit].concat(), READ, expect!["abort by x, d, a"]);
 }
 
 #[test]
@@ -71,17 +75,25 @@ fn callers_tools_and_sessions_can_be_told_apart() {
         @id("mode") forbid(principal, action, resource in Server::"files")
             when { context.session.mode == "plan" && resource.name like "write_*" && resource.server == "files" };
     "#;
-    check(policies, READ, expect![[""]]);
-    check(policies, &format!("{READ} with role=human project=octroi"), expect![[""]]);
-    check(policies, &format!("{READ} with profile=reviewer"), expect![[""]]);
-    check(policies, r#"bob calls files.read_file {"path": "/x"} with spec_frozen=true"#, expect![[""]]);
-    check(policies, r#"bob calls db.query {"sql": ""} with spec_frozen=true"#, expect![[""]]);
-    check(policies, r#"bob calls shell.run {"command": "ls"}"#, expect![[""]]);
-    check(policies, r#"bob calls shell.run {"command": "ls"} with trust=low"#, expect![[""]]);
+    check(policies, READ, expect!["silent"]);
+    check(policies, &format!("{READ} with role=human project=octroi"), expect!["allow by people, project"]);
+    check(policies, &format!("{READ} with profile=reviewer"), expect!["allow by reviewer"]);
+    check(
+        policies,
+        r#"bob calls files.read_file {"path": "/x"} with spec_frozen=true"#,
+        expect!["allow by bob"],
+    );
+    check(policies, r#"bob calls db.query {"sql": ""} with spec_frozen=true"#, expect!["deny by frozen"]);
+    check(policies, r#"bob calls shell.run {"command": "ls"}"#, expect!["ask by risky"]);
+    check(
+        policies,
+        r#"bob calls shell.run {"command": "ls"} with trust=low"#,
+        expect!["deny by risky, stranger"],
+    );
     check(
         policies,
         r#"bob calls files.write_file {"path": "", "content": ""} with mode=plan"#,
-        expect![[""]],
+        expect!["deny by mode"],
     );
 }
 
@@ -101,18 +113,26 @@ fn facts_can_be_looked_at_for_every_tool() {
     // An empty set has no type of its own.
     assert!(crate::Policies::load(policies, &crate::tests::support::schema()).is_err());
     let policies = &policies.replace("context.facts.secrets != []", "!context.facts.secrets.isEmpty()");
-    check(policies, READ, expect![[""]]);
-    check(policies, &format!("{READ} with paths_outside_project=/etc/passwd"), expect![[""]]);
-    check(policies, "bot calls github.create_issue {} with hosts=github.com,evil.example", expect![[""]]);
-    check(policies, "bot calls github.create_issue {} with hosts=github.com", expect![[""]]);
-    check(policies, r#"bot calls db.query {"sql": ""} with sql_verbs=DROP,SELECT"#, expect![[""]]);
+    check(policies, READ, expect!["silent"]);
+    check(policies, &format!("{READ} with paths_outside_project=/etc/passwd"), expect!["deny by paths"]);
+    check(
+        policies,
+        "bot calls github.create_issue {} with hosts=github.com,evil.example",
+        expect!["deny by hosts"],
+    );
+    check(policies, "bot calls github.create_issue {} with hosts=github.com", expect!["silent"]);
+    check(policies, r#"bot calls db.query {"sql": ""} with sql_verbs=DROP,SELECT"#, expect!["deny by verbs"]);
     check(
         policies,
         &format!("{READ} with calls_last_minute=31 payload_bytes=18446744073709551615"),
-        expect![[""]],
+        expect!["deny by busy, large"],
     );
-    check(policies, &format!("{READ} with is_first_use=true"), expect![[""]]);
-    check(policies, &format!("{READ} with is_first_use=true secrets=github_token"), expect![[""]]);
+    check(policies, &format!("{READ} with is_first_use=true"), expect!["ask by new"]);
+    check(
+        policies,
+        &format!("{READ} with is_first_use=true secrets=github_token"),
+        expect!["deny by new, keys"],
+    );
 }
 
 #[test]
@@ -133,13 +153,17 @@ fn arguments_have_their_types() {
         let repo = r#"{"owner": "octroi-dev", "name": "octroi", "x": 1}"#;
         format!(r#"bot calls github.create_issue {{"repo": {repo}, "title": "t"{more}}}"#)
     };
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101.0}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file {"path": "/x"}"#, expect![[""]]);
-    check(policies, &issue(""), expect![[""]]);
-    check(policies, &issue(r#", "milestone": null, "labels": []"#), expect![[""]]);
-    check(policies, &issue(r#", "milestone": 3, "labels": ["feature", "bug"]"#), expect![[""]]);
-    check(policies, r#"bot calls db.query {"sql": "", "max-rows": 11}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101}"#, expect!["deny by head"]);
+    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 101.0}"#, expect!["deny by head"]);
+    check(policies, r#"bot calls files.read_file {"path": "/x"}"#, expect!["silent"]);
+    check(policies, &issue(""), expect!["allow by owner"]);
+    check(policies, &issue(r#", "milestone": null, "labels": []"#), expect!["allow by owner"]);
+    check(
+        policies,
+        &issue(r#", "milestone": 3, "labels": ["feature", "bug"]"#),
+        expect!["deny by labels, stone"],
+    );
+    check(policies, r#"bot calls db.query {"sql": "", "max-rows": 11}"#, expect!["deny by rows"]);
 }
 
 #[test]
@@ -154,20 +178,56 @@ fn arguments_that_do_not_fit_deny() {
     check(
         policies,
         r#"bot calls files.read_file {"path": "/x", "head": 9223372036854775808}"#,
-        expect![[""]],
+        expect!["deny; error: argument `head` is too large for an integer of Cedar"],
     );
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 1e300}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": 1.5}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": "many"}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file {"path": "/x", "head": null}"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file [1]"#, expect![[""]]);
-    check(policies, r#"bot calls files.read_file null"#, expect![[""]]);
-    check(policies, r#"bot calls github.create_issue {"labels": ["a", 1], "repo": {}}"#, expect![[""]]);
-    check(policies, r#"bot calls github.create_issue {"labels": "bug"}"#, expect![[""]]);
-    check(policies, r#"bot calls github.create_issue {"repo": {"owner": "x"}}"#, expect![[""]]);
-    check(policies, r#"bot calls github.create_issue {}"#, expect![[""]]);
+    check(
+        policies,
+        r#"bot calls files.read_file {"path": "/x", "head": 1e300}"#,
+        expect!["deny; error: argument `head` is too large for an integer of Cedar"],
+    );
+    check(
+        policies,
+        r#"bot calls files.read_file {"path": "/x", "head": 1.5}"#,
+        expect!["deny; error: argument `head` is not an integer"],
+    );
+    check(
+        policies,
+        r#"bot calls files.read_file {"path": "/x", "head": "many"}"#,
+        expect!["deny; error: argument `head` is not an integer"],
+    );
+    check(
+        policies,
+        r#"bot calls files.read_file {"path": "/x", "head": null}"#,
+        expect!["deny; error: argument `head` is not an integer"],
+    );
+    check(
+        policies,
+        r#"bot calls files.read_file [1]"#,
+        expect!["deny; error: the arguments are not an object"],
+    );
+    check(policies, r#"bot calls files.read_file null"#, expect!["allow by all"]);
+    check(
+        policies,
+        r#"bot calls github.create_issue {"labels": ["a", 1], "repo": {}}"#,
+        expect!["deny; error: argument `labels` is not a text"],
+    );
+    check(
+        policies,
+        r#"bot calls github.create_issue {"labels": "bug"}"#,
+        expect!["deny; error: argument `labels` is not a list"],
+    );
+    check(
+        policies,
+        r#"bot calls github.create_issue {"repo": {"owner": "x"}}"#,
+        expect!["deny; error: argument `repo.name` is missing"],
+    );
+    check(
+        policies,
+        r#"bot calls github.create_issue {}"#,
+        expect!["deny; error: argument `repo` is missing"],
+    );
     // No policy looks at the path, so nobody can be misled by it.
-    check(policies, r#"bot calls files.read_file {"path": 7, "other": []}"#, expect![[""]]);
+    check(policies, r#"bot calls files.read_file {"path": 7, "other": []}"#, expect!["allow by all"]);
 }
 
 #[test]
@@ -177,13 +237,31 @@ fn a_policy_that_fails_denies() {
         @id("sum") forbid(principal, action == Action::"files.read_file", resource)
             when { context.args has head && context.args.head + 9223372036854775807 > 0 };
     "#;
-    check(overflow, r#"bot calls files.read_file {"path": "/x", "head": 1}"#, expect![[""]]);
-    check(overflow, r#"bot calls files.read_file {"path": "/x", "head": -1}"#, expect![[""]]);
+    check(
+        overflow,
+        r#"bot calls files.read_file {"path": "/x", "head": 1}"#,
+        expect![
+            "deny; error: error while evaluating policy `sum`: integer overflow while attempting to add the values `1` and `9223372036854775807`"
+        ],
+    );
+    check(overflow, r#"bot calls files.read_file {"path": "/x", "head": -1}"#, expect!["deny by sum"]);
     let permit = r#"@id("sum") permit(principal, action == Action::"files.read_file", resource)
         when { context.args has head && context.args.head * 9223372036854775807 > 0 };
         @id("stop") @decision("abort") forbid(principal == Agent::"eve", action, resource);"#;
-    check(permit, r#"bot calls files.read_file {"path": "/x", "head": 2}"#, expect![[""]]);
-    check(permit, r#"eve calls files.read_file {"path": "/x", "head": 2}"#, expect![[""]]);
+    check(
+        permit,
+        r#"bot calls files.read_file {"path": "/x", "head": 2}"#,
+        expect![
+            "deny; error: error while evaluating policy `sum`: integer overflow while attempting to multiply the values `2` and `9223372036854775807`"
+        ],
+    );
+    check(
+        permit,
+        r#"eve calls files.read_file {"path": "/x", "head": 2}"#,
+        expect![
+            "abort by stop; error: error while evaluating policy `sum`: integer overflow while attempting to multiply the values `2` and `9223372036854775807`"
+        ],
+    );
 }
 
 #[test]

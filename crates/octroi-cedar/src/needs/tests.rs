@@ -25,30 +25,33 @@ fn check(condition: &str, expected: Expect) {
 #[test]
 fn only_what_is_looked_at_is_needed() {
     check("true", expect![[""]]);
-    check("principal.role == \"human\" && resource.risk > 1", expect![[""]]);
-    check("context.facts.hosts.contains(context.args.host)", expect![[""]]);
-    check("context.args has body && context.args.body like \"*x\"", expect![[""]]);
-    check("context has args && context.args.a.b.c == 1", expect![[""]]);
-    check("context has args.a.b", expect![[""]]);
+    check("principal.role == \"human\" && resource.risk > 1", expect!["agent: role; tool: risk"]);
+    check("context.facts.hosts.contains(context.args.host)", expect!["args: host; facts: hosts"]);
+    check("context.args has body && context.args.body like \"*x\"", expect!["args: body"]);
+    check("context has args && context.args.a.b.c == 1", expect!["args: everything"]);
+    check("context has args.a.b", expect!["args: a"]);
     check(
         "if context.session.spec_frozen then [context.args[\"odd name\"]].contains(1) else !(-context.args.n > 3)",
-        expect![[""]],
+        expect!["args: n odd name; session: spec_frozen"],
     );
-    check("{Var: context.facts.paths, \".\": 1}.Var.isEmpty()", expect![[""]]);
+    check("{Var: context.facts.paths, \".\": 1}.Var.isEmpty()", expect!["facts: paths"]);
 }
 
 #[test]
 fn comparing_entities_needs_none_of_their_attributes() {
     check("principal == Agent::\"x\" || resource in Server::\"y\" || principal is Agent", expect![[""]]);
-    check("[principal].contains(Agent::\"x\")", expect![[""]]);
+    check("[principal].contains(Agent::\"x\")", expect!["agent: everything"]);
     check("principal is Agent in Agent::\"x\"", expect![[""]]);
 }
 
 #[test]
 fn what_is_taken_as_a_whole_is_needed_as_a_whole() {
-    check("context == {a: 1}", expect![[""]]);
-    check("{x: context}.x.facts.is_first_use", expect![[""]]);
-    check("(if true then principal else Agent::\"x\").role == \"human\"", expect![[""]]);
-    check("context.args == {a: 1}", expect![[""]]);
+    check("context == {a: 1}", expect!["args: everything; facts: everything; session: everything"]);
+    check(
+        "{x: context}.x.facts.is_first_use",
+        expect!["args: everything; facts: everything; session: everything"],
+    );
+    check("(if true then principal else Agent::\"x\").role == \"human\"", expect!["agent: everything"]);
+    check("context.args == {a: 1}", expect!["args: everything"]);
     check("\"Var\" == \"context\"", expect![[""]]);
 }

@@ -9,7 +9,109 @@ use crate::tests::support::schema;
 fn real_tools_have_a_readable_schema() {
     let schema = schema();
     let (_, tools) = schema.to_text().split_once("// Every tool.\n").unwrap();
-    expect![[""]].assert_eq(tools);
+    expect![[r#"
+        action "call";
+
+        action "db.*" in ["call"];
+
+        // Without args.params: values of several types.
+        // Without args.timeout_seconds: numbers with a fraction.
+        @doc("risk: high; side effects: database")
+        action "db.query" in ["db.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {
+              limit?: Long,
+              "max-rows"?: Long,
+              sql: String,
+            },
+            facts: Facts,
+            session: Session,
+          },
+        };
+
+        action "files.*" in ["call"];
+
+        @doc("risk: low")
+        action "files.read_file" in ["files.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {
+              head?: Long,
+              path: String,
+            },
+            facts: Facts,
+            session: Session,
+          },
+        };
+
+        @doc("risk: high; side effects: filesystem")
+        action "files.write_file" in ["files.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {
+              content: String,
+              path: String,
+            },
+            facts: Facts,
+            session: Session,
+          },
+        };
+
+        action "github.*" in ["call"];
+
+        @doc("risk: medium; side effects: network, public")
+        action "github.create_issue" in ["github.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {
+              body?: String,
+              draft?: Bool,
+              labels?: Set<String>,
+              milestone?: Long,
+              repo: {
+                name: String,
+                owner: String,
+              },
+              title: String,
+            },
+            facts: Facts,
+            session: Session,
+          },
+        };
+
+        action "shell.*" in ["call"];
+
+        @doc("risk: low")
+        action "shell.list" in ["shell.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {},
+            facts: Facts,
+            session: Session,
+          },
+        };
+
+        // Without args.env: an object whose members are not listed.
+        @doc("risk: critical; side effects: process")
+        action "shell.run" in ["shell.*"] appliesTo {
+          principal: [Agent],
+          resource: [Tool],
+          context: {
+            args: {
+              command: String,
+            },
+            facts: Facts,
+            session: Session,
+          },
+        };
+    "#]]
+    .assert_eq(tools);
 }
 
 fn shape<'a>(server: &'a str, tool: &'a str, input_schema: &'a Value) -> ToolShape<'a> {
@@ -61,8 +163,9 @@ fn no_name_breaks_out_of_the_schema() {
              when {{ context.args[\"{quoted}\"] == \"x\" }};"
         );
         let problems = crate::Policies::load(&policy, &schema).err();
-        // Cedar refuses characters that turn the text around, wherever they stand.
-        assert_eq!(problems.is_some(), name.contains('\u{202e}'), "{name:?}: {problems:?}");
+        // Cedar does not let policies name what cannot be told by looking at it.
+        let is_strange = name.contains(['\n', '\0', '\u{202e}', '🦀']);
+        assert_eq!(problems.is_some(), is_strange, "{name:?}: {problems:?}");
     }
 }
 
@@ -71,7 +174,7 @@ fn evil_servers_have_no_say_either() {
     let none = json!({});
     for server in ["x\"; entity Evil; action \"y", "line\nbreak", "ünï"] {
         let schema = Schema::new(&[shape(server, "t", &none)]).unwrap();
-        assert_eq!(schema.cedar.entity_types().count(), 4, "{:?}", schema.to_text());
+        assert_eq!(schema.cedar.entity_types().count(), 3, "{:?}", schema.to_text());
     }
 }
 

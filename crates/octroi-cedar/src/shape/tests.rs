@@ -38,61 +38,82 @@ fn show(field: &Field) -> String {
 
 #[test]
 fn what_cedar_has_a_type_for_is_taken() {
-    check(json!({"type": "string"}), expect![[""]]);
-    check(json!({"type": "boolean"}), expect![[""]]);
-    check(json!({"type": "integer", "minimum": 0}), expect![[""]]);
-    check(json!({"enum": ["a", "b"]}), expect![[""]]);
-    check(json!({"const": "a"}), expect![[""]]);
-    check(json!({"enum": [1, 2]}), expect![[""]]);
-    check(json!({"enum": ["a", null]}), expect![[""]]);
-    check(json!({"type": "array", "items": {"type": "string"}}), expect![[""]]);
-    check(json!({"type": "array", "items": {"enum": [true]}}), expect![[""]]);
-    check(json!({"$ref": "#/$defs/Name"}), expect![[""]]);
-    check(json!({"allOf": [{"$ref": "#/$defs/Name"}]}), expect![[""]]);
-    check(json!({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "c"]}), expect![[""]]);
+    check(json!({"type": "string"}), expect!["Text"]);
+    check(json!({"type": "boolean"}), expect!["Bool"]);
+    check(json!({"type": "integer", "minimum": 0}), expect!["Long"]);
+    check(json!({"enum": ["a", "b"]}), expect!["Text"]);
+    check(json!({"const": "a"}), expect!["Text"]);
+    check(json!({"enum": [1, 2]}), expect!["Long"]);
+    check(json!({"enum": ["a", null]}), expect!["Text?~"]);
+    check(json!({"type": "array", "items": {"type": "string"}}), expect!["Set<Text>"]);
+    check(json!({"type": "array", "items": {"enum": [true]}}), expect!["Set<Bool>"]);
+    check(json!({"$ref": "#/$defs/Name"}), expect!["Text"]);
+    check(json!({"allOf": [{"$ref": "#/$defs/Name"}]}), expect!["Text"]);
+    check(
+        json!({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "c"]}),
+        expect!["{a: Text}"],
+    );
 }
 
 #[test]
 fn null_is_the_same_as_missing() {
-    check(json!({"type": ["string", "null"]}), expect![[""]]);
-    check(json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), expect![[""]]);
-    check(json!({"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Name"}]}), expect![[""]]);
-    check(json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"const": null}]}), expect![[""]]);
+    check(json!({"type": ["string", "null"]}), expect!["Text?~"]);
+    check(json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), expect!["Long?~"]);
+    check(json!({"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Name"}]}), expect!["Text?~"]);
+    check(
+        json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"const": null}]}),
+        expect!["Set<Text>?~"],
+    );
 }
 
 #[test]
 fn what_cedar_has_no_type_for_is_left_out() {
-    check(json!({"type": "number"}), expect![[""]]);
-    check(json!({"type": ["string", "integer"]}), expect![[""]]);
-    check(json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}), expect![[""]]);
-    check(json!({"enum": ["a", 1]}), expect![[""]]);
-    check(json!({"enum": [null]}), expect![[""]]);
-    check(json!({"type": "null"}), expect![[""]]);
-    check(json!({"type": "array"}), expect![[""]]);
-    check(json!({"type": "array", "items": {"type": ["string", "null"]}}), expect![[""]]);
+    check(json!({"type": "number"}), expect!["numbers with a fraction"]);
+    check(json!({"type": ["string", "integer"]}), expect!["values of several types"]);
+    check(json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}), expect!["values of several types"]);
+    check(json!({"enum": ["a", 1]}), expect!["no type"]);
+    check(json!({"enum": [null]}), expect!["no type"]);
+    check(json!({"type": "null"}), expect!["always null"]);
+    check(
+        json!({"type": "array"}),
+        expect!["a list whose items are not all texts, all booleans or all integers"],
+    );
+    check(
+        json!({"type": "array", "items": {"type": ["string", "null"]}}),
+        expect!["a list whose items are not all texts, all booleans or all integers"],
+    );
     check(
         json!({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}),
-        expect![[""]],
+        expect!["a list whose items are not all texts, all booleans or all integers"],
     );
     check(
         json!({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}}),
-        expect![[""]],
+        expect!["a list whose items are not all texts, all booleans or all integers"],
     );
-    check(json!({"type": "object"}), expect![[""]]);
-    check(json!({"type": "object", "additionalProperties": {"type": "string"}}), expect![[""]]);
-    check(json!({"$ref": "https://example.com/x.json"}), expect![[""]]);
-    check(json!({"$ref": "#/$defs/Missing"}), expect![[""]]);
-    check(json!({"$ref": "#"}), expect![[""]]);
-    check(json!({"$ref": "#/$defs/Loop"}), expect![[""]]);
-    check(json!({"type": "float"}), expect![[""]]);
-    check(json!({}), expect![[""]]);
-    check(json!(true), expect![[""]]);
-    check(json!(7), expect![[""]]);
+    check(json!({"type": "object"}), expect!["an object whose members are not listed"]);
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        expect!["an object whose members are not listed"],
+    );
+    check(
+        json!({"$ref": "https://example.com/x.json"}),
+        expect!["a reference that leads out of the definition"],
+    );
+    check(json!({"$ref": "#/$defs/Missing"}), expect!["a reference that leads out of the definition"]);
+    check(json!({"$ref": "#"}), expect!["a reference that leads out of the definition"]);
+    check(json!({"$ref": "#/$defs/Loop"}), expect!["a reference to a reference, too often"]);
+    check(json!({"type": "float"}), expect!["an unknown type"]);
+    check(json!({}), expect!["no type"]);
+    check(json!(true), expect!["no type"]);
+    check(json!(7), expect!["no type"]);
 }
 
 #[test]
 fn definitions_that_contain_themselves_end() {
-    check(json!({"$ref": "#/$defs/Node"}), expect![[""]]);
+    check(
+        json!({"$ref": "#/$defs/Node"}),
+        expect!["{next: {next: {next: {next: {v: Long?}?, v: Long?}?, v: Long?}?, v: Long?}?, v: Long?}"],
+    );
 }
 
 #[test]
