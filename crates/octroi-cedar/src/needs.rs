@@ -74,21 +74,19 @@ impl Needs {
             return;
         }
         for (operator, operands) in expression.as_object().into_iter().flatten() {
-            match (operator.as_str(), operands) {
+            // Comparing an entity with another does not look at its attributes.
+            let is_comparison = matches!(operator.as_str(), "==" | "!=" | "in" | "is");
+            let operands: Vec<&Value> = match operands {
                 // A literal holds no expression, though it may look like one.
-                ("Value", _) => {}
-                // Comparing an entity with another does not look at its attributes.
-                ("==" | "!=" | "in" | "is", Value::Object(operands)) => {
-                    let operands = operands.values().filter(|operand| !is_entity_variable(operand));
-                    operands.for_each(|operand| self.add_expression(operand));
+                _ if operator == "Value" => Vec::new(),
+                Value::Object(operands) => operands.values().collect(),
+                Value::Array(operands) => operands.iter().collect(),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+            };
+            for operand in operands {
+                if !(is_comparison && is_entity_variable(operand)) {
+                    self.add_expression(operand);
                 }
-                (_, Value::Object(operands)) => {
-                    operands.values().for_each(|operand| self.add_expression(operand));
-                }
-                (_, Value::Array(operands)) => {
-                    operands.iter().for_each(|operand| self.add_expression(operand));
-                }
-                (_, Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {}
             }
         }
     }

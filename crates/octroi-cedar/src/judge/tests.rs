@@ -40,7 +40,7 @@ fn every_verdict_has_its_policy() {
         expect!["ask by asks (writing needs a person)"],
     );
     check(policies, r#"bot calls db.query {"sql": "SELECT 1"}"#, expect!["deny by plain"]);
-    check(policies, r#"bot calls github.create_issue {}"#, expect!["deny by denies"]);
+    check(policies, "bot calls github.create_issue {}", expect!["deny by denies"]);
     check(policies, r#"bot calls shell.run {"command": "ls"}"#, expect!["abort by aborts"]);
     check(policies, "bot calls shell.list {}", expect!["silent"]);
     check(policies, "bot calls shell.unheard_of {}", expect!["deny; error: policies do not know this tool"]);
@@ -200,12 +200,8 @@ fn arguments_that_do_not_fit_deny() {
         r#"bot calls files.read_file {"path": "/x", "head": null}"#,
         expect!["deny; error: argument `head` is not an integer"],
     );
-    check(
-        policies,
-        r#"bot calls files.read_file [1]"#,
-        expect!["deny; error: the arguments are not an object"],
-    );
-    check(policies, r#"bot calls files.read_file null"#, expect!["allow by all"]);
+    check(policies, "bot calls files.read_file [1]", expect!["deny; error: the arguments are not an object"]);
+    check(policies, "bot calls files.read_file null", expect!["allow by all"]);
     check(
         policies,
         r#"bot calls github.create_issue {"labels": ["a", 1], "repo": {}}"#,
@@ -221,11 +217,7 @@ fn arguments_that_do_not_fit_deny() {
         r#"bot calls github.create_issue {"repo": {"owner": "x"}}"#,
         expect!["deny; error: argument `repo.name` is missing"],
     );
-    check(
-        policies,
-        r#"bot calls github.create_issue {}"#,
-        expect!["deny; error: argument `repo` is missing"],
-    );
+    check(policies, "bot calls github.create_issue {}", expect!["deny; error: argument `repo` is missing"]);
     // No policy looks at the path, so nobody can be misled by it.
     check(policies, r#"bot calls files.read_file {"path": 7, "other": []}"#, expect!["allow by all"]);
 }

@@ -133,7 +133,7 @@ fn types_must_fit() {
     check_refused(
         "forbid(principal, action, resource) when { context.facts.hosts == \"x\" };",
         expect![
-            "1:44: policy `policy0`: the types String and Set<String> are not compatible (for policy `policy0`, both operands to a `==` expression must have compatible types. Types must be exactly equal to be compatible)"
+            "1:44: policy `policy0`: the types String and Set<String> are not compatible (both operands to a `==` expression must have compatible types. Types must be exactly equal to be compatible)"
         ],
     );
     // Nothing is known of an agent but the one that calls.
@@ -175,9 +175,9 @@ fn annotations_are_checked() {
     );
     check_refused(
         "@id(\"\") @reason(\"\") forbid(principal, action, resource);",
-        expect![[r#"
+        expect![[r"
             1:1: policy `policy0`: `@id` says nothing
-            1:9: policy `policy0`: `@reason` says nothing"#]],
+            1:9: policy `policy0`: `@reason` says nothing"]],
     );
     check_refused(
         "@id(\"a\") @id(\"b\") forbid(principal, action, resource);",

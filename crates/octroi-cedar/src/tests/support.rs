@@ -186,11 +186,11 @@ pub(crate) fn told(judgement: &Judgement) -> String {
         text.push_str(if index == 0 { " by " } else { ", " });
         text.push_str(&clause.id);
         if let Some(reason) = &clause.reason {
-            text.push_str(&format!(" ({reason})"));
+            text.extend([" (", reason, ")"]);
         }
     }
     for error in &judgement.errors {
-        text.push_str(&format!("; error: {error}"));
+        text.extend(["; error: ", error]);
     }
     text
 }
