@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::shell::{Failure, cargo_program, output, root};
 
 /// Which crate may know which: the arrows of ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("octroi-core", &[]),
+    ("octroi-cedar", &["octroi-core"]),
     ("octroi-mcp", &[]),
     ("octroi-store", &["octroi-core"]),
     ("octroi-upstream", &["octroi-core", "octroi-mcp"]),
@@ -21,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
 
 /// What the pure crates must not depend on, because it would let IO in.
 const IMPURE: [&str; 7] = ["tokio", "hyper", "axum", "rustix", "getrandom", "sqlx", "tracing"];
-const PURE: [&str; 2] = ["octroi-core", "octroi-mcp"];
+const PURE: [&str; 3] = ["octroi-cedar", "octroi-core", "octroi-mcp"];
 
 /// A file longer than this holds more than one idea. Tests are tables and may be longer.
 const LINES_MAX: usize = 500;

@@ -1,0 +1,61 @@
+//! What the annotations of a policy mean: its name, its verdict, its reason.
+
+use cedar_policy::Policy;
+
+use crate::describe::Effect;
+use crate::problem::did_you_mean;
+
+const KNOWN: [&str; 3] = ["id", "decision", "reason"];
+const DECISIONS: [(&str, Effect); 3] =
+    [("ask", Effect::Ask), ("deny", Effect::Deny), ("abort", Effect::Abort)];
+
+/// The annotations of one policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Annotations {
+    pub(crate) id: Option<String>,
+    pub(crate) effect: Effect,
+    pub(crate) reason: Option<String>,
+}
+
+/// A wrong annotation, and what to write instead.
+pub(crate) struct Wrong {
+    /// The annotation's own name, to find its place.
+    pub(crate) name: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+/// Reads them. Where one is wrong, the rest is read all the same, to tell everything at once.
+pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<Wrong>) {
+    let is_permit = policy.effect() == cedar_policy::Effect::Permit;
+    let effect = if is_permit { Effect::Permit } else { Effect::Deny };
+    let mut annotations = Annotations { id: None, effect, reason: None };
+    let mut wrongs = Vec::new();
+    for (name, value) in policy.annotations() {
+        let mut wrong = |message: String, help: Option<String>| {
+            wrongs.push(Wrong { name: name.to_owned(), message, help });
+        };
+        match (name, value) {
+            ("decision", _) if is_permit => wrong(
+                "`@decision` stands on a `permit`, which can only allow".to_owned(),
+                Some("write `forbid`, or leave `@decision` out".to_owned()),
+            ),
+            ("id" | "reason" | "decision", "") => wrong(format!("`@{name}` says nothing"), None),
+            ("id", id) => annotations.id = Some(id.to_owned()),
+            ("reason", reason) => annotations.reason = Some(reason.to_owned()),
+            ("decision", decision) => match DECISIONS.iter().find(|(word, _)| *word == decision) {
+                Some((_, effect)) => annotations.effect = *effect,
+                None => wrong(
+                    format!("`{decision}` is no decision; there are `ask`, `deny` and `abort`"),
+                    did_you_mean(decision, DECISIONS.iter().map(|(word, _)| *word)),
+                ),
+            },
+            _ => wrong(
+                format!("there is no annotation `@{name}`; there are `@id`, `@decision` and `@reason`"),
+                did_you_mean(name, KNOWN.into_iter()),
+            ),
+        }
+    }
+    wrongs.sort_by(|left, right| left.name.cmp(&right.name));
+    (annotations, wrongs)
+}

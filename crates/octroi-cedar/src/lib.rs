@@ -1,0 +1,26 @@
+//! Cedar policies for tool calls.
+//!
+//! A [`Schema`] is made from the definitions of tools: each tool is an action, its arguments are the
+//! typed context. [`Policies`] are loaded against it whole or not at all, and judge calls. There is no
+//! clock and no IO here; this crate keeps the Cedar engine away from all others. `docs/cedar.md` is
+//! the guide for those who write policies.
+
+mod annotation;
+mod argument;
+mod describe;
+mod judge;
+mod load;
+mod needs;
+mod policies;
+mod problem;
+mod schema;
+mod shape;
+
+pub use describe::{Described, Effect};
+pub use judge::{Agent, Clause, Judgement, Request, Session, Tool, Verdict};
+pub use policies::Policies;
+pub use problem::Problem;
+pub use schema::{Schema, SchemaError, ToolShape};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! What Cedar's own validator says, in its strictest mode. Its warnings are errors here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use cedar_policy::ffi::DetailedError;
+use cedar_policy::{
+    PolicyId, PolicySet, ValidationError, ValidationMode, ValidationResult, ValidationWarning, Validator,
+};
+
+use super::{Loaded, NEVER, unreadable};
+use crate::problem::Problem;
+use crate::schema::Schema;
+
+/// Attributes may be taken of the caller, the tool and the context, not of what hangs on them: nothing
+/// else is there when a call is judged.
+const DEREFERENCES_MAX: u32 = 1;
+
+pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
+    let set = match PolicySet::from_policies(all.iter().map(|loaded| loaded.policy.clone())) {
+        Ok(set) => set,
+        Err(error) => return unreadable(text, &DetailedError::from(&error)),
+    };
+    let spans = all.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
+    let validator = Validator::new(schema.cedar.clone());
+    let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCES_MAX);
+    let mut problems = errors(text, &spans, &result);
+    problems.extend(warnings(text, &spans, &result));
+    // Whatever was passed over above, nothing that Cedar refuses is loaded.
+    if !result.validation_passed() && problems.is_empty() && known.is_empty() {
+        problems.push(Problem::at(text, 0, None, result.to_string()));
+    }
+    problems
+}
+
+type Spans<'a> = BTreeMap<&'a str, &'a Range<usize>>;
+
+fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
+    // Unknown actions are told where names are looked at, with a better guess.
+    let is_told = |error: &&ValidationError| matches!(error, ValidationError::UnrecognizedActionId(_));
+    let errors = result.validation_errors().filter(|error| !is_told(error));
+    let problem =
+        |error: &ValidationError| problem(text, spans, error.policy_id(), &DetailedError::from(error));
+    errors.map(|error| problem(error).with_believable_help()).collect()
+}
+
+/// What follows from an error is not told again.
+fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
+    let wrong: BTreeSet<&PolicyId> = result.validation_errors().map(ValidationError::policy_id).collect();
+    let is_nowhere =
+        |warning: &&ValidationWarning| matches!(warning, ValidationWarning::InvalidActionApplication(_));
+    let nowhere: BTreeSet<&PolicyId> =
+        result.validation_warnings().filter(is_nowhere).map(ValidationWarning::policy_id).collect();
+    let mut problems = Vec::new();
+    for warning in result.validation_warnings().filter(|warning| !wrong.contains(warning.policy_id())) {
+        let id = warning.policy_id();
+        let problem = problem(text, spans, id, &DetailedError::from(warning));
+        let never = |help: &str| Problem {
+            message: NEVER.to_owned(),
+            help: Some(help.to_owned()),
+            ..problem.clone()
+        };
+        problems.push(match warning {
+            // Paths and names in other alphabets than Latin are as good as any other.
+            ValidationWarning::MixedScriptString(_) | ValidationWarning::MixedScriptIdentifier(_) => continue,
+            ValidationWarning::InvalidActionApplication(_) => {
+                never("there is no tool that it could be about")
+            }
+            ValidationWarning::ImpossiblePolicy(_) if nowhere.contains(id) => continue,
+            ValidationWarning::ImpossiblePolicy(_) => never("its conditions contradict each other"),
+            _ => problem,
+        });
+    }
+    problems
+}
+
+fn problem(text: &str, spans: &Spans<'_>, id: &PolicyId, error: &DetailedError) -> Problem {
+    let id: &str = id.as_ref();
+    Problem::from_cedar(text, spans.get(id).map(|span| (id, *span)), error)
+}
