@@ -16,6 +16,7 @@ pub mod name;
 pub mod pin;
 pub mod policy;
 pub mod principal;
+pub mod quota;
 pub mod secret;
 pub mod server;
 pub mod substitute;

@@ -1,0 +1,56 @@
+//! Which agent has called which tool before, and how often lately.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use octroi_core::quota::Window;
+use octroi_core::tool::ToolDescriptor;
+use octroi_store::ToolUse;
+use parking_lot::{Mutex, RwLock};
+
+/// What is known about the calls of agents.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    known: RwLock<HashMap<String, HashSet<Arc<str>>>>,
+    lately: RwLock<HashMap<String, Arc<Mutex<Window>>>>,
+    /// First uses that are to be written down.
+    fresh: Mutex<Vec<ToolUse>>,
+}
+
+impl Uses {
+    /// Takes over what was known before.
+    pub(crate) fn recall(&self, uses: impl IntoIterator<Item = (String, String)>) {
+        let mut known = self.known.write();
+        for (agent, tool) in uses {
+            known.entry(agent).or_default().insert(tool.into());
+        }
+    }
+
+    /// Whether this agent has never called this tool.
+    pub(crate) fn is_first(&self, agent: &str, tool: &ToolDescriptor) -> bool {
+        !self.known.read().get(agent).is_some_and(|tools| tools.contains(tool.id.as_str()))
+    }
+
+    /// How many calls an agent made within the last minute.
+    pub(crate) fn lately(&self, agent: &str, now_ms: i64) -> u32 {
+        self.lately.read().get(agent).map_or(0, |window| window.lock().count(now_ms))
+    }
+
+    /// Counts a call that was allowed.
+    pub(crate) fn count(&self, agent: &str, tool: &ToolDescriptor, now_ms: i64) {
+        let window = self.lately.read().get(agent).cloned();
+        let window = window
+            .unwrap_or_else(|| Arc::clone(self.lately.write().entry(agent.to_owned()).or_default()));
+        window.lock().add(now_ms);
+        if self.is_first(agent, tool) {
+            self.known.write().entry(agent.to_owned()).or_default().insert(tool.id.as_str().into());
+            let tool = tool.id.to_string();
+            self.fresh.lock().push(ToolUse { agent: agent.to_owned(), tool, at_ms: now_ms });
+        }
+    }
+
+    /// What is to be written down, once.
+    pub(crate) fn take_fresh(&self) -> Vec<ToolUse> {
+        std::mem::take(&mut self.fresh.lock())
+    }
+}
