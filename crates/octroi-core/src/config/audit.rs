@@ -14,6 +14,7 @@ use super::problem::Notes;
 use super::reader::Reader;
 use super::root;
 use super::settings::{Context, Read};
+use super::show::HIDDEN;
 use crate::glob::Glob;
 use crate::server::Remote;
 use crate::substitute::Filled;
@@ -197,8 +198,11 @@ fn remote(reader: &mut Reader<'_>, origin: &Origin, kind: &str) -> Option<Remote
     require(reader, origin, "url", kind);
     let url = reader.web_address("url");
     if let Some(url) = &url {
-        let (scheme, rest) = url.shown.split_once("://").unwrap_or_default();
-        reader.show("url", json!(format!("{scheme}://{}/***", host(rest))));
+        let shown = match url.shown.split_once("://") {
+            Some((scheme, rest)) => format!("{scheme}://{}/{HIDDEN}", host(rest)),
+            None => HIDDEN.to_owned(),
+        };
+        reader.show("url", json!(shown));
     }
     let headers = reader.secrets("headers");
     Some(Remote { url: url?.value, headers })

@@ -121,7 +121,8 @@ impl Reader<'_> {
             } else if !KNOWN_TAGS.contains(&tag)
                 && let Some(guess) = did_you_mean(tag, KNOWN_TAGS.into_iter())
             {
-                self.notes.warn(origin, format!("Octroi gives no tool the side effect `{tag}`; {guess}"));
+                self.notes
+                    .warn(origin, format!("Octroi itself gives no tool the side effect `{tag}`; {guess}"));
             }
         }
         self.show(name, json!(all.iter().map(|(filled, _)| &filled.shown).collect::<Vec<_>>()));

@@ -100,6 +100,10 @@ pub(super) fn admin_token(reader: &mut Reader<'_>) -> Option<AdminToken> {
     const KEYS: (&str, &str) = ("admin_token", "admin_token_sha256");
     let written = [KEYS.0, KEYS.1].into_iter().find(|key| reader.has(key))?;
     let origin = reader.origin(written);
+    if reader.text_of(written).is_none_or(|text| text.trim().is_empty()) {
+        reader.notes.error(&origin, format!("`{written}` must be a text, and not an empty one"));
+        return None;
+    }
     hash(reader, &origin, KEYS).map(AdminToken::new)
 }
 

@@ -13,7 +13,7 @@ use octroi_core::config::reference;
 use octroi_core::config::schema::schema;
 
 use crate::governance::EVERYTHING;
-use crate::harness::load;
+use crate::harness::{describe, load};
 
 const BEGIN: &str = "<!-- Made from the table of keys; a test keeps it so. -->\n\n";
 const END: &str = "\n<!-- To here. -->\n";
@@ -23,10 +23,25 @@ fn the_schema_is_fresh() {
     expect_file!["../../../../docs/octroi.schema.json"].assert_eq(&format!("{:#}\n", schema()));
 }
 
+fn page() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    std::fs::read_to_string(file).expect("the page is there")
+}
+
+#[test]
+fn the_examples_of_the_page_can_be_read() {
+    let page = page();
+    let examples: Vec<&str> =
+        page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(examples.len(), 9);
+    for example in examples {
+        assert_eq!(describe(&load(Toml, example)), "", "{example}");
+    }
+}
+
 #[test]
 fn the_reference_is_fresh() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
-    let page = std::fs::read_to_string(file).unwrap();
+    let page = page();
     let (before, rest) = page.split_once(BEGIN).expect("the page should have a place for the tables");
     let (_, after) = rest.split_once(END).expect("the place should have an end");
     let fresh = format!("{before}{BEGIN}{}{END}{after}", reference::tables());
@@ -48,8 +63,7 @@ fn no_key_has_two_meanings() {
 fn every_key_of_a_server_is_read() {
     let value = |key: &Key| match (key.name, key.kind) {
         ("name", _) => "\"a\"".to_owned(),
-        ("cwd" | "command", _) | (_, Kind::Text) => "\"x\"".to_owned(),
-        (_, Kind::Identifier) => "\"x\"".to_owned(),
+        ("cwd" | "command", _) | (_, Kind::Text | Kind::Identifier) => "\"x\"".to_owned(),
         (_, Kind::Flag) => "true".to_owned(),
         (_, Kind::Texts | Kind::Command | Kind::Tables(_)) => "[]".to_owned(),
         (_, Kind::TextMap | Kind::WordMap(_) | Kind::Table(_) | Kind::TableOrOff(_)) => "{}".to_owned(),

@@ -12,9 +12,15 @@ use octroi_core::substitute::ReferenceKind;
 /// What the tests' environment holds.
 pub(crate) fn lookup(kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {
     let value = match (kind, name) {
-        (ReferenceKind::Env, "GITHUB_TOKEN" | "GITHUB_CLIENT_ID" | "GITHUB_CLIENT_SECRET" | "API_KEY") => {
-            format!("<{name}>")
-        }
+        (
+            ReferenceKind::Env,
+            "GITHUB_TOKEN"
+            | "GITHUB_CLIENT_ID"
+            | "GITHUB_CLIENT_SECRET"
+            | "API_KEY"
+            | "CHAT_KEY"
+            | "OCTROI_ADMIN_TOKEN",
+        ) => format!("<{name}>"),
         (ReferenceKind::Auth, "context7" | "custom-api") => format!("<auth {name}>"),
         (ReferenceKind::File, "key.txt") => "<file>".to_owned(),
         (ReferenceKind::File, _) => return Err("No such file or directory".to_owned()),

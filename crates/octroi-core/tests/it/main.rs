@@ -10,5 +10,6 @@ mod grammar;
 mod harness;
 mod layers;
 mod properties;
+mod refusals;
 mod schema;
 mod shapes;

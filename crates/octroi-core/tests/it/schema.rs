@@ -1,17 +1,22 @@
 //! The schema says the same as the reader, as far as a schema can.
 
 use octroi_core::config::Format::Toml;
+use octroi_core::config::keys::governance::{AGENT, GATE, HANDLER, INFERENCE, QUOTA};
+use octroi_core::config::keys::{Key, Kind, Need};
 use octroi_core::config::schema::schema;
+use octroi_core::config::{Origins, Severity};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::governance::{EVERYTHING, refused};
+use crate::governance::EVERYTHING;
 use crate::harness::load;
+use crate::refusals::refused;
 
 #[test]
 fn the_schema_takes_what_is_read_and_what_is_shown() {
     assert_eq!(objection(&schema(), &json(EVERYTHING)), None);
     let config = load(Toml, EVERYTHING);
-    let mut shown = config.shown.to_json(octroi_core::config::Origins::Left, &[]);
+    let mut shown = config.shown.to_json(Origins::Left, &[]);
     shown.as_object_mut().expect("it is a table").remove("problems");
     assert_eq!(objection(&schema(), &shown), None);
 }
@@ -56,6 +61,86 @@ fn the_schema_refuses_what_is_refused() {
     }
 }
 
+const LISTS: [(&str, &[Key]); 5] = [
+    ("agents", AGENT),
+    ("audit.handlers", HANDLER),
+    ("quotas", QUOTA),
+    ("gates", GATE),
+    ("inference", INFERENCE),
+];
+
+/// Values for a key; most of them fit.
+fn value(key: &'static Key) -> impl Strategy<Value = String> {
+    let fitting: Vec<&str> = match (key.name, key.kind) {
+        ("url", _) => vec!["https://a/b", "udp://a:1", "unix:///a"],
+        ("tool" | "tools", Kind::Text) => vec!["*", "a.b", "a.*"],
+        ("tools", _) => vec!["[]", "[\"*\"]", "[\"a.b\", \"a:b\"]"],
+        (_, Kind::Text | Kind::Command) => vec!["a", "b*", "${API_KEY}", "./a"],
+        (_, Kind::Identifier) => vec!["a", "b", "A.b-c_1"],
+        (_, Kind::Texts) => vec!["[]", "[\"a\"]", "[\"a\", \"b\"]"],
+        (_, Kind::TextMap) => vec!["{}", "{ a = \"b\", b = 1 }"],
+        (_, Kind::Flag) => vec!["true", "false"],
+        (_, Kind::Duration) => vec!["1s", "2 d", "1"],
+        (_, Kind::Count(_)) => vec!["1", "9"],
+        (_, Kind::Words(words)) => words(),
+        (
+            _,
+            Kind::DurationOrOff | Kind::WordMap(_) | Kind::Table(_) | Kind::Tables(_) | Kind::TableOrOff(_),
+        ) => panic!("no list has `{}` yet", key.name),
+    };
+    let wrong = vec![
+        "",
+        "a b",
+        "1y",
+        "delete",
+        "${NOT_SET}",
+        "0",
+        "-1",
+        "1.5",
+        "true",
+        "[]",
+        "[1]",
+        "[\"\"]",
+        "{}",
+        "{ a = [] }",
+        "ftp://a",
+    ];
+    let written = |text: &str| {
+        let is_literal = text.starts_with(['[', '{', '-']) || text.parse::<f64>().is_ok();
+        if is_literal || matches!(text, "true" | "false") { text.to_owned() } else { format!("\"{text}\"") }
+    };
+    let member = prop_oneof![20 => prop::sample::select(fitting), 1 => prop::sample::select(wrong)];
+    let likely = if key.need == Need::Required { 0.98 } else { 0.4 };
+    prop::option::weighted(likely, member).prop_map(move |value| {
+        value.map(|value| format!("{} = {}\n", key.name, written(value))).unwrap_or_default()
+    })
+}
+
+fn entry() -> impl Strategy<Value = String> {
+    prop::sample::select(LISTS.to_vec()).prop_flat_map(|(head, keys)| {
+        let members: Vec<_> = keys.iter().map(value).collect();
+        members.prop_map(move |members| format!("[[{head}]]\n{}", members.concat()))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, max_global_rejects: 100_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_restriction_is_left_out_without_a_word(entries in prop::collection::vec(entry(), 1..3)) {
+        let text = entries.concat();
+        let config = load(Toml, &text);
+        if config.problems.iter().any(|problem| problem.severity == Severity::Fatal) {
+            return Err(TestCaseError::reject("it is refused"));
+        }
+        let shown = &config.shown;
+        let lists = [&shown.agents, &shown.handlers, &shown.quotas, &shown.gates, &shown.inference];
+        prop_assert_eq!(lists.iter().map(|list| list.len()).sum::<usize>(), entries.len(), "{}", text);
+        // Whoever writes with the help of the schema is not told of mistakes that are none.
+        prop_assert_eq!(objection(&schema(), &json(&text)), None, "{}", text);
+    }
+}
+
 fn json(text: &str) -> Value {
     let table: toml::Value = toml::from_str(text).expect("it is TOML");
     json_of(&table)
@@ -70,7 +155,8 @@ fn json_of(value: &toml::Value) -> Value {
         toml::Value::Table(members) => {
             Value::Object(members.iter().map(|(key, value)| (key.clone(), json_of(value))).collect())
         }
-        toml::Value::Float(_) | toml::Value::Datetime(_) => panic!("{value}"),
+        toml::Value::Float(number) => json!(number),
+        toml::Value::Datetime(_) => panic!("{value}"),
     }
 }
 
@@ -81,7 +167,6 @@ fn objection(schema: &Value, value: &Value) -> Option<String> {
     };
     for (word, said) in words {
         let is_fine = match word.as_str() {
-            "$schema" | "title" | "description" => true,
             "type" => said
                 .as_array()
                 .map_or_else(|| is_type(said, value), |all| all.iter().any(|one| is_type(one, value))),
@@ -103,7 +188,8 @@ fn objection(schema: &Value, value: &Value) -> Option<String> {
                 }
                 true
             }
-            "properties" | "additionalProperties" => true,
+            // The last two are looked at below.
+            "$schema" | "title" | "description" | "properties" | "additionalProperties" => true,
             _ => panic!("{word}"),
         };
         if !is_fine {

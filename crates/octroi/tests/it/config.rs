@@ -275,6 +275,28 @@ fn show_hides_secrets() {
         [[tokens]]
         token = "***"
         role = "human"
+        label = "human-1"
+        errors = "rpc"
+
+        [policy]
+        profile = "guarded"
+        errors = "rpc"
+
+        [approvals]
+        wait = "50s"
+        expires = "1h"
+        grant_expires = "10m"
+        form = false
+
+        [pins]
+        mode = "trust_first"
+        lock = "[DIR]/octroi.lock"
+
+        [audit]
+        durability = "normal"
+        retention = false
+        max_argument_bytes = 4096
+        results = "summary"
         ----- err
     "#]],
     );
@@ -328,6 +350,14 @@ fn show_tells_origins() {
         args = ["[DIR]/a/mcpservers/extra/server.py"]  # a/mcpservers/extra
         cwd = "[DIR]/a/mcpservers/extra"  # a/mcpservers/extra
         timeout = "1ms"  # a/mcpservers/extra/config.jsonc:2
+
+        [policy]
+
+        [approvals]
+
+        [pins]
+
+        [audit]
         ----- err"#]]
     .assert_eq(&rest.join("\n"));
 }
