@@ -15,7 +15,7 @@ use octroi_core::CanonicalId;
 use serde_json::Value;
 use tracing::warn;
 
-use super::fetch::{Item, ServerLists};
+use super::fetch::{Item, ServerLists, fits_template};
 
 /// One server's lists.
 #[derive(Debug)]
@@ -98,6 +98,15 @@ impl Offer {
     /// Whether clients see this tool.
     pub(crate) fn shows_tool(&self, name: &str) -> bool {
         !self.hidden.contains(name)
+    }
+
+    /// Why a resource cannot be read, if the only template it fits is kept back.
+    pub(crate) fn held_template(&self, uri: &str) -> Option<&str> {
+        if self.held.is_empty() || self.shown.has_resource(uri) {
+            return None;
+        }
+        let fitting = self.raw.templates.iter().find(|item| fits_template(&item.name, uri))?;
+        self.held(PinKind::Template, &fitting.name)
     }
 
     /// Why an entry is kept back, if it is.
