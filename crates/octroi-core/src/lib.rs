@@ -3,6 +3,7 @@
 //! Names, principals, server definitions and decisions as plain values. There is no async here, no
 //! clock, no file and no network: what depends on them comes in as an argument.
 
+pub mod audit;
 pub mod breaker;
 pub mod config;
 pub mod decision;
