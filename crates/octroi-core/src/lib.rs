@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod arguments;
+pub mod audit;
 pub mod breaker;
 pub mod config;
 pub mod decision;

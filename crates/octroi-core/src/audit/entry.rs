@@ -1,0 +1,157 @@
+//! A record as it is read back.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::audit::event::{Actor, CallId, Event};
+use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
+
+/// What a record says. Borrows from its text where it can.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// How much it matters.
+    pub level: Level,
+    /// What kind of principal did it.
+    pub actor_kind: ActorKind,
+    /// Its id.
+    pub actor_id: Cow<'a, str>,
+    /// For which agent.
+    pub agent: Option<Cow<'a, str>>,
+    /// In which session.
+    pub session: Option<Cow<'a, str>>,
+    /// The server concerned.
+    pub server: Option<Cow<'a, str>>,
+    /// The canonical id of the tool concerned.
+    pub tool: Option<Cow<'a, str>>,
+    /// Where the tool comes from.
+    pub source: Option<SourceType>,
+    /// In which project.
+    pub project: Option<Cow<'a, str>>,
+    /// Which call.
+    pub call: Option<CallId>,
+    /// How the call was decided.
+    pub ruling: Option<Ruling>,
+    /// Everything else: the text of a JSON object, or nothing.
+    pub context: &'a str,
+}
+
+/// Why a record cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// It is not the JSON that records are.
+    #[error("the record is not an audit record")]
+    Json(#[from] serde_json::Error),
+    /// A newer Octroi wrote it, or nobody did.
+    #[error("the record has the {member} `{word}`, which this Octroi does not know")]
+    Word {
+        /// Which member.
+        member: &'static str,
+        /// What it says.
+        word: String,
+    },
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the text of a record.
+    pub fn parse(body: &'a [u8]) -> Result<Self, EntryError> {
+        let raw: Raw<'a> = serde_json::from_slice(body)?;
+        Ok(Self {
+            at_ms: raw.at_ms,
+            kind: known("kind", &raw.kind, Kind::parse)?,
+            level: known("level", &raw.level, Level::parse)?,
+            actor_kind: known("actor kind", &raw.actor.kind, ActorKind::parse)?,
+            actor_id: raw.actor.id.0,
+            agent: text(raw.agent),
+            session: text(raw.session),
+            server: text(raw.server),
+            tool: text(raw.tool),
+            source: raw.source_type.map(|word| known("source type", &word, SourceType::parse)).transpose()?,
+            project: text(raw.project),
+            call: raw.call.map(|word| known("call", &word, CallId::parse)).transpose()?,
+            ruling: raw.decision.map(|word| known("decision", &word, Ruling::parse)).transpose()?,
+            context: raw.context.map_or("", RawValue::get),
+        })
+    }
+
+    /// An event that says the same, to be changed and written.
+    pub fn event(&self) -> Event<'_> {
+        Event {
+            at_ms: self.at_ms,
+            kind: self.kind,
+            level: self.level,
+            actor: Actor { kind: self.actor_kind, id: &self.actor_id },
+            agent: self.agent.as_deref(),
+            session: self.session.as_deref(),
+            server: self.server.as_deref(),
+            tool: self.tool.as_deref(),
+            source: self.source,
+            project: self.project.as_deref(),
+            call: self.call,
+            ruling: self.ruling,
+            context: self.context,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    at_ms: u64,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    level: Cow<'a, str>,
+    #[serde(borrow)]
+    actor: RawActor<'a>,
+    #[serde(borrow)]
+    agent: Option<Text<'a>>,
+    #[serde(borrow)]
+    session: Option<Text<'a>>,
+    #[serde(borrow)]
+    server: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool: Option<Text<'a>>,
+    #[serde(borrow)]
+    source_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    project: Option<Text<'a>>,
+    #[serde(borrow)]
+    call: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    decision: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    context: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RawActor<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Text<'a>,
+}
+
+/// Inside an option serde would copy every text.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+fn text(text: Option<Text<'_>>) -> Option<Cow<'_, str>> {
+    text.map(|text| text.0)
+}
+
+fn known<T>(
+    member: &'static str,
+    word: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, EntryError> {
+    parse(word).ok_or_else(|| EntryError::Word { member, word: word.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

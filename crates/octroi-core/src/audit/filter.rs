@@ -1,0 +1,131 @@
+//! Which records somebody wants to see.
+
+use crate::audit::entry::Entry;
+use crate::audit::words::Kind;
+
+/// What a record must be like. An empty filter wants all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Not before this moment, in milliseconds since 1970.
+    pub since_ms: Option<u64>,
+    /// Before this moment.
+    pub until_ms: Option<u64>,
+    /// One of these kinds; any if empty.
+    pub kinds: Vec<Kind>,
+    /// A tool whose canonical id this pattern matches: `*` stands for any letters, `?` for one.
+    pub tool: Option<String>,
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// About this server.
+    pub server: Option<String>,
+    /// With this text somewhere in the record.
+    pub text: Option<String>,
+}
+
+impl Filter {
+    /// Whether a record is wanted. Takes the text of the record too, for what is in no member.
+    pub fn wants(&self, entry: &Entry<'_>, body: &[u8]) -> bool {
+        self.since_ms.is_none_or(|since_ms| entry.at_ms >= since_ms)
+            && self.until_ms.is_none_or(|until_ms| entry.at_ms < until_ms)
+            && (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
+            && is_same(self.agent.as_deref(), entry.agent.as_deref())
+            && is_same(self.server.as_deref(), entry.server.as_deref())
+            && self.tool.as_deref().is_none_or(|pattern| {
+                entry.tool.as_deref().is_some_and(|tool| matches_pattern(pattern, tool))
+            })
+            && self.text.as_deref().is_none_or(|text| holds(body, text))
+    }
+}
+
+fn is_same(wanted: Option<&str>, found: Option<&str>) -> bool {
+    wanted.is_none() || wanted == found
+}
+
+/// Compares the text as it stands in JSON, where quotes and line ends are escaped.
+fn holds(body: &[u8], text: &str) -> bool {
+    let mut escaped = Vec::with_capacity(text.len() + 2);
+    super::event::put_text(&mut escaped, text);
+    let inner = &escaped[1..escaped.len() - 1];
+    inner.is_empty() || body.windows(inner.len()).any(|window| window == inner)
+}
+
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    // Where the last star was, and how much it has swallowed: only the last one is ever retried.
+    let mut star: Option<(usize, usize)> = None;
+    while place < text.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(&letter) if letter == '?' || letter == text[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((star_at, swallowed)) = star else { return false };
+                star = Some((star_at, swallowed + 1));
+                at = star_at + 1;
+                place = swallowed + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|&letter| letter == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::{Actor, ActorKind, Event};
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("mcp:files:*", "mcp:files:read", true),
+            ("mcp:files:*", "mcp:file:read", false),
+            ("*:read*", "mcp:files:read_all", true),
+            ("*a*b", "aab", true),
+            ("*a*b", "aabc", false),
+            ("r?ad", "read", true),
+            ("r?ad", "rad", false),
+            ("?", "ä", true),
+        ] {
+            assert_eq!(matches_pattern(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn every_condition_must_hold() {
+        let event = Event {
+            agent: Some("a"),
+            server: Some("files"),
+            tool: Some("mcp:files:read"),
+            context: r#"{"path":"a \"b\""}"#,
+            ..Event::new(100, Kind::PolicyDecision, Actor::new(ActorKind::User, "u"))
+        };
+        let body = event.body();
+        let entry = Entry::parse(&body).unwrap();
+        let text = |text: &str| Some(text.to_owned());
+        for (filter, expected) in [
+            (Filter::default(), true),
+            (Filter { since_ms: Some(100), until_ms: Some(101), ..Filter::default() }, true),
+            (Filter { since_ms: Some(101), ..Filter::default() }, false),
+            (Filter { until_ms: Some(100), ..Filter::default() }, false),
+            (Filter { kinds: vec![Kind::AuthFailed, Kind::PolicyDecision], ..Filter::default() }, true),
+            (Filter { kinds: vec![Kind::AuthFailed], ..Filter::default() }, false),
+            (Filter { tool: text("*:files:*"), agent: text("a"), ..Filter::default() }, true),
+            (Filter { tool: text("*:git:*"), ..Filter::default() }, false),
+            (Filter { agent: text("b"), ..Filter::default() }, false),
+            (Filter { server: text("file"), ..Filter::default() }, false),
+            (Filter { text: text(r#"a "b""#), ..Filter::default() }, true),
+            (Filter { text: text("missing"), ..Filter::default() }, false),
+        ] {
+            assert_eq!(filter.wants(&entry, &body), expected, "{filter:?}");
+        }
+    }
+}

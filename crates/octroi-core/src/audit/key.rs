@@ -1,0 +1,100 @@
+//! The keys that sign checkpoints: Ed25519, which needs no randomness to sign.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, Signer as _};
+use sha2::{Digest as _, Sha256};
+
+/// Names the algorithm in key texts and key ids.
+const ED25519: u8 = 1;
+
+/// Signs. Made from 32 random bytes.
+pub struct SigningKey(ed25519_dalek::SigningKey);
+
+/// Checks what was signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey(ed25519_dalek::VerifyingKey);
+
+impl SigningKey {
+    /// The key that grows from these random bytes.
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(ed25519_dalek::SigningKey::from_bytes(seed))
+    }
+
+    /// The key that others check with.
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key())
+    }
+
+    /// Signs some bytes.
+    pub fn sign(&self, bytes: &[u8]) -> [u8; 64] {
+        self.0.sign(bytes).to_bytes()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SigningKey(..)")
+    }
+}
+
+impl PublicKey {
+    /// Reads `NAME+ID+KEY`, as [`PublicKey::to_text`] writes it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, rest) = text.trim().split_once('+')?;
+        let (id, key) = rest.split_once('+')?;
+        let bytes = STANDARD.decode(key).ok()?;
+        let (&algorithm, bytes) = bytes.split_first()?;
+        let key = Self(ed25519_dalek::VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?);
+        (algorithm == ED25519 && id == hexadecimal(key.id(name))).then_some(key)
+    }
+
+    /// The text that tools for signed notes know as a verifier key.
+    pub fn to_text(&self, name: &str) -> String {
+        let key = STANDARD.encode([&[ED25519], self.0.as_bytes().as_slice()].concat());
+        format!("{name}+{}+{key}", hexadecimal(self.id(name)))
+    }
+
+    /// Which key signed, in four bytes, so that a reader tries the right one.
+    pub fn id(&self, name: &str) -> [u8; 4] {
+        let hash =
+            Sha256::new_with_prefix(name).chain_update([b'\n', ED25519]).chain_update(self.0.as_bytes());
+        let hash = hash.finalize();
+        [hash[0], hash[1], hash[2], hash[3]]
+    }
+
+    /// Whether this key's owner signed these bytes.
+    pub fn verify(&self, bytes: &[u8], signature: &[u8; 64]) -> bool {
+        self.0.verify_strict(bytes, &Signature::from_bytes(signature)).is_ok()
+    }
+}
+
+fn hexadecimal(id: [u8; 4]) -> String {
+    format!("{:08x}", u32::from_be_bytes(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_as_it_was_written() {
+        let key = SigningKey::from_seed(&[7; 32]).public();
+        let text = key.to_text("octroi-audit/n");
+        assert_eq!(PublicKey::parse(&text), Some(key));
+        for wrong in ["", "a+b", &text.replace("audit", "other"), &text[..text.len() - 4]] {
+            assert_eq!(PublicKey::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_owner_signs() {
+        let key = SigningKey::from_seed(&[7; 32]);
+        let signature = key.sign(b"text");
+        assert!(key.public().verify(b"text", &signature));
+        assert!(!key.public().verify(b"texts", &signature));
+        assert!(!SigningKey::from_seed(&[8; 32]).public().verify(b"text", &signature));
+    }
+}

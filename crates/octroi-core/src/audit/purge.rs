@@ -1,0 +1,100 @@
+//! The statement that old records were taken away on purpose, and where the log begins since.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::audit::chain::Hash;
+use crate::audit::key::{PublicKey, SigningKey};
+use crate::audit::merkle::Tree;
+
+/// Which records are gone, and what is needed to go on without them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// Whose log.
+    pub node: String,
+    /// The first record that was taken away.
+    pub first_seq: u64,
+    /// The last one. The log begins with the next.
+    pub last_seq: u64,
+    /// The chain value after the last one.
+    pub chain: Hash,
+    /// The tree over everything up to the last one.
+    pub tree: Tree,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Context {
+    first_seq: u64,
+    last_seq: u64,
+    count: u64,
+    chain: String,
+    peaks: Vec<String>,
+    signature: String,
+}
+
+impl Purge {
+    /// The context of the `audit_purged` record, signed.
+    pub fn to_context(&self, key: &SigningKey) -> String {
+        let context = Context {
+            first_seq: self.first_seq,
+            last_seq: self.last_seq,
+            count: (self.last_seq + 1).saturating_sub(self.first_seq),
+            chain: self.chain.to_base64(),
+            peaks: self.tree.peaks().iter().map(|peak| peak.to_base64()).collect(),
+            signature: STANDARD.encode(key.sign(self.statement().as_bytes())),
+        };
+        serde_json::to_string(&context).unwrap_or_default()
+    }
+
+    /// Reads the context of an `audit_purged` record of this node; none unless this key signed it.
+    pub fn open(context: &str, node: &str, key: &PublicKey) -> Option<Self> {
+        let context: Context = serde_json::from_str(context).ok()?;
+        let peaks = context.peaks.iter().map(|peak| Hash::from_base64(peak)).collect::<Option<_>>()?;
+        let purge = Self {
+            node: node.to_owned(),
+            first_seq: context.first_seq,
+            last_seq: context.last_seq,
+            chain: Hash::from_base64(&context.chain)?,
+            tree: Tree::from_peaks(context.last_seq, peaks)?,
+        };
+        let signature = STANDARD.decode(context.signature).ok()?.try_into().ok()?;
+        key.verify(purge.statement().as_bytes(), &signature).then_some(purge)
+    }
+
+    fn statement(&self) -> String {
+        let mut text = format!(
+            "octroi audit purge v1\n{}\n{}\n{}\n{}\n",
+            self.node,
+            self.first_seq,
+            self.last_seq,
+            self.chain.to_base64()
+        );
+        for peak in self.tree.peaks() {
+            text.push_str(&peak.to_base64());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::chain;
+
+    #[test]
+    fn a_purge_is_believed_only_as_it_was_signed() {
+        let key = SigningKey::from_seed(&[1; 32]);
+        let mut tree = Tree::default();
+        (1..=5).for_each(|seq| tree.push(chain::leaf(seq, b"{}")));
+        let purge = Purge { node: "n".to_owned(), first_seq: 1, last_seq: 5, chain: chain::start("n"), tree };
+        let context = purge.to_context(&key);
+        assert_eq!(Purge::open(&context, "n", &key.public()).as_ref(), Some(&purge));
+        assert_eq!(Purge::open(&context, "m", &key.public()), None);
+        assert_eq!(Purge::open(&context, "n", &SigningKey::from_seed(&[2; 32]).public()), None);
+        let other = context.replace("\"first_seq\":1", "\"first_seq\":2");
+        assert_eq!(Purge::open(&other, "n", &key.public()), None);
+        assert_eq!(Purge::open("{}", "n", &key.public()), None);
+    }
+}
