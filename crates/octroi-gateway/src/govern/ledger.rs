@@ -1,0 +1,331 @@
+//! Writing down what happens: every call twice, every denial once.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use futures_util::FutureExt as _;
+use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
+use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
+use octroi_core::decision::{AgentContext, Denial, Trace};
+use octroi_core::redact::Redactor;
+use octroi_core::tool::{Risk, Source, ToolDescriptor};
+use octroi_core::{Principal, Role};
+use tokio::runtime::Handle;
+use tracing::error;
+
+use crate::audit::{AuditError, AuditLog, Durability};
+
+/// How much of a result is kept.
+const SUMMARY_BYTES: usize = 200;
+
+/// The audit log as calls see it.
+pub(crate) struct Ledger {
+    log: Option<AuditLog>,
+    settings: ArcSwap<AuditSection>,
+    redactor: ArcSwap<Redactor>,
+    runtime: Handle,
+    /// Random, so that calls of two runs do not share a number.
+    base: u64,
+    n_calls: AtomicU64,
+}
+
+/// Who does something, and for whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Doer {
+    pub(crate) kind: ActorKind,
+    pub(crate) id: Arc<str>,
+    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) session: Option<Arc<str>>,
+}
+
+impl Doer {
+    pub(crate) fn of(principal: &Principal) -> Self {
+        let kind = match principal.role {
+            Role::Human => ActorKind::User,
+            Role::Agent => ActorKind::Agent,
+        };
+        Self { kind, id: Arc::clone(&principal.id), agent: principal.agent_id.clone(), session: None }
+    }
+
+    fn actor(&self) -> Actor<'_> {
+        Actor { kind: self.kind, id: &self.id }
+    }
+}
+
+/// A call as it is written down.
+#[derive(Clone, Copy)]
+pub(crate) struct Described<'a> {
+    pub(crate) doer: &'a Doer,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) tool: &'a ToolDescriptor,
+    /// As JSON text.
+    pub(crate) arguments: &'a [u8],
+    /// The approval it was made with, if a person was asked.
+    pub(crate) approval: Option<&'a str>,
+}
+
+impl Ledger {
+    pub(crate) fn new(log: Option<AuditLog>, runtime: Handle) -> Self {
+        let mut base = [0_u8; 8];
+        // Without random numbers the sealer has already refused to start.
+        let _ = getrandom::fill(&mut base);
+        Self {
+            log,
+            settings: ArcSwap::default(),
+            redactor: ArcSwap::from_pointee(Redactor::new(std::iter::empty())),
+            runtime,
+            base: u64::from_le_bytes(base),
+            n_calls: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn log(&self) -> Option<&AuditLog> {
+        self.log.as_ref()
+    }
+
+    pub(crate) fn set(&self, settings: AuditSection, redactor: Redactor) {
+        self.settings.store(Arc::new(settings));
+        self.redactor.store(Arc::new(redactor));
+    }
+
+    /// A number for a call: the time, then one that no other call has.
+    pub(crate) fn call_id(&self, now_ms: i64) -> CallId {
+        let number = self.base.wrapping_add(self.n_calls.fetch_add(1, Ordering::Relaxed));
+        let time = u128::try_from(now_ms).unwrap_or_default() & 0xFFFF_FFFF_FFFF;
+        // Version 7 and the variant that goes with it.
+        let low = (u128::from(number) & 0x3FFF_FFFF_FFFF_FFFF) | (0b10 << 62);
+        CallId(time << 80 | 0x7 << 76 | (u128::from(number >> 62) & 0xF) << 64 | low)
+    }
+
+    /// Arguments as others may see them.
+    pub(crate) fn preview(&self, arguments: &[u8]) -> String {
+        self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
+    }
+
+    /// Writes down that a call is about to be made. If that fails, the call must not be made.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        call: CallId,
+        described: Described<'_>,
+        trace: &Trace,
+        now_ms: i64,
+    ) -> Result<Record, AuditError> {
+        let mut record = Record {
+            ledger: Arc::clone(self),
+            call,
+            doer: described.doer.clone(),
+            tool: described.tool.id.to_string(),
+            server: Arc::clone(&described.tool.source_id),
+            source: source_of(described.tool),
+            project: described.context.project.clone(),
+            begun: Instant::now(),
+            begun_at_ms: now_ms,
+            is_open: false,
+        };
+        if let Some(log) = &self.log {
+            let context = self.call_context(described, trace, None);
+            let durability = self.durability(described);
+            let appending = log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
+            appending.await?;
+            record.is_open = true;
+        }
+        Ok(record)
+    }
+
+    /// Writes down that a call is not made.
+    pub(crate) async fn deny(
+        &self,
+        call: CallId,
+        described: Described<'_>,
+        denial: &Denial,
+        now_ms: i64,
+    ) -> Result<(), AuditError> {
+        let Some(log) = &self.log else {
+            return Ok(());
+        };
+        let context = self.call_context(described, denial.trace(), Some((denial.gate.as_str(), &denial.reason)));
+        let mut event = call_event(described, Kind::PolicyViolation, now_ms);
+        event.call = Some(call);
+        event.level = Level::Warn;
+        event.ruling = Some(if denial.is_abort { Ruling::DenyAbort } else { Ruling::DenyContinue });
+        event.context = &context;
+        log.append(&event, self.plain_durability()).await.map(drop)
+    }
+
+    /// Writes down something that is not a call.
+    pub(crate) async fn note(&self, event: &Event<'_>) -> Result<(), AuditError> {
+        match &self.log {
+            Some(log) => log.append(event, Durability::Disk).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes down something that is not a call, without anybody waiting for it.
+    pub(crate) fn note_later(&self, event: &Event<'_>) {
+        let Some(log) = &self.log else {
+            return;
+        };
+        let log = log.clone();
+        let event = Owned::of(event);
+        self.runtime.spawn(async move { event.append(&log).await });
+    }
+
+    fn durability(&self, described: Described<'_>) -> Durability {
+        let matters = !described.tool.side_effects.is_empty()
+            || described.tool.risk >= Risk::High
+            || described.approval.is_some();
+        if matters { Durability::Disk } else { self.plain_durability() }
+    }
+
+    fn plain_durability(&self) -> Durability {
+        match self.settings.load().durability {
+            Wanted::Normal => Durability::Os,
+            Wanted::Full => Durability::Disk,
+        }
+    }
+
+    fn call_context(
+        &self,
+        described: Described<'_>,
+        trace: &Trace,
+        denied: Option<(&str, &str)>,
+    ) -> String {
+        let mut text = String::with_capacity(640);
+        let tool = described.tool;
+        let _ = write!(text, "{{\"arguments\":{},", self.preview(described.arguments));
+        let _ = write!(text, "\"risk\":\"{}\",\"side_effects\":[", tool.risk);
+        for (index, tag) in tool.side_effects.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let _ = write!(text, "{comma}{}", quote(tag));
+        }
+        text.push_str("],\"definition\":\"");
+        for byte in tool.definition_hash {
+            let _ = write!(text, "{byte:02x}");
+        }
+        let _ = write!(text, "\",\"mode\":\"{}\"", described.context.mode.as_str());
+        if let Some(approval) = described.approval {
+            let _ = write!(text, ",\"approval\":{}", quote(approval));
+        }
+        if let Some((gate, reason)) = denied {
+            let reason = self.redactor.load();
+            let _ = write!(text, ",\"gate\":\"{gate}\",\"reason\":{}", quote(&reason.redact(denied.map_or("", |it| it.1))));
+        }
+        let _ = write!(text, ",\"revision\":{},\"trace\":", trace.revision);
+        trace.write_json(&mut text);
+        text.push('}');
+        text
+    }
+}
+
+/// A call that was begun. Ended by [`Record::end`]; dropped before that, it says that nobody waited.
+pub(crate) struct Record {
+    ledger: Arc<Ledger>,
+    pub(crate) call: CallId,
+    doer: Doer,
+    tool: String,
+    server: Arc<str>,
+    source: SourceType,
+    project: Option<Arc<str>>,
+    begun: Instant,
+    begun_at_ms: i64,
+    is_open: bool,
+}
+
+impl Record {
+    /// Writes down how the call ended. Nobody waits for the disk.
+    pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
+        self.is_open = false;
+        let ledger = Arc::clone(&self.ledger);
+        let Some(log) = &ledger.log else {
+            return;
+        };
+        let context = self.end_context(outcome, result);
+        let appending = log.append_later(&self.end_event(outcome, &context));
+        if let Err(error) = appending.await {
+            error!(call = %self.call, %error, hint = error.hint(), "the end of a call was not recorded");
+        }
+    }
+
+    fn end_context(&self, outcome: &str, result: Option<&[u8]>) -> String {
+        let mut text = String::with_capacity(320);
+        let duration_ms = self.begun.elapsed().as_millis();
+        let _ = write!(text, "{{\"outcome\":\"{outcome}\",\"duration_ms\":{duration_ms}");
+        if let Some(result) = result {
+            let _ = write!(text, ",\"result_bytes\":{}", result.len());
+            if self.ledger.settings.load().results == KeptResults::Summary {
+                let summary = self.ledger.redactor.load().preview(result, SUMMARY_BYTES);
+                let _ = write!(text, ",\"result\":{summary}");
+            }
+        }
+        text.push('}');
+        text
+    }
+
+    fn end_event<'a>(&'a self, outcome: &str, context: &'a str) -> Event<'a> {
+        let elapsed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or_default();
+        let mut event = self.event(Kind::ToolInvocationEnd, context, self.begun_at_ms + elapsed);
+        event.ruling = None;
+        if outcome != "completed" {
+            event.level = Level::Warn;
+        }
+        event
+    }
+
+    fn event<'a>(&'a self, kind: Kind, context: &'a str, at_ms: i64) -> Event<'a> {
+        let mut event = Event::new(u64::try_from(at_ms).unwrap_or_default(), kind, self.doer.actor());
+        event.agent = self.doer.agent.as_deref();
+        event.session = self.doer.session.as_deref();
+        event.server = Some(&self.server);
+        event.tool = Some(&self.tool);
+        event.source = Some(self.source);
+        event.project = self.project.as_deref();
+        event.call = Some(self.call);
+        event.ruling = Some(Ruling::Allow);
+        event.context = context;
+        event
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let Some(log) = self.ledger.log.clone() else {
+            return;
+        };
+        let context = self.end_context("cancelled", None);
+        let event = self.end_event("cancelled", &context);
+        // Almost always there is room; if not, somebody else waits for it.
+        if log.append_later(&event).now_or_never().is_none() {
+            let event = Owned::of(&event);
+            self.ledger.runtime.spawn(async move { event.append(&log).await });
+        }
+    }
+}
+
+fn call_event<'a>(described: Described<'a>, kind: Kind, at_ms: i64) -> Event<'a> {
+    let mut event = Event::new(u64::try_from(at_ms).unwrap_or_default(), kind, described.doer.actor());
+    event.agent = described.doer.agent.as_deref();
+    event.session = described.doer.session.as_deref();
+    event.server = Some(&described.tool.source_id);
+    event.tool = Some(described.tool.id.as_str());
+    event.source = Some(source_of(described.tool));
+    event.project = described.context.project.as_deref();
+    event
+}
+
+fn source_of(tool: &ToolDescriptor) -> SourceType {
+    match tool.source {
+        Source::Mcp => SourceType::Mcp,
+        Source::Extension => SourceType::Extension,
+        Source::Builtin => SourceType::Builtin,
+    }
+}
+
+fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
