@@ -40,15 +40,15 @@ CREATE TABLE audit_marks (
     PRIMARY KEY (block, kind, value)
 ) STRICT, WITHOUT ROWID;
 
--- How many rows of each sort each hour had; what is unset is empty.
+-- How many rows of each sort each span of ten minutes had; what is unset is empty.
 CREATE TABLE audit_counts (
-    hour       INTEGER NOT NULL,
+    span       INTEGER NOT NULL,
     event_type TEXT    NOT NULL,
     agent      TEXT    NOT NULL,
     tool       TEXT    NOT NULL,
     decision   TEXT    NOT NULL,
     n          INTEGER NOT NULL,
-    PRIMARY KEY (hour, event_type, agent, tool, decision)
+    PRIMARY KEY (span, event_type, agent, tool, decision)
 ) STRICT, WITHOUT ROWID;
 
 -- For those who ask in SQL. What has a column wins over what the context says.

@@ -10,7 +10,9 @@ use crate::error::StoreError;
 /// Two to this power rows are a block.
 const BLOCK_BITS: u32 = 12;
 
-const HOUR_MS: i64 = 60 * 60 * 1_000;
+/// Rows are counted into spans of ten minutes: short enough to look at the rows of one, long enough that
+/// the counts of a month are few.
+const SPAN_MS: i64 = 10 * 60 * 1_000;
 
 /// So many are forgotten in one transaction.
 const PURGE_MAX: i64 = 5_000;
@@ -65,12 +67,12 @@ impl Sqlite {
         since_ms: i64,
         n_max: u32,
     ) -> Result<Vec<AuditCount>, StoreError> {
-        // Whole hours are counted; what is left of the first one is not, and has to be looked at.
-        let first_hour = since_ms.div_euclid(HOUR_MS) + i64::from(since_ms.rem_euclid(HOUR_MS) > 0);
+        // Whole spans are counted; what is left of the one before them has to be looked at.
+        let first_span = since_ms.div_euclid(SPAN_MS) + i64::from(since_ms.rem_euclid(SPAN_MS) > 0);
         let rows: Vec<(String, String, String, String, i64)> = sqlx::query_as(COUNTS)
-            .bind(first_hour)
+            .bind(first_span)
             .bind(since_ms)
-            .bind(first_hour.saturating_mul(HOUR_MS))
+            .bind(first_span.saturating_mul(SPAN_MS))
             .bind(BLOCK_BITS)
             .bind(n_max)
             .fetch_all(&self.readers)
@@ -89,10 +91,10 @@ impl Sqlite {
     }
 }
 
-/// Of the blocks only those are looked at that reach into the first hour.
+/// Of the blocks only those are looked at that reach into the time before the first whole span.
 const COUNTS: &str = "
     SELECT event_type, agent, tool, decision, CAST(sum(n) AS INTEGER) AS n FROM (
-        SELECT event_type, agent, tool, decision, n FROM audit_counts WHERE hour >= ?1
+        SELECT event_type, agent, tool, decision, n FROM audit_counts WHERE span >= ?1
         UNION ALL
         SELECT event_type, coalesce(agent, ''), coalesce(tool, ''), coalesce(decision, ''), 1
         FROM audit_blocks CROSS JOIN audit_events

@@ -6,13 +6,20 @@ use std::path::Path;
 
 use octroi_store::{ContentHash, Store};
 
-use crate::support::{catalogue, connect, definition, fill, key, run_sql, told};
+use crate::support::{approval, catalogue, connect, definition, fill, key, run_sql, told};
 
 /// The steps to the newest version.
 const NAMES: [&str; 8] =
     ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit"];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
+
+/// The steps up to the version before there were decisions to keep.
+const BEFORE_DECISIONS: [&str; 3] = [
+    FIRST,
+    include_str!("../../migrations/sqlite/0002_catalogues.sql"),
+    include_str!("../../migrations/sqlite/0003_health.sql"),
+];
 
 /// A database as the first version left it.
 async fn make_version_1(directory: &Path) {
@@ -89,6 +96,44 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     assert_eq!(store.server(&key("old")).await.unwrap().unwrap().revision, 4);
     assert_eq!(store.catalogues().await.unwrap(), []);
     assert!(other.path().join("octroi.db.backup-1").exists());
+}
+
+/// A store that is filled by the present version, with everything taken out that came after version 3.
+async fn make_version_3(directory: &Path) {
+    fill(directory).await;
+    let mut connection = connect(directory).await;
+    let newer: Vec<(String, String)> = sqlx::query_as(
+        "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'
+         AND name NOT IN ('migrations', 'servers', 'catalogues', 'catalogue_items', 'health_samples')",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    assert!(!newer.is_empty());
+    let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
+    run_sql(directory, &format!("{} DELETE FROM migrations WHERE version > 3;", drops.join(" "))).await;
+    // What is left is what version 3 made, and nothing else.
+    let checksums: Vec<String> = sqlx::query_scalar("SELECT checksum FROM migrations ORDER BY version")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(checksums, BEFORE_DECISIONS.map(|sql| ContentHash::of(sql).to_string()));
+}
+
+#[tokio::test]
+async fn a_database_without_decisions_keeps_what_it_has_and_can_keep_them() {
+    let directory = tempfile::tempdir().unwrap();
+    make_version_3(directory.path()).await;
+    let store = Store::open(directory.path()).await.unwrap();
+    assert_eq!(store.server(&key("files")).await.unwrap().unwrap().definition, definition("files"));
+    assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
+    assert_eq!(store.policy_revision().await.unwrap(), 0);
+    let asked = store.request_approval(&approval(1)).await.unwrap();
+    store.close().await;
+    assert!(directory.path().join("octroi.db.backup-3").exists());
+
+    let store = Store::open(directory.path()).await.unwrap();
+    assert_eq!(store.approval(&asked.approval.id).await.unwrap(), Some(approval(1)));
 }
 
 #[tokio::test]

@@ -1,20 +1,40 @@
 //! Adding events, many at once: this runs beside every call.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
-use super::{BLOCK_BITS, HOUR_MS};
+use super::{BLOCK_BITS, SPAN_MS};
 use crate::audit::AuditRow;
 use crate::error::StoreError;
 
 /// How many rows one statement adds. Few sizes, so that each is prepared once and used again.
 const SIZES: [usize; 3] = [100, 10, 1];
 
-static STATEMENTS: LazyLock<[String; 3]> = LazyLock::new(|| SIZES.map(statement));
+static ADD_EVENTS: LazyLock<[String; 3]> = LazyLock::new(|| {
+    SIZES.map(|n_rows| {
+        let rows = places(17, n_rows);
+        format!(
+            "INSERT INTO audit_events
+                (position, node, seq, at_ms, event_type, level, actor_kind, actor_id, agent, session, server,
+                 tool, source_type, project, call_id, decision, context)
+             VALUES {rows}"
+        )
+    })
+});
+
+static ADD_COUNTS: LazyLock<[String; 3]> = LazyLock::new(|| {
+    SIZES.map(|n_rows| {
+        let rows = places(6, n_rows);
+        format!(
+            "INSERT INTO audit_counts (span, event_type, agent, tool, decision, n) VALUES {rows}
+             ON CONFLICT DO UPDATE SET n = n + excluded.n"
+        )
+    })
+});
 
 impl Sqlite {
     pub(crate) async fn append_audit(&self, rows: &[AuditRow]) -> Result<usize, StoreError> {
@@ -25,38 +45,17 @@ impl Sqlite {
             .await
             .map_err(|error| self.failed(error))?;
         let first_position = last.unwrap_or_default() + 1;
-
-        let mut position = first_position;
+        self.add_events(&mut transaction, first_position, &rows).await?;
         let mut rest = rows.as_slice();
-        for (size, sql) in SIZES.into_iter().zip(STATEMENTS.iter()) {
-            while let Some((now, later)) = rest.split_at_checked(size) {
-                rest = later;
-                let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
-                for row in now {
-                    query = query
-                        .bind(position)
-                        .bind(&row.node)
-                        .bind(row.seq.cast_signed())
-                        .bind(row.at_ms)
-                        .bind(&row.event_type)
-                        .bind(&row.level)
-                        .bind(&row.actor_kind)
-                        .bind(&row.actor_id)
-                        .bind(row.agent.as_deref())
-                        .bind(row.session.as_deref())
-                        .bind(row.server.as_deref())
-                        .bind(row.tool.as_deref())
-                        .bind(row.source_type.as_deref())
-                        .bind(row.project.as_deref())
-                        .bind(row.call_id.as_deref())
-                        .bind(row.decision.as_deref())
-                        .bind(&row.context);
-                    position += 1;
-                }
-                query.execute(&mut *transaction).await.map_err(|error| self.failed(error))?;
-            }
+        let mut position = first_position;
+        while let Some(first) = rest.first() {
+            let block = position >> BLOCK_BITS;
+            let in_block = ((block + 1) << BLOCK_BITS) - position;
+            let (now, later) = rest.split_at(rest.len().min(usize::try_from(in_block).unwrap_or(usize::MAX)));
+            self.mark_block(&mut transaction, block, first.at_ms, now).await?;
+            (rest, position) = (later, position + in_block);
         }
-        self.summarise(&mut transaction, first_position, &rows).await?;
+        self.count(&mut transaction, &rows).await?;
         self.commit(transaction).await?;
         Ok(rows.len())
     }
@@ -88,88 +87,134 @@ impl Sqlite {
         Ok(rows.iter().filter(|row| known.insert((&row.node, row.seq))).collect())
     }
 
-    /// Keeps what the blocks hold now, and counts the rows into their hours.
-    async fn summarise(
+    async fn add_events(
         &self,
         transaction: &mut Transaction<'static, Driver>,
         first_position: i64,
         rows: &[&AuditRow],
     ) -> Result<(), StoreError> {
-        let mut blocks: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
-        let mut marks: BTreeSet<(i64, &str, &str)> = BTreeSet::new();
-        let mut counts: BTreeMap<(i64, [&str; 4]), i64> = BTreeMap::new();
-        for (position, row) in (first_position..).zip(rows) {
-            let block = position >> BLOCK_BITS;
-            let (first, last) = blocks.entry(block).or_insert((row.at_ms, row.at_ms));
-            (*first, *last) = ((*first).min(row.at_ms), (*last).max(row.at_ms));
-            for (kind, value) in marks_of(row) {
-                marks.extend(value.map(|value| (block, kind, value)));
+        let mut position = first_position;
+        let mut rest = rows;
+        for (size, sql) in SIZES.into_iter().zip(ADD_EVENTS.iter()) {
+            while let Some((now, later)) = rest.split_at_checked(size) {
+                rest = later;
+                let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
+                for row in now {
+                    query = query
+                        .bind(position)
+                        .bind(&row.node)
+                        .bind(row.seq.cast_signed())
+                        .bind(row.at_ms)
+                        .bind(&row.event_type)
+                        .bind(&row.level)
+                        .bind(&row.actor_kind)
+                        .bind(&row.actor_id)
+                        .bind(row.agent.as_deref())
+                        .bind(row.session.as_deref())
+                        .bind(row.server.as_deref())
+                        .bind(row.tool.as_deref())
+                        .bind(row.source_type.as_deref())
+                        .bind(row.project.as_deref())
+                        .bind(row.call_id.as_deref())
+                        .bind(row.decision.as_deref())
+                        .bind(&row.context);
+                    position += 1;
+                }
+                query.execute(&mut **transaction).await.map_err(|error| self.failed(error))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Keeps which times and values a block holds, now that these rows are in it.
+    async fn mark_block(
+        &self,
+        transaction: &mut Transaction<'static, Driver>,
+        block: i64,
+        at_ms: i64,
+        rows: &[&AuditRow],
+    ) -> Result<(), StoreError> {
+        let (mut first_at_ms, mut last_at_ms) = (at_ms, at_ms);
+        let mut values: [HashSet<&str>; 6] = Default::default();
+        for row in rows {
+            (first_at_ms, last_at_ms) = (first_at_ms.min(row.at_ms), last_at_ms.max(row.at_ms));
+            for (values, value) in values.iter_mut().zip(marks_of(row)) {
+                values.extend(value);
+            }
+        }
+        sqlx::query(
+            "INSERT INTO audit_blocks (block, first_at_ms, last_at_ms) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET first_at_ms = min(first_at_ms, ?2), last_at_ms = max(last_at_ms, ?3)",
+        )
+        .bind(block)
+        .bind(first_at_ms)
+        .bind(last_at_ms)
+        .execute(&mut **transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        let lists = KINDS.into_iter().zip(values);
+        let marks: serde_json::Map<_, _> = lists
+            .map(|(kind, values)| (kind.to_owned(), json!(values.into_iter().collect::<Vec<_>>())))
+            .collect();
+        sqlx::query(
+            "INSERT INTO audit_marks (block, kind, value)
+             SELECT ?, kinds.key, marks.value FROM json_each(?) AS kinds, json_each(kinds.value) AS marks
+             WHERE TRUE ON CONFLICT DO NOTHING",
+        )
+        .bind(block)
+        .bind(serde_json::Value::Object(marks).to_string())
+        .execute(&mut **transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Counts rows into the spans of time that they belong to.
+    async fn count(
+        &self,
+        transaction: &mut Transaction<'static, Driver>,
+        rows: &[&AuditRow],
+    ) -> Result<(), StoreError> {
+        let mut counts: HashMap<(i64, [&str; 4]), i64> = HashMap::new();
+        for row in rows {
             let [agent, tool, decision] =
                 [&row.agent, &row.tool, &row.decision].map(|value| value.as_deref().unwrap_or_default());
-            let hour = row.at_ms.div_euclid(HOUR_MS);
-            *counts.entry((hour, [row.event_type.as_str(), agent, tool, decision])).or_default() += 1;
+            let sort = [row.event_type.as_str(), agent, tool, decision];
+            *counts.entry((row.at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
         }
-        let blocks = blocks.into_iter().map(|(block, (first, last))| json!([block, first, last])).collect();
-        let marks = marks.into_iter().map(|(block, kind, value)| json!([block, kind, value])).collect();
-        let counts = counts
-            .into_iter()
-            .map(|((hour, [event_type, agent, tool, decision]), n)| {
-                json!([hour, event_type, agent, tool, decision, n])
-            })
-            .collect();
-        for (sql, list) in [
-            (
-                "INSERT INTO audit_blocks (block, first_at_ms, last_at_ms)
-                 SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
-                 ON CONFLICT DO UPDATE SET first_at_ms = min(first_at_ms, excluded.first_at_ms),
-                    last_at_ms = max(last_at_ms, excluded.last_at_ms)",
-                blocks,
-            ),
-            (
-                "INSERT INTO audit_marks (block, kind, value)
-                 SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
-                 ON CONFLICT DO NOTHING",
-                marks,
-            ),
-            (
-                "INSERT INTO audit_counts (hour, event_type, agent, tool, decision, n)
-                 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
-                 FROM json_each(?) WHERE TRUE
-                 ON CONFLICT DO UPDATE SET n = n + excluded.n",
-                counts,
-            ),
-        ] {
-            sqlx::query(sql)
-                .bind(serde_json::Value::Array(list).to_string())
-                .execute(&mut **transaction)
-                .await
-                .map_err(|error| self.failed(error))?;
+        let counts: Vec<_> = counts.into_iter().collect();
+        let mut rest = counts.as_slice();
+        for (size, sql) in SIZES.into_iter().zip(ADD_COUNTS.iter()) {
+            while let Some((now, later)) = rest.split_at_checked(size) {
+                rest = later;
+                let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
+                for ((span, [event_type, agent, tool, decision]), n) in now {
+                    query = query.bind(span).bind(event_type).bind(agent).bind(tool).bind(decision).bind(n);
+                }
+                query.execute(&mut **transaction).await.map_err(|error| self.failed(error))?;
+            }
         }
         Ok(())
     }
 }
 
-/// What a block is remembered by. The kinds are the columns that rows are looked for by.
-fn marks_of(row: &AuditRow) -> [(&'static str, Option<&str>); 6] {
+/// The columns that rows are looked for by, and blocks are remembered by.
+const KINDS: [&str; 6] = ["event_type", "source_type", "tool", "agent", "server", "decision"];
+
+/// The values of these columns.
+fn marks_of(row: &AuditRow) -> [Option<&str>; 6] {
     [
-        ("event_type", Some(&row.event_type)),
-        ("source_type", row.source_type.as_deref()),
-        ("tool", row.tool.as_deref()),
-        ("agent", row.agent.as_deref()),
-        ("server", row.server.as_deref()),
-        ("decision", row.decision.as_deref()),
+        Some(&row.event_type),
+        row.source_type.as_deref(),
+        row.tool.as_deref(),
+        row.agent.as_deref(),
+        row.server.as_deref(),
+        row.decision.as_deref(),
     ]
 }
 
-/// The statement that adds so many rows.
-fn statement(n_rows: usize) -> String {
-    let one = format!("({})", ["?"; 17].join(", "));
-    let all = vec![one; n_rows].join(", ");
-    format!(
-        "INSERT INTO audit_events
-            (position, node, seq, at_ms, event_type, level, actor_kind, actor_id, agent, session, server, tool,
-             source_type, project, call_id, decision, context)
-         VALUES {all}"
-    )
+/// Places for the values of so many rows.
+fn places(n_columns: usize, n_rows: usize) -> String {
+    let row = format!("({})", vec!["?"; n_columns].join(", "));
+    vec![row; n_rows].join(", ")
 }

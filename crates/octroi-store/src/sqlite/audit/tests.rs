@@ -74,7 +74,7 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
     assert!(!rows.contains("TEMP B-TREE"), "{rows}");
 
     let counts = plan(&sqlite, COUNTS).await;
-    assert!(counts.contains("SEARCH audit_counts USING PRIMARY KEY (hour>?)"), "{counts}");
+    assert!(counts.contains("SEARCH audit_counts USING PRIMARY KEY (span>?)"), "{counts}");
     assert!(
         counts.contains("SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         "{counts}"
