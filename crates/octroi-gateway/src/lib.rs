@@ -5,6 +5,7 @@
 //! in `pipeline.rs`.
 
 mod answer;
+pub mod audit;
 mod caller;
 mod catalogue;
 mod contents;

@@ -1,0 +1,218 @@
+//! The file of signed checkpoints: notes one after the other, an empty line after each.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use octroi_core::audit::checkpoint::NOTE_MAX;
+use octroi_core::audit::{Checkpoint, PublicKey};
+
+use super::cursor::read_at;
+use super::error::AuditError;
+
+const FILE_NAME: &str = "checkpoints";
+/// Every note begins with the name of a log.
+const START: &[u8] = b"octroi-audit/";
+/// Enough for the last note and what is left of a torn one.
+const TAIL: u64 = 4 * NOTE_MAX as u64;
+
+/// The file as its only writer has it.
+#[derive(Debug)]
+pub(super) struct CheckpointFile {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl CheckpointFile {
+    /// Opens the file, cuts what was not finished, and tells the last checkpoint that this key signed.
+    pub(super) fn open(directory: &Path, key: &PublicKey) -> Result<(Self, Option<Checkpoint>), AuditError> {
+        let path = directory.join(FILE_NAME);
+        let failed = |error| AuditError::io(&path, error);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let from = length.saturating_sub(TAIL);
+        let mut bytes = vec![0; usize::try_from(length - from).unwrap_or_default()];
+        let n_read = read_at(&file, &mut bytes, from).map_err(failed)?;
+        bytes.truncate(n_read);
+        let (end, last) = last_note(&bytes, key);
+        let length = from + end as u64;
+        file.set_len(length).map_err(failed)?;
+        Ok((Self { path, file, length }, last))
+    }
+
+    /// Adds a note. If that fails, nothing of it stays.
+    pub(super) fn append(&mut self, note: &str) -> Result<(), AuditError> {
+        let text = format!("{note}\n");
+        if let Err(error) = self.file.write_all_at(text.as_bytes(), self.length) {
+            let _ = self.file.set_len(self.length);
+            return Err(AuditError::io(&self.path, error));
+        }
+        self.length += text.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn sync(&self) -> Result<(), AuditError> {
+        self.file.sync_data().map_err(|error| AuditError::io(&self.path, error))
+    }
+}
+
+/// Where the last whole note ends, and the last one that is signed.
+fn last_note(bytes: &[u8], key: &PublicKey) -> (usize, Option<Checkpoint>) {
+    let mut end = 0;
+    let mut last = None;
+    let mut notes = Notes::new(bytes);
+    while let Ok(Some(note)) = notes.next() {
+        if note.is_whole {
+            end = notes.n_read;
+            last = Checkpoint::open(&note.text, key).ok().or(last);
+        }
+    }
+    (end, last)
+}
+
+/// The notes of a file, one at a time.
+#[derive(Debug)]
+pub(super) struct Notes<R> {
+    input: R,
+    place: u64,
+    n_read: usize,
+    /// The first line of the next note, where the one before it did not end as it should.
+    ahead: Vec<u8>,
+}
+
+/// What stands in the place of a note.
+#[derive(Debug)]
+pub(super) struct Note {
+    pub(super) text: String,
+    /// Whether it ends as notes do. What follows the last whole one was not finished.
+    pub(super) is_whole: bool,
+}
+
+impl Notes<BufReader<io::Take<File>>> {
+    /// The notes that are in the file now; none if there is no file.
+    pub(super) fn open(directory: &Path) -> Result<Option<Self>, AuditError> {
+        let path = directory.join(FILE_NAME);
+        let failed = |error| AuditError::io(&path, error);
+        match File::open(&path) {
+            Ok(file) => {
+                let length = file.metadata().map_err(failed)?.len();
+                Ok(Some(Self::new(BufReader::new(file.take(length)))))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+impl<R: BufRead> Notes<R> {
+    fn new(input: R) -> Self {
+        Self { input, place: 0, n_read: 0, ahead: Vec::new() }
+    }
+
+    /// The place of the note that was read last, counted from one.
+    pub(super) fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// The next note with its signatures, or whatever stands in its place. Not more than a note may
+    /// have is ever kept.
+    pub(super) fn next(&mut self) -> io::Result<Option<Note>> {
+        let mut note = std::mem::take(&mut self.ahead);
+        let (mut n_empty, mut is_whole) = (0, false);
+        loop {
+            let start = note.len();
+            let n_line = (&mut self.input).take(NOTE_MAX as u64).read_until(b'\n', &mut note)?;
+            self.n_read += n_line;
+            if n_line == 0 {
+                break;
+            }
+            let line = &note[start..];
+            if start > 0 && line.starts_with(START) {
+                self.ahead = note.split_off(start);
+                break;
+            }
+            if line == b"\n" {
+                // Text, empty line, signatures, empty line.
+                is_whole = n_empty == 1 && !note[..start].ends_with(b"\n\n");
+                n_empty += 1;
+                if start == 0 || is_whole {
+                    note.truncate(start);
+                    n_empty = 0;
+                }
+                if is_whole {
+                    break;
+                }
+            }
+            if note.len() > NOTE_MAX {
+                note.truncate(NOTE_MAX + 1);
+            }
+        }
+        if note.is_empty() {
+            return Ok(None);
+        }
+        self.place += 1;
+        Ok(Some(Note { text: String::from_utf8_lossy(&note).into_owned(), is_whole }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::audit::{Hash, SigningKey};
+
+    use super::*;
+
+    fn note(size: u64) -> String {
+        let hash = Hash([1; 32]);
+        let checkpoint = Checkpoint { node: "n".to_owned(), size, root: hash, chain: hash, at_ms: 1 };
+        checkpoint.sign(&SigningKey::from_seed(&[1; 32]))
+    }
+
+    #[test]
+    fn a_torn_note_is_cut_wherever_it_ends() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        let key = SigningKey::from_seed(&[1; 32]).public();
+        let whole = format!("{}\n{}\n", note(1), note(2));
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole.as_bytes()[..length]).unwrap();
+            let (mut file, last) = CheckpointFile::open(directory.path(), &key).unwrap();
+            let n_whole = if length > note(1).len() { 1 } else { 0 };
+            assert_eq!(last.map_or(0, |last| last.size), n_whole, "{length}");
+            file.append(&note(3)).unwrap();
+            let mut notes = Notes::open(directory.path()).unwrap().unwrap();
+            let mut sizes = Vec::new();
+            while let Some(note) = notes.next().unwrap() {
+                assert!(note.is_whole);
+                sizes.push(Checkpoint::open(&note.text, &key).unwrap().size);
+            }
+            assert_eq!(sizes, if n_whole == 1 { vec![1, 3] } else { vec![3] }, "{length}");
+        }
+    }
+
+    #[test]
+    fn notes_after_garbage_are_found() {
+        let text = format!("{}\ngarbage\n\nmore{}\n{}\n", note(1), note(2), note(3));
+        let mut notes = Notes::new(text.as_bytes());
+        let mut sizes = Vec::new();
+        while let Some(note) = notes.next().unwrap() {
+            sizes.push(Checkpoint::claimed(&note.text).map(|checkpoint| checkpoint.size));
+        }
+        assert_eq!(sizes, [Some(1), None, None, Some(3)]);
+        // The end of a long file, from anywhere on.
+        let key = SigningKey::from_seed(&[1; 32]).public();
+        let long: String = (1..9).map(|size| format!("{}\n", note(size))).collect();
+        for from in 0..note(1).len() * 3 {
+            let (end, last) = last_note(&long.as_bytes()[from..], &key);
+            assert_eq!((end, last.unwrap().size), (long.len() - from, 8), "{from}");
+        }
+    }
+}

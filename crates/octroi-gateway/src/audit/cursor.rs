@@ -1,0 +1,165 @@
+//! Steps through the frames of one segment with a small buffer, also while it is being written.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use octroi_core::audit::Hash;
+
+use super::error::AuditError;
+use super::format::{FRAME_HEAD, FrameHead, HEADER_MAX, Header, HeaderError};
+
+const BUFFER: usize = 64 << 10;
+
+/// A place in a segment.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    path: PathBuf,
+    file: File,
+    /// Where the next frame begins.
+    offset: u64,
+    /// What was read ahead, from `offset` on, in `buffer[start..end]`.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+/// A record where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) seq: u64,
+    pub(super) chain: Hash,
+    pub(super) body: &'a [u8],
+    /// Where its frame begins in the file.
+    pub(super) offset: u64,
+}
+
+/// What comes next in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'a> {
+    /// A record.
+    Frame(Frame<'a>),
+    /// Nothing. There may be more later.
+    End,
+    /// A part of a frame. The rest may come later.
+    Torn {
+        /// How much of it there is.
+        n_bytes: u64,
+    },
+    /// Something that is not a frame.
+    Unreadable,
+}
+
+impl Cursor {
+    /// Opens a segment and reads its header.
+    pub(super) fn open(path: &Path) -> Result<Result<(Self, Header), HeaderError>, AuditError> {
+        let failed = |error| AuditError::io(path, error);
+        let file = File::open(path).map_err(failed)?;
+        let mut bytes = vec![0; HEADER_MAX];
+        let n_read = read_at(&file, &mut bytes, 0).map_err(failed)?;
+        Ok(Header::parse(&bytes[..n_read]).map(|(header, length)| {
+            let path = path.to_owned();
+            let cursor = Self { path, file, offset: length as u64, buffer: Vec::new(), start: 0, end: 0 };
+            (cursor, header)
+        }))
+    }
+
+    /// Where the next frame begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Goes to a place where a frame begins.
+    pub(super) fn seek(&mut self, offset: u64) {
+        self.offset = offset;
+        self.start = 0;
+        self.end = 0;
+    }
+
+    /// Takes the next step. After anything but a record the cursor stays where it is.
+    pub(super) fn next(&mut self) -> Result<Step<'_>, AuditError> {
+        let n_head = self.fill(FRAME_HEAD)?;
+        let Some(head) = self.buffer[self.start..self.end].first_chunk::<FRAME_HEAD>() else {
+            self.seek(self.offset);
+            return Ok(if n_head == 0 { Step::End } else { Step::Torn { n_bytes: n_head as u64 } });
+        };
+        let Some(head) = FrameHead::parse(head) else {
+            self.seek(self.offset);
+            return Ok(Step::Unreadable);
+        };
+        let length = FRAME_HEAD + head.length;
+        let n_there = self.fill(length)?;
+        if n_there < length {
+            self.seek(self.offset);
+            return Ok(Step::Torn { n_bytes: n_there as u64 });
+        }
+        let offset = self.offset;
+        let body = self.start + FRAME_HEAD..self.start + length;
+        self.offset += length as u64;
+        self.start += length;
+        Ok(Step::Frame(Frame { seq: head.seq, chain: head.chain, body: &self.buffer[body], offset }))
+    }
+
+    /// Whether there are only zeros from here to the end: blocks that the file system had given to the
+    /// file but not yet filled when the power went.
+    pub(super) fn is_zero_to_the_end(&self) -> Result<bool, AuditError> {
+        let mut bytes = vec![0; BUFFER];
+        let mut offset = self.offset;
+        loop {
+            let n_read =
+                read_at(&self.file, &mut bytes, offset).map_err(|error| AuditError::io(&self.path, error))?;
+            if bytes[..n_read].iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+            if n_read < bytes.len() {
+                return Ok(true);
+            }
+            offset += n_read as u64;
+        }
+    }
+
+    /// How long the file is now.
+    pub(super) fn length(&self) -> Result<u64, AuditError> {
+        self.file.metadata().map(|data| data.len()).map_err(|error| AuditError::io(&self.path, error))
+    }
+
+    /// Has at least `n_wanted` bytes at hand if the file has them; tells how many there are, at most
+    /// that.
+    fn fill(&mut self, n_wanted: usize) -> Result<usize, AuditError> {
+        let n_there = self.end - self.start;
+        if n_there >= n_wanted {
+            return Ok(n_wanted);
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.start = 0;
+        self.end = n_there;
+        let room = n_wanted.max(BUFFER);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        } else if self.buffer.len() > BUFFER && room == BUFFER && n_there <= BUFFER {
+            // One large record does not keep its room for ever.
+            self.buffer.truncate(BUFFER);
+            self.buffer.shrink_to_fit();
+        }
+        let offset = self.offset + n_there as u64;
+        let n_read = read_at(&self.file, &mut self.buffer[n_there..], offset)
+            .map_err(|error| AuditError::io(&self.path, error))?;
+        self.end += n_read;
+        Ok(self.end.min(n_wanted))
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut n_read = 0;
+    while n_read < buffer.len() {
+        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
+            Ok(0) => break,
+            Ok(n) => n_read += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
+}

@@ -1,0 +1,104 @@
+//! Hands records to other programs: JSON lines, CSV, or OCSF.
+
+mod csv;
+mod ocsf;
+
+use std::io::{self, Write};
+
+use octroi_core::audit::{Entry, Filter};
+
+use super::error::AuditError;
+use super::reader::{Reader, Record};
+
+/// A form that other programs read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// One JSON object in each line: the record as it was written, with its number.
+    Jsonl,
+    /// A table with a line of names.
+    Csv,
+    /// One OCSF event (API Activity) in each line.
+    Ocsf,
+}
+
+/// How an export went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// How many records were handed over.
+    pub n_records: u64,
+    /// How many could not be read, or segments from some place on.
+    pub n_unreadable: u64,
+}
+
+/// Why an export ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The log cannot be read.
+    #[error("the audit log cannot be read")]
+    Log(#[from] AuditError),
+    /// Nobody takes the records.
+    #[error("the export cannot be written")]
+    Output(#[source] io::Error),
+}
+
+/// Writes every record that the filter wants.
+pub fn export(
+    reader: &mut Reader,
+    filter: &Filter,
+    format: ExportFormat,
+    output: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let mut exported = Exported::default();
+    let mut line = Vec::new();
+    if format == ExportFormat::Csv {
+        output.write_all(csv::NAMES.as_bytes()).map_err(ExportError::Output)?;
+    }
+    for record in reader.records(1)? {
+        let record = match record {
+            Ok(record) => record,
+            Err(AuditError::Unreadable { .. }) => {
+                exported.n_unreadable += 1;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let Ok(entry) = record.entry() else {
+            exported.n_unreadable += 1;
+            continue;
+        };
+        if !filter.wants(&entry, &record.body) {
+            continue;
+        }
+        line.clear();
+        match format {
+            ExportFormat::Jsonl => put_json(&mut line, &record),
+            ExportFormat::Csv => csv::put(&mut line, &record, &entry),
+            ExportFormat::Ocsf => ocsf::put(&mut line, &record, &entry),
+        }
+        output.write_all(&line).map_err(ExportError::Output)?;
+        exported.n_records += 1;
+    }
+    output.flush().map_err(ExportError::Output)?;
+    Ok(exported)
+}
+
+/// The record's own text with its number in front.
+fn put_json(line: &mut Vec<u8>, record: &Record) {
+    let start = line.len();
+    line.extend_from_slice(format!("{{\"seq\":{},", record.seq).as_bytes());
+    line.extend_from_slice(record.body.strip_prefix(b"{").unwrap_or(&record.body));
+    // Inside a text a line end is always escaped; outside it means nothing.
+    line[start..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    line.push(b'\n');
+}
+
+/// The words of an entry that may be absent.
+fn words<'a>(entry: &'a Entry<'_>) -> [Option<&'a str>; 5] {
+    [
+        entry.agent.as_deref(),
+        entry.session.as_deref(),
+        entry.server.as_deref(),
+        entry.tool.as_deref(),
+        entry.project.as_deref(),
+    ]
+}

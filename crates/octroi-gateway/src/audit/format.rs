@@ -1,0 +1,183 @@
+//! The bytes of a segment file: a header, then one frame for each record.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use octroi_core::audit::merkle::Tree;
+use octroi_core::audit::{Hash, chain};
+
+const MAGIC: &[u8; 8] = b"OCTAUDIT";
+const VERSION: u32 = 1;
+/// Where the variable part begins: after magic, version, first number, chain value, length of the name.
+const HEADER_FIXED: usize = 8 + 4 + 8 + 32 + 1;
+/// No header is longer.
+pub(super) const HEADER_MAX: usize = HEADER_FIXED + 255 + 64 * 32;
+/// Length, number and chain value before each body.
+pub(super) const FRAME_HEAD: usize = 4 + 8 + 32;
+/// No event is larger.
+pub(super) const EVENT_MAX: usize = 1 << 20;
+/// No record is larger. Only those that list open calls come near.
+pub(super) const BODY_MAX: usize = 16 << 20;
+const BODY_MIN: usize = 2;
+
+/// How a segment begins: everything needed to go on without the segments before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) node: String,
+    /// The number of its first record.
+    pub(super) first_seq: u64,
+    /// The chain value before it.
+    pub(super) chain: Hash,
+    /// The tree before it.
+    pub(super) tree: Tree,
+}
+
+/// Why a header cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderError {
+    /// The file ends within it.
+    Short,
+    /// It is something else, or of a newer version.
+    Foreign,
+}
+
+impl Header {
+    /// The header of the first segment of a log.
+    pub(super) fn first(node: &str) -> Self {
+        Self { node: node.to_owned(), first_seq: 1, chain: chain::start(node), tree: Tree::default() }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_FIXED + 64);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.first_seq.to_le_bytes());
+        bytes.extend_from_slice(&self.chain.0);
+        let node = &self.node.as_bytes()[..self.node.len().min(255)];
+        bytes.push(node.len() as u8);
+        bytes.extend_from_slice(node);
+        for peak in self.tree.peaks() {
+            bytes.extend_from_slice(&peak.0);
+        }
+        bytes
+    }
+
+    /// Reads the header that begins a file, and tells how long it is.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), HeaderError> {
+        let mut rest = Fields(bytes);
+        if !bytes.starts_with(MAGIC) {
+            let is_cut = MAGIC.starts_with(bytes);
+            return Err(if is_cut { HeaderError::Short } else { HeaderError::Foreign });
+        }
+        rest.take::<8>()?;
+        if u32::from_le_bytes(rest.take()?) != VERSION {
+            return Err(HeaderError::Foreign);
+        }
+        let first_seq = u64::from_le_bytes(rest.take()?);
+        let chain = Hash(rest.take()?);
+        let [length] = rest.take::<1>()?;
+        let node = rest.some(length.into())?;
+        let node = str::from_utf8(node).map_err(|_| HeaderError::Foreign)?.to_owned();
+        let size = first_seq.checked_sub(1).ok_or(HeaderError::Foreign)?;
+        let peaks = (0..size.count_ones()).map(|_| rest.take().map(Hash)).collect::<Result<Vec<_>, _>>()?;
+        let tree = Tree::from_peaks(size, peaks).ok_or(HeaderError::Foreign)?;
+        let length = bytes.len() - rest.0.len();
+        Ok((Self { node, first_seq, chain, tree }, length))
+    }
+}
+
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(HeaderError::Short)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn some(&mut self, length: usize) -> Result<&'a [u8], HeaderError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(HeaderError::Short)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+/// What stands before a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHead {
+    pub(super) length: usize,
+    pub(super) seq: u64,
+    pub(super) chain: Hash,
+}
+
+impl FrameHead {
+    /// None if no record has such a length.
+    pub(super) fn parse(bytes: &[u8; FRAME_HEAD]) -> Option<Self> {
+        let mut rest = Fields(bytes);
+        let length = u32::from_le_bytes(rest.take().ok()?) as usize;
+        let seq = u64::from_le_bytes(rest.take().ok()?);
+        let chain = Hash(rest.take().ok()?);
+        (BODY_MIN..=BODY_MAX).contains(&length).then_some(Self { length, seq, chain })
+    }
+}
+
+/// Adds a frame to a buffer.
+pub(super) fn put_frame(buffer: &mut Vec<u8>, seq: u64, chain: Hash, body: &[u8]) {
+    buffer.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(&seq.to_le_bytes());
+    buffer.extend_from_slice(&chain.0);
+    buffer.extend_from_slice(body);
+}
+
+/// A segment file by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SegmentFile {
+    pub(super) number: u32,
+    pub(super) path: PathBuf,
+}
+
+/// The path of a segment.
+pub(super) fn segment_path(directory: &Path, number: u32) -> PathBuf {
+    directory.join(format!("{number:06}.log"))
+}
+
+/// All segments in a directory, the oldest first.
+pub(super) fn segments(directory: &Path) -> io::Result<Vec<SegmentFile>> {
+    let mut found = Vec::new();
+    for item in fs::read_dir(directory)? {
+        let path = item?.path();
+        let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| {
+            let digits = name.strip_suffix(".log")?;
+            let is_plain = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_plain.then(|| digits.parse::<u32>().ok()).flatten()
+        });
+        if let Some(number) = number {
+            found.push(SegmentFile { number, path });
+        }
+    }
+    found.sort_unstable_by_key(|segment| segment.number);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_was_written_and_never_in_part() {
+        let mut header = Header::first("node-1");
+        (1..=11).for_each(|seq| header.tree.push(chain::leaf(seq, b"{}")));
+        header.first_seq = 12;
+        let bytes = header.encode();
+        assert_eq!(Header::parse(&bytes), Ok((header, bytes.len())));
+        for length in 0..bytes.len() {
+            assert_eq!(Header::parse(&bytes[..length]), Err(HeaderError::Short), "{length}");
+        }
+        for place in 0..12 {
+            let mut other = bytes.clone();
+            other[place] ^= 1;
+            assert_eq!(Header::parse(&other), Err(HeaderError::Foreign), "{place}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The handle through which everything is recorded.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use octroi_core::audit::{CallId, Event, PublicKey, SigningKey};
+use tokio::sync::{oneshot, watch};
+use tracing::{error, warn};
+
+use super::checkpoints::CheckpointFile;
+use super::error::AuditError;
+use super::file::{Faults, create_directory};
+use super::format::EVENT_MAX;
+use super::queue::{Job, Pending, Shared, Wait};
+use super::reader::{Reader, Record};
+use super::recover::{Cut, Lock, Recovered, publish_key, recover, signing_key};
+use super::syncer::Syncer;
+use super::walk::Problem;
+use super::writer::{Begin, CheckpointRule, OpenCalls, Writer, create_segment};
+
+const NODE_MAX: usize = 64;
+
+/// The audit log. Clones are handles to the same one.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    directory: PathBuf,
+    node: String,
+    key: Arc<SigningKey>,
+}
+
+/// How a log is kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of this node, for a log that is begun; a random one if none is given. A log keeps the
+    /// name that it was begun with.
+    pub node: Option<String>,
+    /// When to begin a new segment.
+    pub segment_bytes: u64,
+    /// After how many records a checkpoint is signed.
+    pub checkpoint_records: u64,
+    /// How long a record may be without a checkpoint.
+    pub checkpoint_interval: Duration,
+    #[cfg(test)]
+    pub(super) faults: Arc<Faults>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            node: None,
+            segment_bytes: 64 << 20,
+            checkpoint_records: 1_000,
+            checkpoint_interval: Duration::from_secs(10),
+            #[cfg(test)]
+            faults: Arc::default(),
+        }
+    }
+}
+
+/// When a record counts as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// When the operating system has it: it survives the end of this process, however that comes. It
+    /// is on disk a few milliseconds later.
+    Os,
+    /// When it is on disk.
+    Disk,
+}
+
+/// A log that was opened, and what the last run left.
+#[derive(Debug)]
+pub struct Opened {
+    /// The log.
+    pub log: AuditLog,
+    /// Calls that were begun and never ended. Their outcome is unknown; somebody should record that.
+    pub unfinished: Vec<Unfinished>,
+    /// What was cut from the end, because it was not finished.
+    pub cut: Option<Cut>,
+    /// What is wrong with the log. It goes on in a new segment all the same.
+    pub problems: Vec<Problem>,
+}
+
+/// A call that was begun and never ended.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// Which call.
+    pub call: CallId,
+    /// The number of the record that began it.
+    pub seq: u64,
+    /// The record that began it, unless it is gone.
+    pub record: Option<Record>,
+}
+
+impl AuditLog {
+    /// Opens the log in a directory, or begins one, and starts the threads that write it. Reads the
+    /// last segment, so this may take a moment and must not be done where others wait.
+    pub fn open(directory: &Path, options: &Options) -> Result<Opened, AuditError> {
+        create_directory(directory)?;
+        let lock = Lock::take(directory)?;
+        let key = Arc::new(signing_key(directory)?);
+        let (checkpoints, signed) = CheckpointFile::open(directory, &key.public())?;
+        #[cfg(test)]
+        let faults = Arc::clone(&options.faults);
+        #[cfg(not(test))]
+        let faults = Arc::<Faults>::default();
+        let begin = || node_name(options.node.as_deref());
+        let recovered = recover(directory, signed.as_ref(), &faults, begin)?;
+        publish_key(directory, &recovered.node, &key.public())?;
+        let Recovered { node, head, open_calls, segment, last_number, cut, problems } = recovered;
+        for problem in &problems {
+            error!(problem = %problem, "the audit log was changed or damaged; run `octroi audit verify`");
+        }
+        if let Some(cut) = cut {
+            warn!(audit.segment = cut.segment, n_bytes = cut.n_bytes, "cut an unfinished audit record");
+        }
+        let problem = problems.first().map(ToString::to_string);
+        let begin = Begin {
+            directory,
+            node: &node,
+            number: last_number + 1,
+            reason: if problem.is_some() { "damaged" } else { "begun" },
+            problem: problem.as_deref(),
+        };
+        let must_reopen = segment.is_some();
+        let (segment, head) = match segment {
+            Some(segment) => (segment, head),
+            None => create_segment(&begin, &head, &open_calls, &faults)?,
+        };
+        let unfinished = unfinished(directory, &open_calls)?;
+        let shared = Arc::new(Shared::new(head.seq));
+        let syncer = Arc::new(Syncer::new(Arc::clone(&segment.file), segment.number));
+        let mut writer = Writer {
+            directory: directory.to_owned(),
+            node: node.clone(),
+            segment_bytes: options.segment_bytes,
+            checkpoint_rule: CheckpointRule {
+                n_records: options.checkpoint_records,
+                interval: options.checkpoint_interval,
+            },
+            signed: signed.map_or(0, |signed| signed.size),
+            unsigned_since: Some(std::time::Instant::now()),
+            head,
+            open_calls,
+            segment,
+            shared: Arc::clone(&shared),
+            syncer: Arc::clone(&syncer),
+            faults,
+            buffer: Vec::new(),
+            kept: Vec::new(),
+        };
+        if must_reopen {
+            writer.reopen("opened", cut.map_or(0, |cut| cut.n_bytes))?;
+        }
+        start(writer, lock, Arc::clone(&key), checkpoints)?;
+        let inner = Inner { shared, directory: directory.to_owned(), node, key };
+        Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
+    }
+
+    /// Records an event, and waits until it counts as written. Tells its number. If this fails, what
+    /// was to be recorded must not happen.
+    pub fn append<'a>(
+        &'a self,
+        event: &Event<'_>,
+        durability: Durability,
+    ) -> impl Future<Output = Result<u64, AuditError>> + Send + use<'a> {
+        let (answer, answered) = oneshot::channel();
+        let wait = match durability {
+            Durability::Os => Wait::Os(answer),
+            Durability::Disk => Wait::Disk(answer),
+        };
+        let pending = pending(event, wait);
+        async move {
+            self.inner.shared.write(pending?).await?;
+            answered.await.unwrap_or(Err(AuditError::Closed))
+        }
+    }
+
+    /// Records an event without waiting for the disk. It is never dropped: while nothing can be
+    /// written it is kept and tried again. Waits only if too many such events wait already.
+    pub fn append_later<'a>(
+        &'a self,
+        event: &Event<'_>,
+    ) -> impl Future<Output = Result<(), AuditError>> + Send + use<'a> {
+        let pending = pending(event, Wait::Nothing);
+        async move { self.inner.shared.write(pending?).await }
+    }
+
+    /// Waits until everything so far is on disk.
+    pub async fn flush(&self) -> Result<u64, AuditError> {
+        let (done, flushed) = oneshot::channel();
+        self.inner.shared.push(Job::Flush(done))?;
+        flushed.await.unwrap_or(Err(AuditError::Closed))
+    }
+
+    /// Writes everything, signs a last checkpoint, and lets go of the files.
+    pub async fn close(&self) -> Result<u64, AuditError> {
+        let (done, closed) = oneshot::channel();
+        self.inner.shared.push(Job::Close(Some(done)))?;
+        closed.await.unwrap_or(Err(AuditError::Closed))
+    }
+
+    /// The number of the last record that was handed to the operating system.
+    pub fn position(&self) -> u64 {
+        *self.inner.shared.position.borrow()
+    }
+
+    /// Why nothing can be written, if that is so.
+    pub fn health(&self) -> Option<AuditError> {
+        self.inner.shared.health.lock().clone()
+    }
+
+    /// The newest signed checkpoint, as a note, and each one to come: to be sent where whoever owns
+    /// this disk cannot change it.
+    pub fn checkpoints(&self) -> watch::Receiver<Option<Arc<str>>> {
+        self.inner.shared.checkpoint.subscribe()
+    }
+
+    /// Where the log is.
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
+    }
+
+    /// The name of the node whose log this is.
+    pub fn node(&self) -> &str {
+        &self.inner.node
+    }
+
+    /// The key that its checkpoints can be checked with.
+    pub fn public_key(&self) -> PublicKey {
+        self.inner.key.public()
+    }
+
+    pub(super) fn positions(&self) -> watch::Receiver<u64> {
+        self.inner.shared.position.subscribe()
+    }
+
+    pub(super) fn key(&self) -> &SigningKey {
+        &self.inner.key
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let _ = self.shared.push(Job::Close(None));
+    }
+}
+
+/// Starts both threads. The writer ends last.
+fn start(
+    mut writer: Writer,
+    lock: Lock,
+    key: Arc<SigningKey>,
+    checkpoints: CheckpointFile,
+) -> Result<(), AuditError> {
+    let directory = writer.directory.clone();
+    let failed = |error| AuditError::io(&directory, error);
+    let syncer = Arc::clone(&writer.syncer);
+    let shared = Arc::clone(&writer.shared);
+    let syncing = thread::Builder::new()
+        .name("audit-sync".to_owned())
+        .spawn(move || syncer.run(&shared, &key, checkpoints))
+        .map_err(failed)?;
+    let ending = Ending { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
+    thread::Builder::new()
+        .name("audit-write".to_owned())
+        .spawn(move || {
+            let (done, result) = writer.run();
+            drop(ending);
+            let _ = syncing.join();
+            let result = result.and_then(|seq| writer.segment.file.sync().map(|()| seq));
+            drop(lock);
+            if let Some(done) = done {
+                let _ = done.send(result);
+            }
+        })
+        .map_err(failed)?;
+    Ok(())
+}
+
+/// Sends everybody home when the writer ends, also by a panic: nobody may wait for a log that is not
+/// written any more.
+struct Ending {
+    shared: Arc<Shared>,
+    syncer: Arc<Syncer>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.shared.shut();
+        self.syncer.end();
+    }
+}
+
+fn pending(event: &Event<'_>, wait: Wait) -> Result<Pending, AuditError> {
+    let body = event.body();
+    if body.len() > EVENT_MAX {
+        return Err(AuditError::TooLarge { n_bytes: body.len(), n_max: EVENT_MAX });
+    }
+    Ok(Pending { body, kind: event.kind, call: event.call, wait })
+}
+
+/// Names go into notes and file headers, so they are kept simple.
+fn node_name(wanted: Option<&str>) -> Result<String, AuditError> {
+    let Some(node) = wanted else {
+        let mut bytes = [0_u8; 8];
+        getrandom::fill(&mut bytes).map_err(|_| AuditError::NoRandomness)?;
+        return Ok(format!("node-{:016x}", u64::from_be_bytes(bytes)));
+    };
+    let is_plain =
+        node.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+    if is_plain && (1..=NODE_MAX).contains(&node.len()) {
+        Ok(node.to_owned())
+    } else {
+        Err(AuditError::Node { node: node.to_owned() })
+    }
+}
+
+fn unfinished(directory: &Path, open_calls: &OpenCalls) -> Result<Vec<Unfinished>, AuditError> {
+    let mut calls: Vec<_> = open_calls.iter().map(|(&call, &seq)| (seq, call)).collect();
+    calls.sort_unstable();
+    let mut reader = Reader::open(directory)?;
+    Ok(calls
+        .into_iter()
+        // A record that cannot be read is as good as gone; the call must be ended all the same.
+        .map(|(seq, call)| Unfinished { call, seq, record: reader.record(seq).ok().flatten() })
+        .collect())
+}

@@ -1,0 +1,146 @@
+//! What waits to be written, and how callers and the writer wake each other.
+//!
+//! The writer takes everything at once, so under load nobody has to be woken for a single record.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use octroi_core::audit::{CallId, Kind};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{Semaphore, oneshot, watch};
+
+use super::error::AuditError;
+
+/// So many records may wait. Then whoever wants to add one waits himself.
+const WAITING_MAX: usize = 16_384;
+
+/// Tells somebody which number his record got, or why it was not written.
+pub(super) type Answer = oneshot::Sender<Result<u64, AuditError>>;
+
+/// A record on its way.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) body: Vec<u8>,
+    pub(super) kind: Kind,
+    pub(super) call: Option<CallId>,
+    pub(super) wait: Wait,
+}
+
+/// What somebody waits for.
+#[derive(Debug)]
+pub(super) enum Wait {
+    /// Nothing. The record is kept until it can be written.
+    Nothing,
+    /// That the operating system has it.
+    Os(Answer),
+    /// That it is on disk.
+    Disk(Answer),
+}
+
+/// Something for the writer to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Write a record.
+    Write(Pending),
+    /// Say when everything before is on disk.
+    Flush(Answer),
+    /// Finish everything and end.
+    Close(Option<Answer>),
+}
+
+/// What callers, the writer and the syncer share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    /// Room for records that somebody waits for.
+    room: Semaphore,
+    /// Room for the others. They are kept while nothing can be written, and must not be in the way of
+    /// those who want to hear of the failure.
+    later_room: Semaphore,
+    /// The last record that was handed to the operating system.
+    pub(super) position: watch::Sender<u64>,
+    /// The last checkpoint.
+    pub(super) checkpoint: watch::Sender<Option<Arc<str>>>,
+    /// Why nothing could be written, the last time it was tried.
+    pub(super) health: Mutex<Option<AuditError>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: Vec<Job>,
+    is_closed: bool,
+}
+
+impl Shared {
+    pub(super) fn new(position: u64) -> Self {
+        Self {
+            queue: Mutex::new(Queue::default()),
+            filled: Condvar::new(),
+            room: Semaphore::new(WAITING_MAX),
+            later_room: Semaphore::new(WAITING_MAX),
+            position: watch::Sender::new(position),
+            checkpoint: watch::Sender::new(None),
+            health: Mutex::new(None),
+        }
+    }
+
+    /// Waits for room, then adds a record.
+    pub(super) async fn write(&self, pending: Pending) -> Result<(), AuditError> {
+        let room = match pending.wait {
+            Wait::Nothing => &self.later_room,
+            Wait::Os(_) | Wait::Disk(_) => &self.room,
+        };
+        room.acquire().await.map_err(|_| AuditError::Closed)?.forget();
+        self.push(Job::Write(pending))
+    }
+
+    pub(super) fn push(&self, job: Job) -> Result<(), AuditError> {
+        let mut queue = self.queue.lock();
+        if queue.is_closed {
+            return Err(AuditError::Closed);
+        }
+        queue.jobs.push(job);
+        let is_first = queue.jobs.len() == 1;
+        drop(queue);
+        // Who adds to a queue that is not empty knows that the writer was woken already.
+        if is_first {
+            self.filled.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Takes everything there is, or waits for it until a moment, if one is given.
+    pub(super) fn take(&self, jobs: &mut Vec<Job>, until: Option<Instant>) {
+        let mut queue = self.queue.lock();
+        while queue.jobs.is_empty() {
+            match until {
+                None => self.filled.wait(&mut queue),
+                Some(until) => {
+                    if self.filled.wait_until(&mut queue, until).timed_out() {
+                        break;
+                    }
+                }
+            }
+        }
+        std::mem::swap(&mut queue.jobs, jobs);
+    }
+
+    /// Gives room back.
+    pub(super) fn release(&self, n_awaited: usize, n_later: usize) {
+        self.room.add_permits(n_awaited);
+        self.later_room.add_permits(n_later);
+    }
+
+    /// Lets nobody in any more, and sends home who waits.
+    pub(super) fn shut(&self) {
+        let mut queue = self.queue.lock();
+        queue.is_closed = true;
+        let jobs = std::mem::take(&mut queue.jobs);
+        drop(queue);
+        self.room.close();
+        self.later_room.close();
+        // Their answers are dropped with them, which is an answer too.
+        drop(jobs);
+    }
+}

@@ -1,0 +1,284 @@
+//! Reads records, forwards from any number and backwards in pages, with little memory.
+//!
+//! A sparse index of where records stand is built for a segment when it is first asked for. Whether
+//! records are the ones that were written is not looked at here: that is
+//! [`verify`](super::verify())'s business.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use octroi_core::audit::{Entry, EntryError, Hash};
+
+use super::cursor::{Cursor, Frame, Step};
+use super::error::AuditError;
+use super::format::{SegmentFile, segments};
+
+/// A place is remembered for every so many bytes.
+const INDEX_STEP: u64 = 64 << 10;
+/// So many segments have their index in memory. One takes about 16 KiB.
+const INDEXES_MAX: usize = 64;
+
+/// A record as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its number.
+    pub seq: u64,
+    /// The chain value after it.
+    pub chain: Hash,
+    /// Its text.
+    pub body: Vec<u8>,
+}
+
+impl Record {
+    /// What it says.
+    pub fn entry(&self) -> Result<Entry<'_>, EntryError> {
+        Entry::parse(&self.body)
+    }
+}
+
+/// Reads a log that may be growing.
+#[derive(Debug)]
+pub struct Reader {
+    directory: PathBuf,
+    segments: Vec<Known>,
+    indexes: HashMap<u32, Index>,
+    /// Nothing after this record is read: what is not acknowledged may yet be cut.
+    limit: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    file: SegmentFile,
+    first_seq: u64,
+}
+
+/// Where some of the records of a segment stand.
+#[derive(Debug)]
+struct Index {
+    places: Vec<Place>,
+    /// How far the segment was looked at.
+    until: u64,
+    /// The number of the last record before that.
+    last_seq: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    seq: u64,
+    offset: u64,
+}
+
+impl Reader {
+    /// Reads the log in a directory.
+    pub fn open(directory: &Path) -> Result<Self, AuditError> {
+        let mut reader = Self {
+            directory: directory.to_owned(),
+            segments: Vec::new(),
+            indexes: HashMap::new(),
+            limit: u64::MAX,
+        };
+        reader.refresh()?;
+        Ok(reader)
+    }
+
+    /// Reads nothing after this record.
+    pub fn set_limit(&mut self, seq: u64) {
+        self.limit = seq;
+    }
+
+    /// All records from a number on, the oldest first.
+    pub fn records(&mut self, from: u64) -> Result<Records<'_>, AuditError> {
+        self.refresh()?;
+        let place = self.segment_of(from);
+        Ok(Records { reader: self, segment: place, cursor: None, next: from.max(1) })
+    }
+
+    /// One record.
+    pub fn record(&mut self, seq: u64) -> Result<Option<Record>, AuditError> {
+        self.records(seq)?.next().transpose().map(|record| record.filter(|record| record.seq == seq))
+    }
+
+    /// Up to `n_max` records before a number, the newest first. Pass `u64::MAX` to begin at the end.
+    pub fn page_before(&mut self, before: u64, n_max: usize) -> Result<Vec<Record>, AuditError> {
+        self.refresh()?;
+        let before = before.min(self.limit.saturating_add(1));
+        let mut page = Vec::new();
+        let mut place = self.segment_of(before.saturating_sub(1)) + 1;
+        while place > 0 && page.len() < n_max {
+            place -= 1;
+            let Some(known) = self.segments.get(place).cloned() else { continue };
+            let Some(cursor) = self.index(&known)? else { continue };
+            self.page_of_segment(&known, cursor, before, n_max, &mut page)?;
+        }
+        Ok(page)
+    }
+
+    /// Adds what a segment has, block by block from its end.
+    fn page_of_segment(
+        &self,
+        known: &Known,
+        mut cursor: Cursor,
+        before: u64,
+        n_max: usize,
+        page: &mut Vec<Record>,
+    ) -> Result<(), AuditError> {
+        let Some(index) = self.indexes.get(&known.file.number) else { return Ok(()) };
+        let mut n_blocks = index.places.partition_point(|place| place.seq < before);
+        while n_blocks > 0 && page.len() < n_max {
+            n_blocks -= 1;
+            let until = index.places.get(n_blocks + 1).map_or(index.until, |next| next.offset);
+            cursor.seek(index.places[n_blocks].offset);
+            let mut block = Vec::new();
+            while cursor.offset() < until {
+                match cursor.next()? {
+                    Step::Frame(frame) if frame.seq < before => block.push(record(&frame)),
+                    Step::Frame(_) => {}
+                    Step::End | Step::Torn { .. } | Step::Unreadable => break,
+                }
+            }
+            let room = n_max - page.len();
+            page.extend(block.into_iter().rev().take(room));
+        }
+        Ok(())
+    }
+
+    /// Looks which segments there are.
+    fn refresh(&mut self) -> Result<(), AuditError> {
+        let found = segments(&self.directory).map_err(|error| AuditError::io(&self.directory, error))?;
+        let old = std::mem::take(&mut self.segments);
+        for file in found {
+            let known = old.iter().find(|known| known.file == file).cloned();
+            let known = match known {
+                Some(known) => Some(known),
+                None => match Cursor::open(&file.path) {
+                    Ok(Ok((_, header))) => Some(Known { file, first_seq: header.first_seq }),
+                    // A segment that is just being made, or just being purged, or damaged.
+                    Ok(Err(_)) => None,
+                    Err(AuditError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                        None
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            self.segments.extend(known);
+        }
+        let segments = &self.segments;
+        self.indexes.retain(|number, _| segments.iter().any(|known| known.file.number == *number));
+        Ok(())
+    }
+
+    /// The place of the segment that holds a record, or the first one.
+    fn segment_of(&self, seq: u64) -> usize {
+        self.segments.partition_point(|known| known.first_seq <= seq).saturating_sub(1)
+    }
+
+    /// Brings the index of a segment up to date, and opens the segment.
+    fn index(&mut self, known: &Known) -> Result<Option<Cursor>, AuditError> {
+        let Ok((mut cursor, _)) = Cursor::open(&known.file.path)? else { return Ok(None) };
+        if self.indexes.len() >= INDEXES_MAX && !self.indexes.contains_key(&known.file.number) {
+            self.indexes.clear();
+        }
+        let start = cursor.offset();
+        let index = self.indexes.entry(known.file.number).or_insert_with(|| Index {
+            places: Vec::new(),
+            until: start,
+            last_seq: 0,
+        });
+        cursor.seek(index.until);
+        while index.last_seq < self.limit {
+            let Step::Frame(frame) = cursor.next()? else { break };
+            if frame.seq > self.limit {
+                break;
+            }
+            let is_far = index.places.last().is_none_or(|last| frame.offset - last.offset >= INDEX_STEP);
+            if is_far {
+                index.places.push(Place { seq: frame.seq, offset: frame.offset });
+            }
+            index.last_seq = frame.seq;
+            index.until = frame.offset + (super::format::FRAME_HEAD + frame.body.len()) as u64;
+        }
+        Ok(Some(cursor))
+    }
+}
+
+/// Records in order. Ends where the log ends; asked again later it goes on, if there is more.
+#[derive(Debug)]
+pub struct Records<'a> {
+    reader: &'a mut Reader,
+    segment: usize,
+    cursor: Option<Cursor>,
+    /// The number of the next record.
+    next: u64,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Record, AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+impl Records<'_> {
+    fn step(&mut self) -> Result<Option<Record>, AuditError> {
+        while self.next <= self.reader.limit {
+            let Some(known) = self.reader.segments.get(self.segment).cloned() else { return Ok(None) };
+            let is_last = self.segment + 1 == self.reader.segments.len();
+            let cursor = match &mut self.cursor {
+                Some(cursor) => cursor,
+                empty => match Self::open(self.reader, &known, self.next)? {
+                    Some(cursor) => empty.insert(cursor),
+                    None => return self.give_up(&known),
+                },
+            };
+            match cursor.next()? {
+                Step::Frame(frame) if frame.seq < self.next => {}
+                Step::Frame(frame) if frame.seq > self.reader.limit => {
+                    let offset = frame.offset;
+                    cursor.seek(offset);
+                    return Ok(None);
+                }
+                Step::Frame(frame) => {
+                    self.next = frame.seq + 1;
+                    return Ok(Some(record(&frame)));
+                }
+                Step::End | Step::Torn { .. } if is_last => return Ok(None),
+                Step::End => {
+                    self.cursor = None;
+                    self.segment += 1;
+                }
+                Step::Torn { .. } | Step::Unreadable => return self.give_up(&known),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A segment, near a record. The index is only made for who begins in the middle.
+    fn open(reader: &mut Reader, known: &Known, seq: u64) -> Result<Option<Cursor>, AuditError> {
+        if seq <= known.first_seq {
+            return Ok(Cursor::open(&known.file.path)?.ok().map(|(cursor, _)| cursor));
+        }
+        let Some(mut cursor) = reader.index(known)? else { return Ok(None) };
+        if let Some(index) = reader.indexes.get(&known.file.number) {
+            let n_before = index.places.partition_point(|place| place.seq <= seq);
+            if let Some(place) = n_before.checked_sub(1).and_then(|last| index.places.get(last)) {
+                cursor.seek(place.offset);
+            }
+        }
+        Ok(Some(cursor))
+    }
+
+    /// Says that a segment cannot be read on, and goes to the next one.
+    fn give_up(&mut self, known: &Known) -> Result<Option<Record>, AuditError> {
+        self.cursor = None;
+        self.segment += 1;
+        Err(AuditError::Unreadable {
+            path: known.file.path.clone(),
+            what: format!("what should be record {} is damaged", self.next),
+        })
+    }
+}
+
+fn record(frame: &Frame<'_>) -> Record {
+    Record { seq: frame.seq, chain: frame.chain, body: frame.body.to_vec() }
+}

@@ -1,0 +1,265 @@
+//! Opening a log: whose it is, where it ends, and what the last run left undone.
+//!
+//! Only the last segment is read. A torn end is cut; anything else that is wrong stays as it is, for
+//! [`verify`](super::verify()) to name, and the log goes on in a new segment.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use octroi_core::audit::checkpoint::origin;
+use octroi_core::audit::{CallId, Checkpoint, Entry, Kind, PublicKey, SigningKey};
+use serde::Deserialize;
+
+use super::cursor::{Cursor, Step};
+use super::error::AuditError;
+use super::file::{Faults, LogFile, sync_directory, write_whole};
+use super::format::{Header, HeaderError, SegmentFile, segments};
+use super::walk::{Problem, Walk};
+use super::writer::{Head, OpenCalls, Segment, note_call};
+
+const LOCK_FILE: &str = "lock";
+const KEY_FILE: &str = "key";
+const PUBLIC_KEY_FILE: &str = "key.pub";
+
+/// What was not finished when the last run ended, and is gone now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The segment.
+    pub segment: u32,
+    /// How much was cut.
+    pub n_bytes: u64,
+}
+
+/// Where a log ends.
+#[derive(Debug)]
+pub(super) struct Recovered {
+    pub(super) node: String,
+    pub(super) head: Head,
+    pub(super) open_calls: OpenCalls,
+    /// The segment to go on with; none if a new one must be begun.
+    pub(super) segment: Option<Segment>,
+    /// The highest number that a segment has.
+    pub(super) last_number: u32,
+    pub(super) cut: Option<Cut>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// The lock of the directory. It goes with the process.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    pub(super) fn take(directory: &Path) -> Result<Self, AuditError> {
+        let path = directory.join(LOCK_FILE);
+        let failed = |error| AuditError::io(&path, error);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { file }),
+            Err(TryLockError::WouldBlock) => Err(AuditError::InUse { directory: directory.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that is just being started has the file too, so closing it is not enough.
+        let _ = self.file.unlock();
+    }
+}
+
+/// The key that signs, made if there is none.
+pub(super) fn signing_key(directory: &Path) -> Result<SigningKey, AuditError> {
+    let path = directory.join(KEY_FILE);
+    let seed = match fs::read(&path) {
+        Ok(bytes) => bytes.try_into().map_err(|_| AuditError::Unreadable {
+            path: path.clone(),
+            what: "a key has 32 bytes".to_owned(),
+        })?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut seed = [0_u8; 32];
+            getrandom::fill(&mut seed).map_err(|_| AuditError::NoRandomness)?;
+            write_whole(&path, &seed)?;
+            seed
+        }
+        Err(error) => return Err(AuditError::io(&path, error)),
+    };
+    Ok(SigningKey::from_seed(&seed))
+}
+
+/// Writes the key that others check with, if it is not there.
+pub(super) fn publish_key(directory: &Path, node: &str, key: &PublicKey) -> Result<(), AuditError> {
+    let path = directory.join(PUBLIC_KEY_FILE);
+    let text = format!("{}\n", key.to_text(&origin(node)));
+    if fs::read_to_string(&path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    write_whole(&path, text.as_bytes())?;
+    sync_directory(directory)
+}
+
+/// The key that checkpoints are checked with.
+pub(super) fn public_key(directory: &Path) -> Result<PublicKey, AuditError> {
+    let path = directory.join(PUBLIC_KEY_FILE);
+    let text = fs::read_to_string(&path).map_err(|error| AuditError::io(&path, error))?;
+    PublicKey::parse(&text)
+        .ok_or_else(|| AuditError::Unreadable { path, what: "this is not a public key".to_owned() })
+}
+
+/// Finds the end of the log. `begin` names the node if there is no log yet.
+pub(super) fn recover(
+    directory: &Path,
+    signed: Option<&Checkpoint>,
+    faults: &Arc<Faults>,
+    begin: impl FnOnce() -> Result<String, AuditError>,
+) -> Result<Recovered, AuditError> {
+    let mut files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
+    let mut last_number = files.last().map_or(0, |last| last.number);
+    let mut unreadable = Vec::new();
+    let mut cut = None;
+    while let Some(last) = files.pop() {
+        match Cursor::open(&last.path)? {
+            Ok((cursor, header)) => {
+                let tail = Tail { last, cursor, last_number, unreadable, signed, faults };
+                return tail.read(&header, cut);
+            }
+            // It was just being made. Nothing that counts can have been in it.
+            Err(HeaderError::Short) if last.number == last_number => {
+                let n_bytes = fs::metadata(&last.path).map_or(0, |data| data.len());
+                fs::remove_file(&last.path).map_err(|error| AuditError::io(&last.path, error))?;
+                cut = Some(Cut { segment: last.number, n_bytes });
+                last_number = files.last().map_or(0, |last| last.number);
+            }
+            Err(HeaderError::Short | HeaderError::Foreign) => unreadable.push(last.number),
+        }
+    }
+    // No segment can be read. If something was signed, the log goes on after that.
+    let node = match signed {
+        Some(signed) => signed.node.clone(),
+        None => begin()?,
+    };
+    let mut walk = Walk::new(&Header::first(&node));
+    let mut problems: Vec<_> =
+        unreadable.iter().map(|&segment| Problem::Unreadable { seq: 1, segment }).collect();
+    if let Some(signed) = signed {
+        problems.push(Problem::CutOff { last: 0, known: signed.size });
+        walk.jump(signed.size, signed.chain);
+    }
+    Ok(Recovered {
+        node,
+        head: Head { seq: walk.last(), chain: walk.head(), tree: walk.tree },
+        open_calls: OpenCalls::new(),
+        segment: None,
+        last_number,
+        cut,
+        problems,
+    })
+}
+
+/// The last segment that can be read.
+struct Tail<'a> {
+    last: SegmentFile,
+    cursor: Cursor,
+    last_number: u32,
+    /// Later ones that cannot be read.
+    unreadable: Vec<u32>,
+    signed: Option<&'a Checkpoint>,
+    faults: &'a Arc<Faults>,
+}
+
+impl Tail<'_> {
+    fn read(mut self, header: &Header, mut cut: Option<Cut>) -> Result<Recovered, AuditError> {
+        let mut problems = Vec::new();
+        let number = self.last.number;
+        let mut walk = Walk::new(header);
+        let mut open_calls = OpenCalls::new();
+        let mut n_records = 0;
+        let mut n_torn = 0;
+        problems.extend(self.compare(&walk));
+        loop {
+            match self.cursor.next()? {
+                Step::Frame(frame) => {
+                    let problem = walk.take(number, frame.seq, frame.chain, frame.body);
+                    let is_lost = matches!(problem, Some(Problem::Unreadable { .. }));
+                    problems.extend(problem);
+                    if is_lost {
+                        break;
+                    }
+                    note(&mut open_calls, frame.seq, frame.body);
+                    n_records += 1;
+                    problems.extend(self.compare(&walk));
+                }
+                Step::End => break,
+                Step::Torn { n_bytes } => {
+                    n_torn = n_bytes;
+                    break;
+                }
+                Step::Unreadable => {
+                    if self.cursor.is_zero_to_the_end()? {
+                        n_torn = self.cursor.length()?.saturating_sub(self.cursor.offset());
+                    } else {
+                        problems.push(Problem::Unreadable { seq: walk.expected, segment: number });
+                    }
+                    break;
+                }
+            }
+        }
+        let seq = walk.expected;
+        problems.extend(self.unreadable.iter().map(|&segment| Problem::Unreadable { seq, segment }));
+        if let Some(signed) = self.signed.filter(|signed| signed.size > walk.last()) {
+            problems.push(Problem::CutOff { last: walk.last(), known: signed.size });
+            walk.jump(signed.size, signed.chain);
+        }
+        let mut segment = None;
+        if problems.is_empty() {
+            let file = Arc::new(LogFile::open(&self.last.path, self.faults)?);
+            let offset = self.cursor.offset();
+            if n_torn > 0 {
+                file.cut(offset)?;
+                cut = Some(Cut { segment: number, n_bytes: n_torn });
+            }
+            // What the last run wrote may not be on disk yet, and more is about to build upon it.
+            file.sync()?;
+            segment = Some(Segment { number, file, offset, n_records, needs_cut: false });
+        }
+        Ok(Recovered {
+            node: header.node.clone(),
+            head: Head { seq: walk.last(), chain: walk.head(), tree: walk.tree },
+            open_calls,
+            segment,
+            last_number: self.last_number,
+            cut,
+            problems,
+        })
+    }
+
+    /// Holds the log against the last checkpoint, when the walk comes by it.
+    fn compare(&self, walk: &Walk) -> Option<Problem> {
+        let signed = self.signed.filter(|signed| signed.size == walk.last() && !walk.is_tainted)?;
+        let is_same = walk.is_at(signed.chain) && walk.tree.root() == signed.root;
+        (!is_same).then_some(Problem::Rewritten { first: 1, last: signed.size })
+    }
+}
+
+/// Keeps track of the calls that are under way. What cannot be read is none of them.
+fn note(open_calls: &mut OpenCalls, seq: u64, body: &[u8]) {
+    let Ok(entry) = Entry::parse(body) else { return };
+    if entry.kind == Kind::AuditOpened {
+        #[derive(Deserialize)]
+        struct Opened {
+            open_calls: Vec<(String, u64)>,
+        }
+        if let Ok(opened) = serde_json::from_str::<Opened>(entry.context) {
+            let calls = opened.open_calls.iter();
+            *open_calls = calls.filter_map(|(call, seq)| Some((CallId::parse(call)?, *seq))).collect();
+        }
+        return;
+    }
+    note_call(open_calls, entry.kind, entry.call, seq);
+}

@@ -1,0 +1,169 @@
+//! The thread that waits for the disk, so that the writer does not have to.
+//!
+//! One sync serves everybody who waits. What nobody waits for is synced a few milliseconds later.
+//! Checkpoints are published here too: only what is on disk is worth a signature.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use octroi_core::audit::{Checkpoint, SigningKey};
+use parking_lot::{Condvar, Mutex};
+use tracing::error;
+
+use super::checkpoints::CheckpointFile;
+use super::error::AuditError;
+use super::file::LogFile;
+use super::queue::{Answer, Shared};
+
+/// Begun so early that the disk has a millisecond left of the five that are promised.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// What the writer and the syncer share.
+#[derive(Debug)]
+pub(super) struct Syncer {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    file: Arc<LogFile>,
+    segment: u32,
+    /// Since when something is not synced.
+    dirty_since: Option<Instant>,
+    waiting: Vec<(u64, Answer)>,
+    checkpoint: Option<Checkpoint>,
+    /// The segment whose end cannot be trusted.
+    suspect: Option<u32>,
+    is_ending: bool,
+}
+
+impl Syncer {
+    pub(super) fn new(file: Arc<LogFile>, segment: u32) -> Self {
+        let state = State {
+            file,
+            segment,
+            dirty_since: None,
+            waiting: Vec::new(),
+            checkpoint: None,
+            suspect: None,
+            is_ending: false,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Something was written, and these wait for it to be on disk.
+    pub(super) fn written(&self, now: Instant, waiting: &mut Vec<(u64, Answer)>) {
+        let mut state = self.state.lock();
+        let is_asleep = state.dirty_since.is_none();
+        let is_urgent = !waiting.is_empty();
+        state.dirty_since.get_or_insert(now);
+        state.waiting.append(waiting);
+        drop(state);
+        if is_asleep || is_urgent {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Publishes a checkpoint when what it covers is on disk.
+    pub(super) fn publish(&self, checkpoint: Checkpoint) {
+        self.state.lock().checkpoint = Some(checkpoint);
+        self.changed.notify_one();
+    }
+
+    /// Goes on with another segment. The old one was synced with this result.
+    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32) {
+        let mut state = self.state.lock();
+        state.file = file;
+        state.segment = segment;
+        state.dirty_since = None;
+    }
+
+    /// Who waits at the moment. The caller answers them.
+    pub(super) fn take_waiting(&self) -> Vec<(u64, Answer)> {
+        std::mem::take(&mut self.state.lock().waiting)
+    }
+
+    /// Whether a sync of this segment failed.
+    pub(super) fn is_suspect(&self, segment: u32) -> bool {
+        self.state.lock().suspect == Some(segment)
+    }
+
+    /// Lets the thread end when it has done everything.
+    pub(super) fn end(&self) {
+        self.state.lock().is_ending = true;
+        self.changed.notify_one();
+    }
+
+    /// The thread.
+    pub(super) fn run(&self, shared: &Shared, key: &SigningKey, mut checkpoints: CheckpointFile) {
+        while let Some(work) = self.wait() {
+            let result = work.file.sync();
+            answer(work.waiting, &result);
+            match result {
+                Ok(()) => {
+                    if let Some(checkpoint) = work.checkpoint {
+                        publish(&checkpoint, shared, key, &mut checkpoints);
+                    }
+                }
+                Err(error) => {
+                    error!(error = %error, "audit records may not be on disk; going on in a new segment");
+                    self.state.lock().suspect = Some(work.segment);
+                    *shared.health.lock() = Some(error);
+                }
+            }
+        }
+        let _ = checkpoints.sync();
+    }
+
+    /// Waits until there is something to sync; none when there never will be.
+    fn wait(&self) -> Option<Work> {
+        let mut state = self.state.lock();
+        loop {
+            if !state.waiting.is_empty() || state.checkpoint.is_some() {
+                break;
+            }
+            match state.dirty_since {
+                Some(_) if state.is_ending => break,
+                Some(since) => {
+                    if self.changed.wait_until(&mut state, since + PAUSE).timed_out() {
+                        break;
+                    }
+                }
+                None if state.is_ending => return None,
+                None => self.changed.wait(&mut state),
+            }
+        }
+        state.dirty_since = None;
+        Some(Work {
+            file: Arc::clone(&state.file),
+            segment: state.segment,
+            waiting: std::mem::take(&mut state.waiting),
+            checkpoint: state.checkpoint.take(),
+        })
+    }
+}
+
+struct Work {
+    file: Arc<LogFile>,
+    segment: u32,
+    waiting: Vec<(u64, Answer)>,
+    checkpoint: Option<Checkpoint>,
+}
+
+/// Tells everybody who waited how it went.
+pub(super) fn answer(waiting: Vec<(u64, Answer)>, result: &Result<(), AuditError>) {
+    for (seq, answer) in waiting {
+        // Nobody hears it if the caller gave up.
+        let _ = answer.send(result.clone().map(|()| seq));
+    }
+}
+
+fn publish(checkpoint: &Checkpoint, shared: &Shared, key: &SigningKey, file: &mut CheckpointFile) {
+    let note = checkpoint.sign(key);
+    // Copies that leave the machine do not depend on the one that stays.
+    if let Err(error) = file.append(&note) {
+        error!(error = %error, "an audit checkpoint could not be written");
+    }
+    shared.checkpoint.send_replace(Some(note.into()));
+}

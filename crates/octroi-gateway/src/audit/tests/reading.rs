@@ -1,0 +1,185 @@
+//! Forwards, backwards, along with the writer, and out.
+
+use octroi_core::audit::{Filter, Kind};
+use proptest::prelude::*;
+
+use super::support::{change, check, end, event, fill, filled, open, places, small, start};
+use crate::audit::{Durability, ExportFormat, Follower, Options, Reader, export};
+
+fn numbers(records: impl IntoIterator<Item = crate::audit::Record>) -> Vec<u64> {
+    records.into_iter().map(|record| record.seq).collect()
+}
+
+#[tokio::test]
+async fn from_any_record_on_and_back() {
+    let directory = filled(40, &small()).await;
+    let mut reader = Reader::open(directory.path()).unwrap();
+    let last = places(directory.path()).len() as u64;
+    for from in 0..=last + 2 {
+        let found = numbers(reader.records(from).unwrap().map(Result::unwrap));
+        assert_eq!(found, (from.max(1)..=last).collect::<Vec<_>>());
+        assert_eq!(
+            reader.record(from).unwrap().map(|record| record.seq),
+            (1..=last).contains(&from).then_some(from)
+        );
+        for n_max in [1, 7, 1_000] {
+            let page = numbers(reader.page_before(from, n_max).unwrap());
+            let expected: Vec<_> = (1..from.min(last + 1)).rev().take(n_max).collect();
+            assert_eq!(page, expected, "before {from}");
+        }
+    }
+    assert_eq!(numbers(reader.page_before(u64::MAX, 3).unwrap()), [last, last - 1, last - 2]);
+    reader.set_limit(5);
+    assert_eq!(numbers(reader.records(3).unwrap().map(Result::unwrap)), [3, 4, 5]);
+    assert_eq!(numbers(reader.page_before(u64::MAX, 2).unwrap()), [5, 4]);
+}
+
+#[tokio::test]
+async fn a_damaged_segment_is_told_and_passed_over() {
+    let directory = filled(30, &small()).await;
+    let places = places(directory.path());
+    let place = places[1].clone();
+    // A length that no record has.
+    change(&place.path, |bytes| bytes[place.from + 3] = 0xff);
+    let next = places.iter().find(|other| other.path != place.path).unwrap().seq;
+    let mut reader = Reader::open(directory.path()).unwrap();
+    let found: Vec<_> =
+        reader.records(1).unwrap().map(|record| record.map_or(0, |record| record.seq)).collect();
+    let expected: Vec<_> = [1, 0].into_iter().chain(next..=places.len() as u64).collect();
+    assert_eq!(found, expected);
+
+    let opened = open(directory.path(), &small());
+    let mut follower = Follower::new(&opened.log, 0);
+    assert_eq!(numbers(follower.next_page(100).await.unwrap()), [1]);
+    follower.next_page(100).await.unwrap_err();
+    assert_eq!(follower.next_page(1).await.unwrap()[0].seq, next);
+}
+
+#[tokio::test]
+async fn a_follower_gets_everything_once_and_then_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    fill(&log, 10).await;
+    let mut follower = Follower::new(&log, 0);
+    let reading = async {
+        let mut found = Vec::new();
+        loop {
+            let page = follower.next_page(7).await.unwrap();
+            if page.is_empty() {
+                return found;
+            }
+            assert!(page.len() <= 7);
+            found.extend(numbers(page));
+        }
+    };
+    let writing = async {
+        fill(&log, 50).await;
+        log.close().await.unwrap()
+    };
+    let (found, last) = tokio::join!(reading, async {
+        let last = writing.await;
+        drop(log);
+        last
+    });
+    assert_eq!(found, (1..=last).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn many_records_take_little_time_and_memory() {
+    const N_RECORDS: u64 = 200_000;
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { segment_bytes: 8 << 20, ..Options::default() };
+    let log = open(directory.path(), &options).log;
+    for number in 0..N_RECORDS {
+        log.append_later(&event(number, "")).await.unwrap();
+    }
+    log.close().await.unwrap();
+    let n_before = resident_kilobytes();
+    let report = check(directory.path());
+    assert!(report.is_intact() && report.n_records >= N_RECORDS);
+    let mut reader = Reader::open(directory.path()).unwrap();
+    assert!(reader.records(1).unwrap().count() as u64 >= N_RECORDS);
+    assert_eq!(reader.page_before(u64::MAX, 100).unwrap().len(), 100);
+    // The log has some fifty megabytes. Other tests run beside this one, so there is some slack.
+    let n_more = resident_kilobytes().saturating_sub(n_before);
+    assert!(n_more < 20_000, "{n_more} kB");
+}
+
+fn resident_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn exports() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    log.append(&start(1), Durability::Os).await.unwrap();
+    log.append(&event(2, "{\"a\":\"x,\\\"y\",\n\"b\":1}"), Durability::Os).await.unwrap();
+    log.append(&end(1), Durability::Os).await.unwrap();
+    log.close().await.unwrap();
+    let written = |filter: &Filter, format| {
+        let mut output = Vec::new();
+        let mut reader = Reader::open(directory.path()).unwrap();
+        let exported = export(&mut reader, filter, format, &mut output).unwrap();
+        (exported.n_records, String::from_utf8(output).unwrap())
+    };
+    let (n_records, text) = written(&Filter::default(), ExportFormat::Jsonl);
+    assert_eq!(n_records, 4);
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[2]["seq"], &lines[2]["context"]["b"]), (4, &3.into(), &1.into()));
+
+    let filter = Filter { kinds: vec![Kind::PolicyDecision], ..Filter::default() };
+    let (n_records, text) = written(&filter, ExportFormat::Csv);
+    assert_eq!(n_records, 1);
+    let (names, line) = text.split_once("\r\n").unwrap();
+    assert!(names.starts_with("seq,at_ms,kind,"));
+    let start = "3,1700000000002,policy_decision,info,user,ann,helper,,files,mcp:files:read,,,\
+                 00000000-0000-0000-0000-000000000002,,\"{\"\"a\"\":\"\"x,\\\"\"y\"\",\n\"\"b\"\":1}\",";
+    assert!(line.starts_with(start), "{line}");
+
+    let filter = Filter { tool: Some("*:read".to_owned()), ..Filter::default() };
+    let (n_records, text) = written(&filter, ExportFormat::Ocsf);
+    assert_eq!(n_records, 3);
+    for line in text.lines() {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        for required in [
+            "activity_id",
+            "actor",
+            "api",
+            "category_uid",
+            "class_uid",
+            "metadata",
+            "severity_id",
+            "src_endpoint",
+            "time",
+            "type_uid",
+        ] {
+            assert!(!value[required].is_null(), "{required} in {line}");
+        }
+        assert_eq!((&value["class_uid"], &value["type_uid"]), (&6_003.into(), &600_399.into()));
+        assert_eq!(value["api"]["operation"], "mcp:files:read");
+        assert_eq!(value["metadata"]["version"], "1.6.0");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_confuse_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..600), keep in 0_usize..400) {
+        let directory = tempfile::tempdir().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async { open(directory.path(), &small()).log.close().await }).unwrap();
+        change(&crate::audit::format::segment_path(directory.path(), 1), |file| {
+            file.truncate(keep);
+            file.extend(&bytes);
+        });
+        let _ = check(directory.path());
+        let mut reader = Reader::open(directory.path()).unwrap();
+        prop_assert!(reader.records(1).unwrap().count() < 20);
+        let _ = reader.page_before(u64::MAX, 10);
+        // Whatever is there, a gateway starts.
+        open(directory.path(), &small());
+    }
+}

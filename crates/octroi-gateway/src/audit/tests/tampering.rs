@@ -1,0 +1,256 @@
+//! Whoever changes something is found out, and the record is named.
+
+use std::fs;
+use std::path::Path;
+
+use octroi_core::audit::{Actor, Checkpoint, SigningKey, chain};
+use tempfile::TempDir;
+
+use super::support::{Place, change, check, copy, event, fill, filled, open, places, problems, small};
+use crate::audit::format::{Header, put_frame, segment_path, segments};
+use crate::audit::{Durability, Options, Problem, Purged, Reader, VerifyOptions, check_proof, prove, verify};
+
+async fn small_log() -> (TempDir, Vec<Place>) {
+    let directory = filled(14, &small()).await;
+    let places = places(directory.path());
+    assert!(segments(directory.path()).unwrap().len() >= 3);
+    (directory, places)
+}
+
+/// The same place in a copy.
+fn there(copy: &Path, place: &Place) -> std::path::PathBuf {
+    copy.join(place.path.file_name().unwrap())
+}
+
+#[tokio::test]
+async fn every_byte_of_every_record_counts() {
+    let (directory, places) = small_log().await;
+    for place in &places {
+        for at in place.from..place.until {
+            let copy = copy(directory.path());
+            change(&there(copy.path(), place), |bytes| bytes[at] ^= 1 << (at % 8));
+            let found = check(copy.path()).problems;
+            let first = found.first().map(Problem::record);
+            assert_eq!(first, Some(place.seq), "byte {at} of {place:?}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_byte_of_every_header_counts() {
+    let (directory, places) = small_log().await;
+    for file in segments(directory.path()).unwrap() {
+        let first = places.iter().find(|place| place.path == file.path).unwrap();
+        for at in 0..first.from {
+            let copy = copy(directory.path());
+            change(&there(copy.path(), first), |bytes| bytes[at] ^= 1 << (at % 8));
+            let found = check(copy.path()).problems;
+            // A number that is wrong may make others look wrong, but never one before.
+            let record = found.first().map(Problem::record);
+            let is_near = record.is_some_and(|record| record >= first.seq);
+            assert!(is_near || (record.is_some() && first.seq == 1), "byte {at} of {file:?}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_record_that_is_gone_is_missed() {
+    let (directory, places) = small_log().await;
+    for place in &places {
+        let copy = copy(directory.path());
+        change(&there(copy.path(), place), |bytes| drop(bytes.drain(place.from..place.until)));
+        let found = check(copy.path()).problems;
+        let is_last = place.seq == places.len() as u64;
+        let expected = if is_last {
+            Problem::CutOff { last: place.seq - 1, known: place.seq }
+        } else {
+            Problem::Missing { first: place.seq, last: place.seq }
+        };
+        assert_eq!(found, [expected], "{place:?}");
+    }
+}
+
+#[tokio::test]
+async fn records_that_changed_places_are_found() {
+    let (directory, places) = small_log().await;
+    for pair in places.windows(2).filter(|pair| pair[0].path == pair[1].path) {
+        let copy = copy(directory.path());
+        change(&there(copy.path(), &pair[0]), |bytes| {
+            bytes[pair[0].from..pair[1].until].rotate_left(pair[0].until - pair[0].from);
+        });
+        let found = check(copy.path()).problems;
+        let expected = Problem::OutOfOrder { expected: pair[0].seq, found: pair[1].seq };
+        assert_eq!(found, [expected], "{pair:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_segment_that_is_gone_is_missed() {
+    let (directory, places) = small_log().await;
+    let files = segments(directory.path()).unwrap();
+    for file in &files {
+        let inside: Vec<_> = places.iter().filter(|place| place.path == file.path).collect();
+        let (first, last) = (inside[0].seq, inside[inside.len() - 1].seq);
+        let copy = copy(directory.path());
+        fs::remove_file(there(copy.path(), inside[0])).unwrap();
+        let expected = if first == 1 {
+            Problem::Beginning { seq: last + 1 }
+        } else if last == places.len() as u64 {
+            Problem::CutOff { last: first - 1, known: last }
+        } else {
+            Problem::SegmentMissing { segment: file.number, first, last }
+        };
+        assert_eq!(check(copy.path()).problems, [expected], "{file:?}");
+    }
+    let copy = copy(directory.path());
+    files.iter().for_each(|file| fs::remove_file(copy.path().join(file.path.file_name().unwrap())).unwrap());
+    let known = places.len() as u64;
+    assert_eq!(check(copy.path()).problems, [Problem::CutOff { last: 0, known }]);
+}
+
+#[tokio::test]
+async fn every_truncation_is_found() {
+    let (directory, places) = small_log().await;
+    let known = places.len() as u64;
+    let last_path = &places.last().unwrap().path;
+    let inside: Vec<_> = places.iter().filter(|place| place.path == *last_path).collect();
+    for length in inside[0].from..inside[inside.len() - 1].until {
+        let copy = copy(directory.path());
+        change(&there(copy.path(), inside[0]), |bytes| bytes.truncate(length));
+        let whole = inside.iter().filter(|place| place.until <= length).count();
+        let last = inside[0].seq - 1 + whole as u64;
+        let is_torn = inside.iter().any(|place| place.from < length && length < place.until);
+        let segment = segments(directory.path()).unwrap().len();
+        let torn = Problem::Torn { seq: last + 1, segment: u32::try_from(segment).unwrap() };
+        let cut_off = Problem::CutOff { last, known };
+        let expected = if is_torn { vec![torn, cut_off] } else { vec![cut_off] };
+        assert_eq!(check(copy.path()).problems, expected, "{length}");
+    }
+}
+
+#[tokio::test]
+async fn checkpoints_cannot_be_forged() {
+    let (directory, _) = small_log().await;
+    let path = directory.path().join("checkpoints");
+    let text = fs::read_to_string(&path).unwrap();
+    let report = check(directory.path());
+    let claimed = Checkpoint::claimed(&text).unwrap();
+    let stranger = SigningKey::from_seed(&[9; 32]);
+    let forged = format!("{}\n", claimed.sign(&stranger));
+    let end = text.find("\n\nocto").map_or(text.find("\n\noctroi").unwrap() + 2, |end| end + 2);
+    fs::write(&path, format!("{forged}{}", &text[end..])).unwrap();
+    assert_eq!(check(directory.path()).problems, [Problem::ForgedCheckpoint { size: claimed.size }]);
+    fs::write(&path, format!("nonsense\n\nmore\n\n{text}")).unwrap();
+    assert_eq!(check(directory.path()).problems, [Problem::UnreadableCheckpoint { place: 1 }]);
+    // A torn one at the end is innocent.
+    fs::write(&path, format!("{text}{}", &text[..40])).unwrap();
+    assert!(check(directory.path()).is_intact());
+    // With no checkpoint beside the log, one that was kept elsewhere still tells.
+    fs::write(&path, "").unwrap();
+    let witness = text[text.trim_end().rfind("octroi-audit/n\n").unwrap()..].to_owned();
+    let options = VerifyOptions { public_key: None, witnesses: vec![witness.clone()] };
+    assert_eq!(verify(directory.path(), &options).unwrap().signed_until, report.last_seq);
+    let last = segments(directory.path()).unwrap().pop().unwrap();
+    fs::remove_file(&last.path).unwrap();
+    assert!(check(directory.path()).is_intact(), "a bare chain cannot know");
+    let found = verify(directory.path(), &options).unwrap().problems;
+    assert!(matches!(found[..], [Problem::CutOff { known, .. }] if known == report.last_seq), "{found:?}");
+}
+
+/// Somebody with the disk writes a log that agrees with itself in every point.
+#[tokio::test]
+async fn a_log_that_was_rewritten_does_not_fit_what_was_signed() {
+    let directory = filled(6, &Options { segment_bytes: 1 << 20, ..small() }).await;
+    let places = places(directory.path());
+    let path = segment_path(directory.path(), 1);
+    let records: Vec<_> = {
+        let mut reader = Reader::open(directory.path()).unwrap();
+        reader.records(1).unwrap().map(Result::unwrap).collect()
+    };
+    let header = Header::first("n");
+    let mut bytes = header.encode();
+    let mut link = header.chain;
+    for record in &records {
+        let mut body = record.body.clone();
+        if record.seq == 3 {
+            let place = body.windows(3).position(|window| window == b"ann").unwrap();
+            body[place..place + 3].copy_from_slice(b"bob");
+        }
+        link = chain::next(link, chain::leaf(record.seq, &body));
+        put_frame(&mut bytes, record.seq, link, &body);
+    }
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(places.len(), records.len());
+    let found = check(directory.path()).problems;
+    assert!(matches!(found[..], [Problem::Rewritten { first: 1, last }] if last >= 4), "{found:?}");
+    // Opening it notices too, and does not build upon it silently.
+    let opened = open(directory.path(), &small());
+    assert!(!opened.problems.is_empty());
+}
+
+#[tokio::test]
+async fn proofs_hold_for_what_was_written_and_nothing_else() {
+    let (directory, places) = small_log().await;
+    let key = {
+        let log = open(directory.path(), &small()).log;
+        log.close().await.unwrap();
+        log.public_key()
+    };
+    for place in &places {
+        let proof = prove(directory.path(), place.seq).unwrap();
+        let text = serde_json::to_string(&proof).unwrap();
+        let proof: crate::audit::Proof = serde_json::from_str(&text).unwrap();
+        assert!(check_proof(&proof, &key).unwrap().size >= place.seq);
+        let edited = crate::audit::Proof { record: proof.record.replace('n', "m"), ..proof.clone() };
+        assert!(check_proof(&edited, &key).is_err());
+        let moved = crate::audit::Proof { seq: proof.seq + 1, ..proof.clone() };
+        assert!(check_proof(&moved, &key).is_err());
+        assert!(check_proof(&proof, &SigningKey::from_seed(&[9; 32]).public()).is_err());
+    }
+    assert!(prove(directory.path(), 0).is_err());
+    assert!(prove(directory.path(), 1_000).is_err());
+    change(&places[3].path, |bytes| bytes[places[3].until - 2] ^= 1);
+    assert!(prove(directory.path(), 4).is_err());
+}
+
+#[tokio::test]
+async fn what_was_purged_is_accepted_and_nothing_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    fill(&log, 30).await;
+    let n_segments = segments(directory.path()).unwrap().len();
+    assert_eq!(log.purge(0, Actor::SYSTEM).await.unwrap(), Purged::default());
+    let purged = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap();
+    assert!(purged.n_segments as usize >= n_segments - 1, "{purged:?}");
+    log.append(&event(1, ""), Durability::Os).await.unwrap();
+    fill(&log, 30).await;
+    log.close().await.unwrap();
+    let report = check(directory.path());
+    assert_eq!(report.problems, []);
+    assert_eq!(report.first_seq, purged.n_records + 1);
+    let seq = report.first_seq + 3;
+    assert!(prove(directory.path(), seq).is_ok());
+    // The same again by hand is no purge.
+    let first = segments(directory.path()).unwrap().remove(0);
+    let copy = copy(directory.path());
+    fs::remove_file(copy.path().join(first.path.file_name().unwrap())).unwrap();
+    assert!(problems(copy.path())[0].contains("no purge says so"), "{:?}", problems(copy.path()));
+    // A log that was purged goes on.
+    let opened = open(directory.path(), &small());
+    assert!(opened.problems.is_empty());
+    fill(&opened.log, 10).await;
+    opened.log.close().await.unwrap();
+    assert!(check(directory.path()).is_intact());
+}
+
+#[tokio::test]
+async fn a_damaged_segment_is_not_purged() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    fill(&log, 30).await;
+    let place = places(directory.path())[1].clone();
+    change(&place.path, |bytes| bytes[place.until - 2] ^= 1);
+    let refused = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap_err();
+    assert!(refused.to_string().contains("record 2 was edited"), "{refused}");
+    assert!(place.path.exists());
+}

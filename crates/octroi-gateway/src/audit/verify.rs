@@ -1,0 +1,278 @@
+//! Looks through a whole log for changes, and names the first record that is not as it was written.
+//!
+//! Reads only, with little memory, also while a gateway writes. What the log says of itself can be
+//! rewritten by whoever owns the disk and the key; checkpoints kept elsewhere cannot, so hand them in.
+
+mod signed;
+
+use std::path::Path;
+use std::time::Duration;
+
+use octroi_core::audit::checkpoint::origin;
+use octroi_core::audit::{Checkpoint, Entry, Hash, PublicKey, Purge, chain};
+
+use self::signed::Signed;
+use super::cursor::{Cursor, Step};
+use super::error::AuditError;
+use super::format::{Header, HeaderError, SegmentFile, segments};
+use super::recover::public_key;
+use super::walk::{Problem, Walk};
+
+/// More would not make it clearer.
+const PROBLEMS_MAX: usize = 100;
+/// A record that is just being written is whole after this time.
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
+
+/// What to verify against.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// The key that checkpoints must be signed with; the one beside the log if none is given. A copy
+    /// from elsewhere is better: who can rewrite the log can replace the key beside it.
+    pub public_key: Option<PublicKey>,
+    /// Checkpoints that were kept elsewhere, as notes.
+    pub witnesses: Vec<String>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Whose log it is.
+    pub node: String,
+    /// The key that checkpoints were checked with, as text.
+    pub key: String,
+    /// The first record that is there.
+    pub first_seq: u64,
+    /// The last one.
+    pub last_seq: u64,
+    /// How many were read.
+    pub n_records: u64,
+    /// In how many segments.
+    pub n_segments: usize,
+    /// How many checkpoints agree with the records.
+    pub n_checkpoints: u64,
+    /// Everything up to this record is covered by a checkpoint that agrees.
+    pub signed_until: u64,
+    /// The chain value at the end.
+    pub chain: Hash,
+    /// The root of the tree over all records.
+    pub root: Hash,
+    /// What is wrong, by record; nothing if all is well.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Whether nothing was found.
+    pub fn is_intact(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Verifies the log in a directory.
+pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, AuditError> {
+    let key = match &options.public_key {
+        Some(key) => key.clone(),
+        None => public_key(directory)?,
+    };
+    // Read before the segments: what it promises must then be in them.
+    let signed = Signed::open(directory, &key, &options.witnesses)?;
+    let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
+    let mut run = Run {
+        key,
+        signed,
+        walk: None,
+        node: String::new(),
+        start: None,
+        first_seq: 1,
+        n_records: 0,
+        n_segments: files.len(),
+        last_number: None,
+        was_lost: false,
+        problems: Vec::new(),
+    };
+    let n_files = files.len();
+    for (place, file) in files.iter().enumerate() {
+        run.segment(file, place + 1 == n_files)?;
+    }
+    run.finish()
+}
+
+struct Run {
+    key: PublicKey,
+    signed: Signed,
+    walk: Option<Walk>,
+    node: String,
+    /// Where the log begins, if not at its beginning; cleared when a purge explains it.
+    start: Option<Header>,
+    first_seq: u64,
+    n_records: u64,
+    n_segments: usize,
+    last_number: Option<u32>,
+    /// The end of the last segment could not be read, so it is not known what was in it.
+    was_lost: bool,
+    problems: Vec<Problem>,
+}
+
+impl Run {
+    fn segment(&mut self, file: &SegmentFile, is_last: bool) -> Result<(), AuditError> {
+        let mut opened = Cursor::open(&file.path)?;
+        if is_last && matches!(opened, Err(HeaderError::Short)) {
+            std::thread::sleep(PATIENCE);
+            opened = Cursor::open(&file.path)?;
+        }
+        let expected = self.walk.as_ref().map_or(1, |walk| walk.expected);
+        let (mut cursor, header) = match opened {
+            Ok(opened) => opened,
+            Err(HeaderError::Short) if is_last => {
+                self.report(Problem::Torn { seq: expected, segment: file.number });
+                return Ok(());
+            }
+            Err(HeaderError::Short | HeaderError::Foreign) => {
+                self.report(Problem::SegmentHeader { segment: file.number, seq: expected });
+                self.was_lost = true;
+                self.last_number = Some(file.number);
+                return Ok(());
+            }
+        };
+        let mut walk = self.enter(file.number, &header);
+        self.signed.compare(&mut walk, &mut self.problems);
+        let mut may_wait = is_last;
+        loop {
+            match cursor.next()? {
+                Step::Frame(frame) => {
+                    let problem = walk.take(file.number, frame.seq, frame.chain, frame.body);
+                    self.n_records += 1;
+                    self.look_for_purge(frame.body);
+                    match problem {
+                        None => {}
+                        Some(problem @ Problem::Unreadable { .. }) => {
+                            self.report(problem);
+                            self.was_lost = true;
+                            break;
+                        }
+                        Some(problem) => self.report(problem),
+                    }
+                    self.signed.compare(&mut walk, &mut self.problems);
+                }
+                Step::End => break,
+                Step::Torn { .. } if may_wait => {
+                    std::thread::sleep(PATIENCE);
+                    may_wait = false;
+                }
+                Step::Torn { .. } => {
+                    self.report(Problem::Torn { seq: walk.expected, segment: file.number });
+                    walk.is_tainted = true;
+                    self.was_lost = true;
+                    break;
+                }
+                Step::Unreadable => {
+                    self.report(Problem::Unreadable { seq: walk.expected, segment: file.number });
+                    walk.is_tainted = true;
+                    self.was_lost = true;
+                    break;
+                }
+            }
+        }
+        self.walk = Some(walk);
+        Ok(())
+    }
+
+    /// The walk at the beginning of a segment.
+    fn enter(&mut self, number: u32, header: &Header) -> Walk {
+        let was_lost = std::mem::take(&mut self.was_lost);
+        let before = self.last_number.replace(number);
+        let Some(mut walk) = self.walk.take() else {
+            self.node.clone_from(&header.node);
+            self.first_seq = header.first_seq;
+            let is_beginning = header.first_seq == 1 && !was_lost;
+            if is_beginning && header.chain != chain::start(&header.node) {
+                self.report(Problem::SegmentHeader { segment: number, seq: 1 });
+            } else if header.first_seq > 1 && !was_lost {
+                self.start = Some(header.clone());
+            }
+            return Walk::new(header);
+        };
+        let problem = walk.enter(number, header);
+        let missing_number = before.map(|before| before + 1).filter(|next| *next < number);
+        match (problem, missing_number) {
+            (Some(Problem::Missing { .. }), _) if was_lost => {}
+            (Some(Problem::Missing { first, last }), Some(segment)) => {
+                self.report(Problem::SegmentMissing { segment, first, last });
+            }
+            (Some(problem), _) => self.report(problem),
+            (None, _) if header.node != self.node => {
+                self.report(Problem::SegmentHeader { segment: number, seq: header.first_seq });
+            }
+            (None, _) => {}
+        }
+        walk
+    }
+
+    /// A signed purge explains why the log begins where it does.
+    fn look_for_purge(&mut self, body: &[u8]) {
+        const MARK: &[u8] = b"\"kind\":\"audit_purged\"";
+        let Some(start) = &self.start else { return };
+        let head = &body[..body.len().min(64)];
+        if !head.windows(MARK.len()).any(|window| window == MARK) {
+            return;
+        }
+        let Ok(entry) = Entry::parse(body) else { return };
+        let explains = Purge::open(entry.context, &self.node, &self.key).is_some_and(|purge| {
+            purge.last_seq + 1 == start.first_seq && purge.chain == start.chain && purge.tree == start.tree
+        });
+        if explains {
+            self.start = None;
+        }
+    }
+
+    fn report(&mut self, problem: Problem) {
+        // A record that comes late was not missing.
+        if let Problem::OutOfOrder { found, .. } = problem {
+            let gap = self.problems.iter_mut().find_map(|known| match known {
+                Problem::Missing { first, last } if (*first..=*last).contains(&found) => {
+                    Some((*first, *last))
+                }
+                _ => None,
+            });
+            if let Some((first, last)) = gap {
+                let early = Problem::OutOfOrder { expected: first, found: last + 1 };
+                let missing = Problem::Missing { first, last };
+                self.problems.iter_mut().filter(|known| **known == missing).for_each(|known| {
+                    *known = early.clone();
+                });
+                return;
+            }
+        }
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    fn finish(mut self) -> Result<Report, AuditError> {
+        if let Some(start) = &self.start {
+            let seq = start.first_seq;
+            self.report(Problem::Beginning { seq });
+        }
+        let walk = self.walk.take().unwrap_or_else(|| Walk::new(&Header::first(&self.node)));
+        self.signed.finish(walk.last(), &mut self.problems);
+        self.problems.sort_by_key(Problem::record);
+        let name = if self.node.is_empty() { self.signed.node().unwrap_or_default() } else { self.node };
+        Ok(Report {
+            key: self.key.to_text(&origin(&name)),
+            node: name,
+            first_seq: self.first_seq,
+            last_seq: walk.last(),
+            n_records: self.n_records,
+            n_segments: self.n_segments,
+            n_checkpoints: self.signed.n_matched(),
+            signed_until: self.signed.until(),
+            chain: walk.head(),
+            root: walk.tree.root(),
+            problems: self.problems,
+        })
+    }
+}
+
+/// Reads a note that was kept elsewhere. None if this key did not sign it.
+pub(super) fn witness(note: &str, key: &PublicKey) -> Option<Checkpoint> {
+    Checkpoint::open(note.trim_start(), key).ok()
+}

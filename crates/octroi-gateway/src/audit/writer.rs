@@ -1,0 +1,381 @@
+//! The thread that owns the files. It takes what waits, links it, and writes it at once.
+//!
+//! Nothing is counted before it is written: when a write fails, the file is cut back to the last good
+//! record, everybody who waits is told, and the next batch tries again.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use octroi_core::audit::merkle::Tree;
+use octroi_core::audit::{Actor, CallId, Checkpoint, Event, Hash, Kind, Level, chain};
+use tracing::error;
+
+use super::error::AuditError;
+use super::file::{Faults, LogFile, sync_directory};
+use super::format::{FRAME_HEAD, Header, put_frame, segment_path};
+use super::queue::{Answer, Job, Pending, Shared, Wait};
+use super::syncer::{Syncer, answer};
+
+/// So much is written at once at most.
+const CHUNK: usize = 1 << 20;
+/// How soon records that nobody waits for are tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The end of the log: everything that the next record depends on.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    /// The last record.
+    pub(super) seq: u64,
+    pub(super) chain: Hash,
+    pub(super) tree: Tree,
+}
+
+/// Calls that were begun and not ended, with the number of the record that began them.
+pub(super) type OpenCalls = HashMap<CallId, u64>;
+
+/// When checkpoints are due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckpointRule {
+    pub(super) n_records: u64,
+    pub(super) interval: Duration,
+}
+
+/// The file that is being written.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) number: u32,
+    pub(super) file: Arc<LogFile>,
+    /// Where the next frame goes.
+    pub(super) offset: u64,
+    pub(super) n_records: u64,
+    /// Something may stand behind the last good record.
+    pub(super) needs_cut: bool,
+}
+
+/// The thread's own.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) directory: PathBuf,
+    pub(super) node: String,
+    pub(super) segment_bytes: u64,
+    pub(super) checkpoint_rule: CheckpointRule,
+    pub(super) head: Head,
+    pub(super) open_calls: OpenCalls,
+    pub(super) segment: Segment,
+    pub(super) shared: Arc<Shared>,
+    pub(super) syncer: Arc<Syncer>,
+    pub(super) faults: Arc<Faults>,
+    pub(super) buffer: Vec<u8>,
+    /// Records that nobody waits for and that could not be written yet.
+    pub(super) kept: Vec<Pending>,
+    pub(super) signed: u64,
+    /// Since when there are records without a checkpoint.
+    pub(super) unsigned_since: Option<Instant>,
+}
+
+impl Writer {
+    /// Works until the log is closed. Returns who is to be told when all is done, and how it went.
+    pub(super) fn run(&mut self) -> (Option<Answer>, Result<u64, AuditError>) {
+        let mut jobs = Vec::new();
+        let mut records = Vec::new();
+        let mut waiting = Vec::new();
+        loop {
+            self.shared.take(&mut jobs, self.wakes_at());
+            records.append(&mut self.kept);
+            let n_kept = records.len();
+            let (mut n_awaited, mut n_later) = (0, 0);
+            let mut close = None;
+            for job in jobs.drain(..) {
+                match job {
+                    Job::Write(record) => {
+                        match record.wait {
+                            Wait::Nothing => n_later += 1,
+                            Wait::Os(_) | Wait::Disk(_) => n_awaited += 1,
+                        }
+                        records.push(record);
+                    }
+                    Job::Flush(done) => waiting.push((0, done)),
+                    Job::Close(done) => close = Some(done),
+                }
+            }
+            let result = self.write_all(&mut records);
+            // Kept records keep their room.
+            self.shared.release(n_awaited, (n_later + n_kept).saturating_sub(self.kept.len()));
+            match &result {
+                Ok(()) if waiting.is_empty() => {}
+                Ok(()) => {
+                    waiting.iter_mut().for_each(|(seq, _)| *seq = self.head.seq);
+                    self.syncer.written(Instant::now(), &mut waiting);
+                }
+                Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
+            }
+            if let Some(done) = close {
+                self.sign();
+                return (done, result.map(|()| self.head.seq));
+            }
+            if self.is_checkpoint_due() {
+                self.sign();
+            }
+        }
+    }
+
+    /// Writes all records, answers those who wait for the operating system only, and hands the others
+    /// to the syncer.
+    fn write_all(&mut self, records: &mut Vec<Pending>) -> Result<(), AuditError> {
+        let mut for_disk = Vec::new();
+        while !records.is_empty() {
+            let n_written = match self.write_some(records) {
+                Ok(n_written) => n_written,
+                Err(error) => {
+                    self.refuse(records, &error);
+                    return Err(error);
+                }
+            };
+            let mut seq = self.head.seq - n_written as u64;
+            self.shared.position.send_replace(self.head.seq);
+            for record in records.drain(..n_written) {
+                seq += 1;
+                match record.wait {
+                    Wait::Nothing => {}
+                    Wait::Os(answer) => drop(answer.send(Ok(seq))),
+                    Wait::Disk(answer) => for_disk.push((seq, answer)),
+                }
+            }
+            self.syncer.written(Instant::now(), &mut for_disk);
+        }
+        Ok(())
+    }
+
+    /// Tells all who wait, and keeps the records that nobody waits for.
+    fn refuse(&mut self, records: &mut Vec<Pending>, error: &AuditError) {
+        let is_new = self.shared.health.lock().replace(error.clone()).is_none();
+        if is_new {
+            error!(error = %error, "the audit log cannot be written; calls are refused until it can");
+        }
+        for record in records.drain(..) {
+            match record.wait {
+                Wait::Nothing => self.kept.push(record),
+                Wait::Os(answer) | Wait::Disk(answer) => drop(answer.send(Err(error.clone()))),
+            }
+        }
+    }
+
+    /// Writes as many records as go into this segment at once, at least one. Returns how many.
+    fn write_some(&mut self, records: &[Pending]) -> Result<usize, AuditError> {
+        self.make_sound()?;
+        if self.is_full_for(&records[0]) {
+            self.turn("full", None)?;
+        }
+        let mut head = self.head.clone();
+        let mut n_written = 0;
+        self.buffer.clear();
+        for record in records {
+            let length = FRAME_HEAD + record.body.len();
+            let end = self.segment.offset + (self.buffer.len() + length) as u64;
+            let is_enough = self.buffer.len() >= CHUNK || end > self.segment_bytes;
+            if n_written > 0 && is_enough {
+                break;
+            }
+            head.push(&record.body, &mut self.buffer);
+            n_written += 1;
+        }
+        self.put()?;
+        self.head = head;
+        self.segment.n_records += n_written as u64;
+        self.unsigned_since.get_or_insert_with(Instant::now);
+        *self.shared.health.lock() = None;
+        let first = self.head.seq + 1 - n_written as u64;
+        for (seq, record) in (first..).zip(&records[..n_written]) {
+            note_call(&mut self.open_calls, record.kind, record.call, seq);
+        }
+        Ok(n_written)
+    }
+
+    /// Removes what an earlier failure left: half a record, or a segment that cannot be trusted.
+    fn make_sound(&mut self) -> Result<(), AuditError> {
+        if self.segment.needs_cut {
+            self.segment.file.cut(self.segment.offset)?;
+            self.segment.needs_cut = false;
+        }
+        if self.syncer.is_suspect(self.segment.number) {
+            self.turn("sync_failed", None)?;
+        }
+        Ok(())
+    }
+
+    fn is_full_for(&self, record: &Pending) -> bool {
+        let end = self.segment.offset + (FRAME_HEAD + record.body.len()) as u64;
+        // The first record of a segment says only that it was opened.
+        self.segment.n_records > 1 && end > self.segment_bytes
+    }
+
+    /// Writes the buffer at the end of the segment, or nothing.
+    fn put(&mut self) -> Result<(), AuditError> {
+        let segment = &mut self.segment;
+        if let Err(error) = segment.file.write(&self.buffer, segment.offset) {
+            segment.needs_cut = segment.file.cut(segment.offset).is_err();
+            return Err(error);
+        }
+        segment.offset += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Goes on in a new segment, which is on disk before anything is written to it.
+    pub(super) fn turn(&mut self, reason: &str, problem: Option<&str>) -> Result<(), AuditError> {
+        let number = self.segment.number + 1;
+        let (segment, head) = create_segment(
+            &Begin { directory: &self.directory, node: &self.node, number, reason, problem },
+            &self.head,
+            &self.open_calls,
+            &self.faults,
+        )?;
+        // Who still waits for the old segment must not be told by the new one. Its file is kept until
+        // then: a sync that fails is only told to those who have it open.
+        let synced = self.segment.file.sync();
+        answer(self.syncer.take_waiting(), &synced);
+        self.syncer.switch(Arc::clone(&segment.file), number);
+        self.segment = segment;
+        self.head = head;
+        self.shared.position.send_replace(self.head.seq);
+        self.unsigned_since.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    /// Writes to the current segment that the log was opened.
+    pub(super) fn reopen(&mut self, reason: &str, cut_bytes: u64) -> Result<(), AuditError> {
+        let body = opened(reason, self.segment.number, &self.open_calls, cut_bytes, None);
+        self.make_sound()?;
+        let mut head = self.head.clone();
+        self.buffer.clear();
+        head.push(&body, &mut self.buffer);
+        self.put()?;
+        self.segment.file.sync()?;
+        self.segment.n_records += 1;
+        self.head = head;
+        self.shared.position.send_replace(self.head.seq);
+        self.unsigned_since.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    fn wakes_at(&self) -> Option<Instant> {
+        let checkpoint = self.unsigned_since.map(|since| since + self.checkpoint_rule.interval);
+        let retry = (!self.kept.is_empty()).then(|| Instant::now() + RETRY);
+        checkpoint.into_iter().chain(retry).min()
+    }
+
+    fn is_checkpoint_due(&self) -> bool {
+        self.unsigned_since.is_some_and(|since| {
+            self.head.seq - self.signed >= self.checkpoint_rule.n_records
+                || since.elapsed() >= self.checkpoint_rule.interval
+        })
+    }
+
+    /// Hands the syncer a checkpoint of everything so far.
+    fn sign(&mut self) {
+        if self.unsigned_since.take().is_none() {
+            return;
+        }
+        self.signed = self.head.seq;
+        self.syncer.publish(Checkpoint {
+            node: self.node.clone(),
+            size: self.head.seq,
+            root: self.head.tree.root(),
+            chain: self.head.chain,
+            at_ms: now_ms(),
+        });
+    }
+}
+
+impl Head {
+    /// Adds a record, and its frame to a buffer.
+    fn push(&mut self, body: &[u8], buffer: &mut Vec<u8>) {
+        self.seq += 1;
+        let leaf = chain::leaf(self.seq, body);
+        self.chain = chain::next(self.chain, leaf);
+        self.tree.push(leaf);
+        put_frame(buffer, self.seq, self.chain, body);
+    }
+}
+
+/// How a new segment begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begin<'a> {
+    pub(super) directory: &'a std::path::Path,
+    pub(super) node: &'a str,
+    pub(super) number: u32,
+    pub(super) reason: &'a str,
+    pub(super) problem: Option<&'a str>,
+}
+
+/// Makes a segment that goes on after `head`, with the record that opens it, on disk.
+pub(super) fn create_segment(
+    begin: &Begin<'_>,
+    head: &Head,
+    open_calls: &OpenCalls,
+    faults: &Arc<Faults>,
+) -> Result<(Segment, Head), AuditError> {
+    let path = segment_path(begin.directory, begin.number);
+    let header = Header {
+        node: begin.node.to_owned(),
+        first_seq: head.seq + 1,
+        chain: head.chain,
+        tree: head.tree.clone(),
+    };
+    let mut head = head.clone();
+    let mut bytes = header.encode();
+    head.push(&opened(begin.reason, begin.number, open_calls, 0, begin.problem), &mut bytes);
+    let create = || {
+        let file = LogFile::create(&path, faults)?;
+        file.write(&bytes, 0)?;
+        file.sync()?;
+        sync_directory(begin.directory)?;
+        Ok(file)
+    };
+    let file = create().inspect_err(|_| {
+        // Half a segment would look like a break. If it cannot be removed, the next attempt empties it.
+        let _ = std::fs::remove_file(&path);
+    })?;
+    let offset = bytes.len() as u64;
+    let file = Arc::new(file);
+    Ok((Segment { number: begin.number, file, offset, n_records: 1, needs_cut: false }, head))
+}
+
+/// The record that opens a log or a segment. With it, nobody has to look further back to find calls
+/// that were never ended.
+fn opened(
+    reason: &str,
+    segment: u32,
+    open_calls: &OpenCalls,
+    cut_bytes: u64,
+    problem: Option<&str>,
+) -> Vec<u8> {
+    let mut calls: Vec<_> = open_calls.iter().map(|(call, seq)| (call.to_string(), *seq)).collect();
+    calls.sort_unstable_by_key(|(_, seq)| *seq);
+    let mut context = serde_json::json!({ "reason": reason, "segment": segment, "open_calls": calls });
+    if cut_bytes > 0 {
+        context["cut_bytes"] = cut_bytes.into();
+    }
+    if let Some(problem) = problem {
+        context["problem"] = problem.into();
+    }
+    let context = context.to_string();
+    let level = if problem.is_some() { Level::Error } else { Level::Info };
+    Event { level, context: &context, ..Event::new(now_ms(), Kind::AuditOpened, Actor::SYSTEM) }.body()
+}
+
+/// Keeps track of which calls are under way.
+pub(super) fn note_call(open_calls: &mut OpenCalls, kind: Kind, call: Option<CallId>, seq: u64) {
+    let Some(call) = call else { return };
+    match kind {
+        Kind::ToolInvocationStart => drop(open_calls.insert(call, seq)),
+        Kind::ToolInvocationEnd => drop(open_calls.remove(&call)),
+        _ => {}
+    }
+}
+
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
