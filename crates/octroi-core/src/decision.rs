@@ -77,7 +77,7 @@ enum Ask {
 pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
     let mut way = Way {
         server: circumstances.server,
-        trace: Trace::new(circumstances.policies.revision),
+        trace: Trace::new(circumstances.policies.revision(call.agent())),
         asks: Vec::new(),
     };
     match way.walk(call, circumstances) {

@@ -73,6 +73,8 @@ pub struct Policy {
     pub document: Document,
     /// Its program, if it has one.
     pub program: Option<Arc<dyn Program>>,
+    /// Greater than that of every policy before it, at whatever level; 0 if there was never one.
+    pub version: u64,
 }
 
 impl Policy {
@@ -105,8 +107,14 @@ pub struct Policies {
     pub global: Policy,
     /// By agent.
     pub agents: HashMap<Arc<str>, Policy>,
-    /// Grows with every change.
-    pub revision: u64,
+}
+
+impl Policies {
+    /// Grows with every change of what holds for an agent, and with no other.
+    pub fn revision(&self, agent: &str) -> u64 {
+        let own = self.agents.get(agent).map_or(0, |policy| policy.version);
+        self.floor.version.max(self.global.version).max(own)
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ pub struct Binding {
     pub definition_hash: [u8; 32],
     /// The hash of the canonical arguments.
     pub arguments_hash: [u8; 32],
-    /// The revision of the policies that asked for a person.
+    /// The revision of the policies that asked for a person and, once one has approved, under which they
+    /// did.
     pub policy_revision: u64,
 }
 
@@ -46,6 +47,11 @@ impl Binding {
         ]
         .into_iter()
         .find_map(|(differs, what)| differs.then_some(what))
+    }
+
+    /// Whether a person who is asked about this is asked the same.
+    pub fn is_same_question(&self, other: &Self) -> bool {
+        Self { policy_revision: 0, ..self.clone() } == Self { policy_revision: 0, ..other.clone() }
     }
 
     /// By which an identical call is found.

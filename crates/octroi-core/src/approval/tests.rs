@@ -57,7 +57,7 @@ fn finish() -> Event {
 
 /// An approval on the usual way to a state.
 fn in_state(state: ApprovalState) -> Approval {
-    let approve = || (answer(Verdict::approve(), "bob"), 10);
+    let approve = || (answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"), 10);
     let claim = || (Event::Claim(binding()), 20);
     let way = match state {
         ApprovalState::Pending => vec![],
@@ -81,7 +81,7 @@ fn in_state(state: ApprovalState) -> Approval {
 /// Every state with every event, at one moment.
 fn table(now_ms: i64) -> String {
     let events = [
-        ("approve", answer(Verdict::approve(), "eve")),
+        ("approve", answer(Verdict::approve(3, EXPIRES_AT_MS), "eve")),
         ("deny_continue", answer(Verdict::DenyContinue, "eve")),
         ("deny_abort", answer(Verdict::DenyAbort, "eve")),
         ("expire", Event::Expire),
@@ -285,7 +285,7 @@ fn the_first_decision_stands_and_is_told() {
     let mut approval = pending();
     approval.apply(answer(Verdict::DenyContinue, "bob"), 10).unwrap();
     let before = approval.clone();
-    let refusal = approval.apply(answer(Verdict::approve(), "eve"), 11).unwrap_err();
+    let refusal = approval.apply(answer(Verdict::approve(3, EXPIRES_AT_MS), "eve"), 11).unwrap_err();
     let told = Refusal::Decided { state: ApprovalState::DeniedContinue, by: "bob".to_owned(), at_ms: 10 };
     assert_eq!((refusal, approval), (told, before));
 }
@@ -297,6 +297,8 @@ fn what_happened_is_kept() {
     let verdict = Verdict::Approve {
         edited_arguments: Some(edited.clone()),
         remembered_rule: Some("allow files.write".to_owned()),
+        policy_revision: 3,
+        usable_until_ms: EXPIRES_AT_MS,
     };
     let reason = Some("only there".to_owned());
     approval
@@ -361,8 +363,8 @@ fn states_are_read_back_and_arguments_are_not_shown() {
 fn any_event() -> impl Strategy<Value = Event> {
     // What leads to a claim more often than the rest, or few sequences would get there.
     prop::sample::select(vec![
-        answer(Verdict::approve(), "bob"),
-        answer(Verdict::approve(), "bob"),
+        answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"),
+        answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"),
         answer(Verdict::DenyContinue, "bob"),
         answer(Verdict::DenyAbort, "bob"),
         Event::Expire,

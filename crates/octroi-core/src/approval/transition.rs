@@ -46,6 +46,10 @@ pub enum Verdict {
         edited_arguments: Option<Secret>,
         /// The rule that was remembered with it.
         remembered_rule: Option<String>,
+        /// The policies under which it was approved; under others it is not good.
+        policy_revision: u64,
+        /// From this moment on it can no longer be used.
+        usable_until_ms: i64,
     },
     /// No; the agent goes on.
     DenyContinue,
@@ -55,8 +59,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// A plain yes.
-    pub const fn approve() -> Self {
-        Self::Approve { edited_arguments: None, remembered_rule: None }
+    pub const fn approve(policy_revision: u64, usable_until_ms: i64) -> Self {
+        Self::Approve { edited_arguments: None, remembered_rule: None, policy_revision, usable_until_ms }
     }
 
     const fn state(&self) -> ApprovalState {
@@ -174,9 +178,13 @@ impl Approval {
                 self.decided_at_ms = Some(now_ms);
                 self.decided_by = Some(by);
                 self.decision_reason = reason;
-                if let Verdict::Approve { edited_arguments, remembered_rule } = verdict {
+                if let Verdict::Approve { edited_arguments, remembered_rule, policy_revision, usable_until_ms } =
+                    verdict
+                {
                     self.edited_arguments = edited_arguments;
                     self.remembered_rule = remembered_rule;
+                    self.binding.policy_revision = policy_revision;
+                    self.expires_at_ms = usable_until_ms;
                 }
             }
             Event::Expire => self.decided_at_ms = self.decided_at_ms.or(Some(now_ms)),

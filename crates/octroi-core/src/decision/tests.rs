@@ -61,7 +61,7 @@ impl Scene {
     }
 
     fn policy(self, level: &str, text: &str) -> Self {
-        let policy = Policy { document: Document::parse(text).unwrap(), program: None };
+        let policy = Policy { document: Document::parse(text).unwrap(), program: None, version: 0 };
         self.with(|scene| match level {
             "floor" => scene.policies.floor = policy,
             "global" => scene.policies.global = policy,
@@ -361,7 +361,7 @@ impl crate::policy::Program for Broken {
 fn a_policy_that_cannot_be_asked_denies() {
     for level in ["floor", "global", "agent"] {
         let scene = Scene::new(Profile::Open, Risk::Low, &[]).policy("agent", "").with(|scene| {
-            let broken = Policy { document: Document::default(), program: Some(std::sync::Arc::new(Broken)) };
+            let broken = Policy { document: Document::default(), program: Some(std::sync::Arc::new(Broken)), version: 0 };
             match level {
                 "floor" => scene.policies.floor = broken,
                 "global" => scene.policies.global = broken,

@@ -42,7 +42,7 @@ fn facts(arguments: &Value) -> Facts {
 
 /// What a policy says of `agent server.tool {json}`.
 fn said(policy: &str, call: &str) -> String {
-    let policy = Policy { document: Document::parse(policy).unwrap(), program: None };
+    let policy = Policy { document: Document::parse(policy).unwrap(), program: None, version: 0 };
     let mut words = call.splitn(3, ' ');
     let (agent, path, arguments) =
         (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or("{}"));
@@ -193,7 +193,7 @@ fn complaints(level: Level, text: &str) -> String {
     let tools = [tool("fs", "read_file"), tool("fs", "delete_file"), tool("git", "push")];
     let servers = ["fs".to_owned(), "git".to_owned(), "silent".to_owned()];
     let known = Known { tools: &tools, servers: &servers, facts: &facts, imagine: &tool, now_ms: 0 };
-    let policy = Policy { document, program: None };
+    let policy = Policy { document, program: None, version: 0 };
     lines(&policy.check(level, &known))
 }
 

@@ -124,13 +124,12 @@ fn fs() -> ServerName {
 
 /// How far a call got: 0 denied, 1 asked, 2 allowed.
 fn decided(scene: &Scene) -> u8 {
-    let policy = |text: &str| Policy { document: Document::parse(text).expect("a policy"), program: None };
+    let policy = |text: &str| Policy { document: Document::parse(text).expect("a policy"), program: None, version: 0 };
     let [floor, global, agent] = &scene.levels;
     let policies = Policies {
         floor: policy(floor),
         global: policy(global),
         agents: [("coder".into(), policy(agent))].into(),
-        revision: 1,
     };
     let server = fs();
     let arguments = json!({"path": scene.path});

@@ -82,7 +82,7 @@ impl Gateway {
     }
 
     /// Decides what is not a tool call.
-    pub(crate) fn judge_other(&self, target: &Target, method: &Method) -> Decision {
+    pub(crate) fn judge_other(&self, caller: &Caller, target: &Target, method: &Method) -> Decision {
         let spec = target.upstream.spec();
         let catalogue = self.catalogue();
         let offer = catalogue.offer(&spec.name);
@@ -93,6 +93,7 @@ impl Gateway {
             _ => None,
         });
         let off = (!spec.enabled).then_some("its server is switched off");
-        decide_other(&spec.name, off, held, self.governor.policies.load().revision)
+        let agent = caller.principal.agent_id.as_deref().unwrap_or_default();
+        decide_other(&spec.name, off, held, self.governor.policies.load().revision(agent))
     }
 }

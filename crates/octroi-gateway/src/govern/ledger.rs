@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use futures_util::FutureExt as _;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
 use octroi_core::decision::{AgentContext, Denial, Trace};
@@ -168,9 +167,7 @@ impl Ledger {
         let Some(log) = &self.log else {
             return;
         };
-        let log = log.clone();
-        let event = Owned::of(event);
-        self.runtime.spawn(async move { event.append(&log).await });
+        log.append_detached(event, &self.runtime);
     }
 
     fn durability(&self, described: Described<'_>) -> Durability {
@@ -210,8 +207,8 @@ impl Ledger {
             let _ = write!(text, ",\"approval\":{}", quote(approval));
         }
         if let Some((gate, reason)) = denied {
-            let reason = self.redactor.load();
-            let _ = write!(text, ",\"gate\":\"{gate}\",\"reason\":{}", quote(&reason.redact(denied.map_or("", |it| it.1))));
+            let reason = quote(&self.redactor.load().redact(reason));
+            let _ = write!(text, ",\"gate\":\"{gate}\",\"reason\":{reason}");
         }
         let _ = write!(text, ",\"revision\":{},\"trace\":", trace.revision);
         trace.write_json(&mut text);
@@ -299,11 +296,7 @@ impl Drop for Record {
         };
         let context = self.end_context("cancelled", None);
         let event = self.end_event("cancelled", &context);
-        // Almost always there is room; if not, somebody else waits for it.
-        if log.append_later(&event).now_or_never().is_none() {
-            let event = Owned::of(&event);
-            self.ledger.runtime.spawn(async move { event.append(&log).await });
-        }
+        log.append_detached(&event, &self.ledger.runtime);
     }
 }
 

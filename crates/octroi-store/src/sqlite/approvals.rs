@@ -15,7 +15,12 @@ impl Sqlite {
         let now_ms = approval.requested_at_ms;
         let mut durable = self.begin_durable().await?;
         let known = self.open_approvals(&mut durable, &approval.binding.call_key(), now_ms).await?;
-        if let Some(same) = known.iter().find(|known| known.binding == approval.binding) {
+        let is_open = |known: &&Approval| match known.state {
+            // Whatever policies hold when a person decides are the ones it is then bound to.
+            ApprovalState::Pending => known.binding.is_same_question(&approval.binding),
+            _ => known.binding == approval.binding,
+        };
+        if let Some(same) = known.iter().find(is_open) {
             return Ok(Requested { approval: same.clone(), is_new: false, replaced: Vec::new() });
         }
         let mut replaced = Vec::new();
@@ -246,7 +251,8 @@ impl Sqlite {
         let result = sqlx::query(
             "UPDATE approvals SET
                 state = ?3, edited_arguments = ?4, decided_at_ms = ?5, decided_by = ?6, decision_reason = ?7,
-                claimed_at_ms = ?8, finished_at_ms = ?9, outcome = ?10, remembered_rule = ?11
+                claimed_at_ms = ?8, finished_at_ms = ?9, outcome = ?10, remembered_rule = ?11,
+                policy_revision = ?12, expires_at_ms = ?13
              WHERE id = ?1 AND state = ?2",
         )
         .bind(&approval.id)
@@ -260,6 +266,8 @@ impl Sqlite {
         .bind(approval.finished_at_ms)
         .bind(&approval.outcome)
         .bind(&approval.remembered_rule)
+        .bind(approval.binding.policy_revision.cast_signed())
+        .bind(approval.expires_at_ms)
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use octroi_core::approval::{Answer, Approval, ApprovalState, Verdict};
+use octroi_core::approval::{Answer, Approval, ApprovalState};
 use octroi_store::{ApprovalFilter, ManagedBy, Store, StoreError};
 
-use crate::support::{approval, catalogue, definition, fill, key};
+use crate::support::{approval, catalogue, definition, fill, key, yes};
 
 const DIRECTORY: &str = "OCTROI_STORE_TEST_DIRECTORY";
 const CLAIMED: &str = "claimed ";
@@ -131,7 +131,7 @@ async fn killed_while_claiming() {
     let store = Store::open(directory.path()).await.unwrap();
     for number in 0..GRANTS {
         let id = store.request_approval(&approval(number)).await.unwrap().approval.id;
-        let answer = Answer { verdict: Verdict::approve(), by: "bob".to_owned(), reason: None };
+        let answer = Answer { verdict: yes(), by: "bob".to_owned(), reason: None };
         store.decide_approval(&id, answer, 2).await.unwrap().unwrap();
     }
     store.close().await;

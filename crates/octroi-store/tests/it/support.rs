@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use octroi_core::approval::{Approval, ApprovalState, Binding};
+use octroi_core::approval::{Approval, ApprovalState, Binding, Verdict};
 use octroi_core::{Secret, ServerName};
 use octroi_store::{CanonicalJson, Catalogue, ManagedBy, ServerKey, Store};
 use serde_json::json;
@@ -58,6 +58,11 @@ pub(crate) async fn run_sql(directory: &Path, sql: &str) {
 /// The error and all its causes, with the directory called DIR.
 pub(crate) fn told(error: &octroi_store::StoreError, directory: &Path) -> String {
     format!("{error}\nhint: {}", error.hint()).replace(directory.to_str().unwrap(), "DIR")
+}
+
+/// A plain yes to one of these.
+pub(crate) fn yes() -> Verdict {
+    Verdict::approve(3, 1_000)
 }
 
 /// An approval that is asked for at 1 and good until 1,000.

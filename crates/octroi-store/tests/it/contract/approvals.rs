@@ -5,7 +5,7 @@ use octroi_core::approval::{Answer, Approval, ApprovalState, Binding, Refusal, V
 use octroi_store::{ApprovalFilter, ApprovalPart, Store};
 
 use super::{on_every_database, race};
-use crate::support::approval;
+use crate::support::{approval, yes};
 
 fn answer(verdict: Verdict, by: &str) -> Answer {
     Answer { verdict, by: by.to_owned(), reason: Some("because".to_owned()) }
@@ -15,7 +15,7 @@ fn answer(verdict: Verdict, by: &str) -> Answer {
 async fn granted(store: &Store, number: u32) -> Approval {
     let asked = store.request_approval(&approval(number)).await.unwrap();
     assert!(asked.is_new);
-    store.decide_approval(&asked.approval.id, answer(Verdict::approve(), "bob"), 2).await.unwrap().unwrap()
+    store.decide_approval(&asked.approval.id, answer(yes(), "bob"), 2).await.unwrap().unwrap()
 }
 
 fn ids(approvals: &[Approval]) -> Vec<&str> {
@@ -35,6 +35,8 @@ async fn an_approval_comes_back_as_it_was() {
         let verdict = Verdict::Approve {
             edited_arguments: Some(Secret::new("{\"path\":\"/b\"}")),
             remembered_rule: Some("allow x".to_owned()),
+            policy_revision: u64::MAX - 1,
+            usable_until_ms: 2_000,
         };
         let approved = store.decide_approval(&asked.id, answer(verdict, "bob"), 5).await.unwrap().unwrap();
         let expected = Approval {
@@ -44,6 +46,8 @@ async fn an_approval_comes_back_as_it_was() {
             decided_at_ms: Some(5),
             decided_by: Some("bob".to_owned()),
             decision_reason: Some("because".to_owned()),
+            expires_at_ms: 2_000,
+            binding: Binding { policy_revision: u64::MAX - 1, ..asked.binding.clone() },
             ..asked.clone()
         };
         assert_eq!(approved, expected);
@@ -64,7 +68,7 @@ async fn nothing_happens_to_what_is_not_there() {
     on_every_database(async |store| {
         let id = "ap_nothing";
         for outcome in [
-            store.decide_approval(id, answer(Verdict::approve(), "bob"), 1).await.unwrap(),
+            store.decide_approval(id, answer(yes(), "bob"), 1).await.unwrap(),
             store.claim_approval(id, &approval(1).binding, 1).await.unwrap(),
             store.finish_approval(id, "completed", 1).await.unwrap(),
             store.cancel_approval(id, "gone", 1).await.unwrap(),
@@ -91,7 +95,7 @@ async fn a_repeated_call_asks_nobody_twice() {
         assert_eq!(store.approval("ap_2").await.unwrap(), None);
 
         // Also once it is approved, but not when it was used.
-        store.decide_approval("ap_1", answer(Verdict::approve(), "bob"), 2).await.unwrap().unwrap();
+        store.decide_approval("ap_1", answer(yes(), "bob"), 2).await.unwrap().unwrap();
         assert_eq!(store.request_approval(&again("ap_3", 3)).await.unwrap().approval.id, "ap_1");
         store.claim_approval("ap_1", &approval(1).binding, 4).await.unwrap().unwrap();
         assert!(store.request_approval(&again("ap_4", 5)).await.unwrap().is_new);
@@ -121,7 +125,7 @@ async fn calls_that_differ_for_their_caller_are_apart() {
             let asked = Approval { id: id.clone(), binding: binding.clone(), ..approval(1) };
             assert!(store.request_approval(&asked).await.unwrap().is_new, "{binding:?}");
             assert_eq!(store.find_grant(&binding.call_key(), 2).await.unwrap(), None, "{binding:?}");
-            store.decide_approval(&id, answer(Verdict::approve(), "bob"), 2).await.unwrap().unwrap();
+            store.decide_approval(&id, answer(yes(), "bob"), 2).await.unwrap().unwrap();
             assert_eq!(store.find_grant(&binding.call_key(), 2).await.unwrap().unwrap().id, id);
         }
     })
@@ -153,7 +157,7 @@ async fn the_first_decision_stands() {
         let id = approval(1).id;
         store.decide_approval(&id, answer(Verdict::DenyAbort, "bob"), 3).await.unwrap().unwrap();
         let told = Refusal::Decided { state: ApprovalState::DeniedAbort, by: "bob".to_owned(), at_ms: 3 };
-        for verdict in [Verdict::approve(), Verdict::DenyContinue, Verdict::DenyAbort] {
+        for verdict in [yes(), Verdict::DenyContinue, Verdict::DenyAbort] {
             let outcome = store.decide_approval(&id, answer(verdict, "eve"), 4).await.unwrap();
             assert_eq!(outcome, Err(told.clone()));
         }
@@ -200,7 +204,7 @@ async fn time_passes_whether_or_not_somebody_marks_it() {
         assert_eq!(store.find_grant(&granted.binding.call_key(), at_ms).await.unwrap(), None);
         assert_eq!(store.claim_approval(&granted.id, &granted.binding, at_ms).await.unwrap(), expired);
         let decided =
-            store.decide_approval(&approval(2).id, answer(Verdict::approve(), "bob"), at_ms).await.unwrap();
+            store.decide_approval(&approval(2).id, answer(yes(), "bob"), at_ms).await.unwrap();
         assert_eq!(decided, expired);
 
         let marked = store.expire_approvals(at_ms).await.unwrap();
@@ -219,7 +223,7 @@ async fn what_was_being_called_at_the_end_of_a_run_is_never_called_again() {
         let (claimed, unused) = (granted(&store, 1).await, granted(&store, 2).await);
         let elsewhere = Approval { node: Some("b".to_owned()), ..approval(3) };
         store.request_approval(&elsewhere).await.unwrap();
-        store.decide_approval(&elsewhere.id, answer(Verdict::approve(), "bob"), 2).await.unwrap().unwrap();
+        store.decide_approval(&elsewhere.id, answer(yes(), "bob"), 2).await.unwrap().unwrap();
         store.request_approval(&approval(4)).await.unwrap();
         for one in [&claimed, &elsewhere] {
             store.claim_approval(&one.id, &one.binding, 3).await.unwrap().unwrap();
@@ -284,7 +288,7 @@ async fn of_many_at_once_one_wins() {
             let deciding = race(&store, |store, attempt| {
                 let id = id.clone();
                 async move {
-                    let verdict = if attempt % 2 == 0 { Verdict::approve() } else { Verdict::DenyContinue };
+                    let verdict = if attempt % 2 == 0 { yes() } else { Verdict::DenyContinue };
                     let decided = store.decide_approval(&id, answer(verdict, &attempt.to_string()), 2).await;
                     decided.unwrap().ok()
                 }
