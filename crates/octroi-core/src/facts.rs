@@ -5,7 +5,7 @@
 //! counts. They work in one pass each, in time that grows with the length of the arguments only.
 
 mod hosts;
-mod keys;
+pub(crate) mod keys;
 mod paths;
 mod percent;
 pub(crate) mod secrets;

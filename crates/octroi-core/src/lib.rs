@@ -12,6 +12,7 @@ mod json;
 pub mod name;
 pub mod pin;
 pub mod principal;
+pub mod redact;
 pub mod secret;
 pub mod server;
 pub mod substitute;

@@ -77,9 +77,6 @@ impl Use {
             is_sql: ends(SQL),
         }
     }
-}
-
-impl Use {
     /// Whether it is a command or a word of one.
     pub(super) const fn is_of_command(self) -> bool {
         self.is_command || self.is_arguments

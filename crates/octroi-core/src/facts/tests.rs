@@ -305,7 +305,7 @@ fn long_texts_take_time_that_grows_with_their_length() {
         "\u{3002}\u{e9}",
         "f {",
     ] {
-        let text = piece.repeat((1 << 15) / piece.len());
+        let text = piece.repeat((1 << 14) / piece.len());
         for key in ["x", "command", "sql", "path", "host"] {
             facts(&json!({ key: text }));
         }
