@@ -18,6 +18,7 @@ pub mod pin;
 pub mod policy;
 pub mod principal;
 pub mod quota;
+pub mod redact;
 pub mod secret;
 pub mod server;
 pub mod substitute;

@@ -18,129 +18,127 @@ fn classes(old: &str, new: &str) -> Vec<(String, &'static str)> {
     changes.iter().map(|change| (path(change), change.class.as_str())).collect()
 }
 
+const WIDER: &str = "schema widened";
+const NARROWER: &str = "schema narrowed";
+const CHANGED: &str = "schema changed";
+
+/// Two schemas, where they differ, and what it means there and back.
+const DIRECTIONS: &[(&str, &str, &str, &str, &str)] = &[
+    (r#"{"properties":{}}"#, r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
+    (r"{}", r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
+    (r#"{"required":["a"]}"#, r#"{"required":[]}"#, "required", WIDER, NARROWER),
+    (r#"{"required":["a"]}"#, r"{}", "required", WIDER, NARROWER),
+    (r#"{"required":["a","b"]}"#, r#"{"required":["b","a"]}"#, "required", CHANGED, CHANGED),
+    (r#"{"enum":["a"]}"#, r#"{"enum":["a","b"]}"#, "enum", WIDER, NARROWER),
+    (r#"{"enum":["a"]}"#, r"{}", "enum", WIDER, NARROWER),
+    (r#"{"enum":[1]}"#, r#"{"enum":[1,{"x":[2]}]}"#, "enum", WIDER, NARROWER),
+    (r#"{"const":1}"#, r"{}", "const", WIDER, NARROWER),
+    (r#"{"const":1}"#, r#"{"const":2}"#, "const", CHANGED, CHANGED),
+    (r#"{"type":"string"}"#, r#"{"type":["string","null"]}"#, "type", WIDER, NARROWER),
+    (r#"{"type":"integer"}"#, r#"{"type":"number"}"#, "type", WIDER, NARROWER),
+    (r#"{"type":"string"}"#, r#"{"type":"object"}"#, "type", CHANGED, CHANGED),
+    (r#"{"type":"string"}"#, r#"{"type":["string"]}"#, "type", CHANGED, CHANGED),
+    (r#"{"type":"string"}"#, r"{}", "type", WIDER, NARROWER),
+    (r#"{"additionalProperties":false}"#, r"{}", "additionalProperties", WIDER, NARROWER),
+    (
+        r#"{"additionalProperties":false}"#,
+        r#"{"additionalProperties":true}"#,
+        "additionalProperties",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"additionalProperties":false}"#,
+        r#"{"additionalProperties":{"type":"string"}}"#,
+        "additionalProperties",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"additionalProperties":{"type":"string"}}"#,
+        r#"{"additionalProperties":true}"#,
+        "additionalProperties",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"items":{"type":"string"}}"#,
+        r#"{"items":{"type":["null","string"]}}"#,
+        "items.type",
+        WIDER,
+        NARROWER,
+    ),
+    (r#"{"minimum":5}"#, r#"{"minimum":4.5}"#, "minimum", WIDER, NARROWER),
+    (r#"{"maximum":9007199254740992}"#, r#"{"maximum":9007199254740993}"#, "maximum", WIDER, NARROWER),
+    (r#"{"maxLength":10}"#, r"{}", "maxLength", WIDER, NARROWER),
+    (r#"{"exclusiveMinimum":true}"#, r#"{"exclusiveMinimum":3}"#, "exclusiveMinimum", CHANGED, CHANGED),
+    (r#"{"pattern":"a"}"#, r"{}", "pattern", WIDER, NARROWER),
+    (r#"{"pattern":"a"}"#, r#"{"pattern":"b"}"#, "pattern", CHANGED, CHANGED),
+    (r#"{"uniqueItems":true}"#, r#"{"uniqueItems":false}"#, "uniqueItems", WIDER, NARROWER),
+    (
+        r#"{"anyOf":[{"type":"string"}]}"#,
+        r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#,
+        "anyOf",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"allOf":[{"type":"string"},{"minLength":1}]}"#,
+        r#"{"allOf":[{"type":"string"}]}"#,
+        "allOf",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"anyOf":[{"maxLength":1}]}"#,
+        r#"{"anyOf":[{"maxLength":2}]}"#,
+        "anyOf[0].maxLength",
+        WIDER,
+        NARROWER,
+    ),
+    (
+        r#"{"oneOf":[{"maxLength":1}]}"#,
+        r#"{"oneOf":[{"maxLength":2}]}"#,
+        "oneOf[0].maxLength",
+        CHANGED,
+        CHANGED,
+    ),
+    (r#"{"not":{"maxLength":1}}"#, r#"{"not":{"maxLength":2}}"#, "not.maxLength", CHANGED, CHANGED),
+    (r##"{"$ref":"#/$defs/a"}"##, r##"{"$ref":"#/$defs/b"}"##, "$ref", CHANGED, CHANGED),
+    (
+        r#"{"$defs":{"a":{"maxLength":1}}}"#,
+        r#"{"$defs":{"a":{"maxLength":2}}}"#,
+        "$defs.a.maxLength",
+        CHANGED,
+        CHANGED,
+    ),
+    (r#"{"default":"a"}"#, r#"{"default":"b"}"#, "default", CHANGED, CHANGED),
+    (r#"{"description":"a"}"#, r#"{"description":"b"}"#, "description", "text", "text"),
+    (r#"{"not":{"description":"a"}}"#, r#"{"not":{"description":"b"}}"#, "not.description", "text", "text"),
+    (
+        r#"{"properties":{"a":{"properties":{"b":{"type":"string"}}}}}"#,
+        r#"{"properties":{"a":{"properties":{"b":{}}}}}"#,
+        "properties.a.properties.b.type",
+        WIDER,
+        NARROWER,
+    ),
+    // A parameter that happens to be named like a keyword.
+    (
+        r#"{"properties":{"description":{"type":"string"}}}"#,
+        r#"{"properties":{"description":{}}}"#,
+        "properties.description.type",
+        WIDER,
+        NARROWER,
+    ),
+    (r"true", r"{}", "", CHANGED, CHANGED),
+    (r"false", r"{}", "", WIDER, NARROWER),
+];
+
 #[test]
 fn schema_changes_have_a_direction() {
-    const WIDER: &str = "schema widened";
-    const NARROWER: &str = "schema narrowed";
-    const CHANGED: &str = "schema changed";
-    for (old, new, path, there, back) in [
-        (r#"{"properties":{}}"#, r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
-        (r"{}", r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
-        (r#"{"required":["a"]}"#, r#"{"required":[]}"#, "required", WIDER, NARROWER),
-        (r#"{"required":["a"]}"#, r"{}", "required", WIDER, NARROWER),
-        (r#"{"required":["a","b"]}"#, r#"{"required":["b","a"]}"#, "required", CHANGED, CHANGED),
-        (r#"{"enum":["a"]}"#, r#"{"enum":["a","b"]}"#, "enum", WIDER, NARROWER),
-        (r#"{"enum":["a"]}"#, r"{}", "enum", WIDER, NARROWER),
-        (r#"{"enum":[1]}"#, r#"{"enum":[1,{"x":[2]}]}"#, "enum", WIDER, NARROWER),
-        (r#"{"const":1}"#, r"{}", "const", WIDER, NARROWER),
-        (r#"{"const":1}"#, r#"{"const":2}"#, "const", CHANGED, CHANGED),
-        (r#"{"type":"string"}"#, r#"{"type":["string","null"]}"#, "type", WIDER, NARROWER),
-        (r#"{"type":"integer"}"#, r#"{"type":"number"}"#, "type", WIDER, NARROWER),
-        (r#"{"type":"string"}"#, r#"{"type":"object"}"#, "type", CHANGED, CHANGED),
-        (r#"{"type":"string"}"#, r#"{"type":["string"]}"#, "type", CHANGED, CHANGED),
-        (r#"{"type":"string"}"#, r"{}", "type", WIDER, NARROWER),
-        (r#"{"additionalProperties":false}"#, r"{}", "additionalProperties", WIDER, NARROWER),
-        (
-            r#"{"additionalProperties":false}"#,
-            r#"{"additionalProperties":true}"#,
-            "additionalProperties",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"additionalProperties":false}"#,
-            r#"{"additionalProperties":{"type":"string"}}"#,
-            "additionalProperties",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"additionalProperties":{"type":"string"}}"#,
-            r#"{"additionalProperties":true}"#,
-            "additionalProperties",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"items":{"type":"string"}}"#,
-            r#"{"items":{"type":["null","string"]}}"#,
-            "items.type",
-            WIDER,
-            NARROWER,
-        ),
-        (r#"{"minimum":5}"#, r#"{"minimum":4.5}"#, "minimum", WIDER, NARROWER),
-        (r#"{"maximum":9007199254740992}"#, r#"{"maximum":9007199254740993}"#, "maximum", WIDER, NARROWER),
-        (r#"{"maxLength":10}"#, r"{}", "maxLength", WIDER, NARROWER),
-        (r#"{"exclusiveMinimum":true}"#, r#"{"exclusiveMinimum":3}"#, "exclusiveMinimum", CHANGED, CHANGED),
-        (r#"{"pattern":"a"}"#, r"{}", "pattern", WIDER, NARROWER),
-        (r#"{"pattern":"a"}"#, r#"{"pattern":"b"}"#, "pattern", CHANGED, CHANGED),
-        (r#"{"uniqueItems":true}"#, r#"{"uniqueItems":false}"#, "uniqueItems", WIDER, NARROWER),
-        (
-            r#"{"anyOf":[{"type":"string"}]}"#,
-            r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#,
-            "anyOf",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"allOf":[{"type":"string"},{"minLength":1}]}"#,
-            r#"{"allOf":[{"type":"string"}]}"#,
-            "allOf",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"anyOf":[{"maxLength":1}]}"#,
-            r#"{"anyOf":[{"maxLength":2}]}"#,
-            "anyOf[0].maxLength",
-            WIDER,
-            NARROWER,
-        ),
-        (
-            r#"{"oneOf":[{"maxLength":1}]}"#,
-            r#"{"oneOf":[{"maxLength":2}]}"#,
-            "oneOf[0].maxLength",
-            CHANGED,
-            CHANGED,
-        ),
-        (r#"{"not":{"maxLength":1}}"#, r#"{"not":{"maxLength":2}}"#, "not.maxLength", CHANGED, CHANGED),
-        (r##"{"$ref":"#/$defs/a"}"##, r##"{"$ref":"#/$defs/b"}"##, "$ref", CHANGED, CHANGED),
-        (
-            r#"{"$defs":{"a":{"maxLength":1}}}"#,
-            r#"{"$defs":{"a":{"maxLength":2}}}"#,
-            "$defs.a.maxLength",
-            CHANGED,
-            CHANGED,
-        ),
-        (r#"{"default":"a"}"#, r#"{"default":"b"}"#, "default", CHANGED, CHANGED),
-        (r#"{"description":"a"}"#, r#"{"description":"b"}"#, "description", "text", "text"),
-        (
-            r#"{"not":{"description":"a"}}"#,
-            r#"{"not":{"description":"b"}}"#,
-            "not.description",
-            "text",
-            "text",
-        ),
-        (
-            r#"{"properties":{"a":{"properties":{"b":{"type":"string"}}}}}"#,
-            r#"{"properties":{"a":{"properties":{"b":{}}}}}"#,
-            "properties.a.properties.b.type",
-            WIDER,
-            NARROWER,
-        ),
-        // A parameter that happens to be named like a keyword.
-        (
-            r#"{"properties":{"description":{"type":"string"}}}"#,
-            r#"{"properties":{"description":{}}}"#,
-            "properties.description.type",
-            WIDER,
-            NARROWER,
-        ),
-        (r"true", r"{}", "", CHANGED, CHANGED),
-        (r"false", r"{}", "", WIDER, NARROWER),
-    ] {
-        assert_eq!(classes(old, new), [(path.to_owned(), there)], "{old} -> {new}");
-        assert_eq!(classes(new, old), [(path.to_owned(), back)], "{new} -> {old}");
+    for (old, new, path, there, back) in DIRECTIONS {
+        assert_eq!(classes(old, new), [((*path).to_owned(), *there)], "{old} -> {new}");
+        assert_eq!(classes(new, old), [((*path).to_owned(), *back)], "{new} -> {old}");
     }
 }
 

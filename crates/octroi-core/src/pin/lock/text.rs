@@ -261,7 +261,7 @@ mod tests {
         theirs.insert(y.clone(), pin(2, late, "bob"));
         theirs.insert(z.clone(), pin(3, late, "bob"));
         let merged = ours.clone().merge(theirs.clone());
-        assert_eq!(merged.conflicts, [y.clone()]);
+        assert_eq!(merged.conflicts, [y]);
         assert_eq!(
             merged.lock.iter().collect::<Vec<_>>(),
             [(&x, &pin(1, early, "bob")), (&z, &pin(3, late, "bob"))]

@@ -53,7 +53,7 @@ async fn an_approval_comes_back_as_it_was() {
         assert_eq!(approved, expected);
         assert_eq!(store.find_grant(&asked.binding.call_key(), 6).await.unwrap(), Some(expected));
 
-        store.claim_approval(&asked.id, &asked.binding, 7).await.unwrap().unwrap();
+        store.claim_approval(&asked.id, &approved.binding, 7).await.unwrap().unwrap();
         assert_eq!(store.find_grant(&asked.binding.call_key(), 7).await.unwrap(), None);
         let done = store.finish_approval(&asked.id, "completed", 8).await.unwrap().unwrap();
         assert_eq!((done.claimed_at_ms, done.finished_at_ms), (Some(7), Some(8)));

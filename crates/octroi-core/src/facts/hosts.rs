@@ -1,0 +1,163 @@
+//! Hosts that a call would reach.
+//!
+//! Readers of URLs differ in where the host ends, in what backslashes mean and in how many slashes are needed.
+//! Every reading that some common library has is reported.
+
+use super::INCOMPLETE;
+use super::keys::Use;
+use super::shell;
+
+/// Schemes that need no slashes after the colon, as browsers read them.
+const LENIENT: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+/// Programs that take a bare host.
+const CALLERS: [&str; 20] = [
+    "curl",
+    "wget",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "nc",
+    "ncat",
+    "netcat",
+    "telnet",
+    "ftp",
+    "ping",
+    "dig",
+    "nslookup",
+    "host",
+    "socat",
+    "http",
+    "https",
+    "traceroute",
+    "nmap",
+];
+
+/// Reports every host in a text.
+pub(super) fn find(text: &str, use_of_text: Use, found: &mut dyn FnMut(&str)) {
+    let mut search = Search { found, bytes_left: 4 * text.len() + 16_384 };
+    search.urls(text);
+    if use_of_text.is_host || use_of_text.is_address {
+        let value = text.trim();
+        let is_bare = !value.contains(char::is_whitespace) && !value.contains("://");
+        let is_host_like = use_of_text.is_host || value.contains('.') || value.starts_with("localhost");
+        if is_bare && is_host_like {
+            search.authority(value);
+        }
+    }
+    search.with_user(text, use_of_text);
+    if use_of_text.is_command && shell::words(text).any(|word| CALLERS.contains(&word)) {
+        shell::words(text).filter(|word| looks_like_host(word)).for_each(|word| search.authority(word));
+    }
+}
+
+struct Search<'a> {
+    found: &'a mut dyn FnMut(&str),
+    /// URLs may begin within URLs, and each could be read to the end of the text: only so much is read.
+    bytes_left: usize,
+}
+
+impl Search<'_> {
+    fn urls(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut scheme_start = 0;
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b':' => {
+                    self.after_colon(&text[scheme_start..at], &text[at + 1..]);
+                    scheme_start = at + 1;
+                }
+                // `//host/path` takes its scheme from the page. Without a dot it is rather a comment.
+                b'/' if scheme_start == at && bytes[at..].starts_with(b"//") => {
+                    let authority = text[at + 2..].split(ends_authority).next().unwrap_or_default();
+                    if authority.contains('.') && !text[..at].ends_with([':', '/']) {
+                        self.authority(authority);
+                    }
+                    scheme_start = at + 1;
+                }
+                byte if byte.is_ascii_alphanumeric() || b"+-.".contains(byte) => {}
+                _ => scheme_start = at + 1,
+            }
+        }
+    }
+
+    /// `scheme:` stands before.
+    fn after_colon(&mut self, scheme: &str, rest: &str) {
+        let is_lenient = scheme.len() <= 5 && LENIENT.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+        if is_lenient {
+            self.authority(rest.trim_start_matches(['/', '\\']));
+        } else if let Some(rest) = rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
+            self.authority(rest);
+        }
+    }
+
+    /// Reports the hosts at the start of a text, up to what ends them.
+    fn authority(&mut self, rest: &str) {
+        if self.bytes_left == 0 {
+            return (self.found)(INCOMPLETE);
+        }
+        let whole = &rest[..rest.find(ends_authority).unwrap_or(rest.len())];
+        self.bytes_left = self.bytes_left.saturating_sub(whole.len());
+        // Databases take several hosts in one URL.
+        for part in whole.split(',') {
+            // `a\@b` is host `a` to a browser and host `b` to others.
+            for reading in [part.split('\\').next().unwrap_or(part), part] {
+                host(reading.rsplit('@').next().unwrap_or(reading), self.found);
+            }
+        }
+    }
+
+    /// `git@host:path`, and in commands `user@host`.
+    fn with_user(&mut self, text: &str, use_of_text: Use) {
+        let is_part = |character: char| character.is_alphanumeric() || "-._[]:".contains(character);
+        for (at, _) in text.match_indices('@') {
+            let has_user = text[..at]
+                .ends_with(|character: char| character.is_alphanumeric() || "-_.".contains(character));
+            let rest = &text[at + 1..];
+            let end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
+            let has_path = rest[..end].contains(':');
+            if has_user && (has_path || use_of_text.is_of_command()) && end > 0 {
+                host(&rest[..end], self.found);
+            }
+        }
+    }
+}
+
+fn ends_authority(character: char) -> bool {
+    character.is_whitespace() || character.is_control() || "/?#\"'`<>()|^;".contains(character)
+}
+
+/// A host with its port.
+fn host(text: &str, found: &mut dyn FnMut(&str)) {
+    if text.contains(['$', '{', '*']) {
+        return found(INCOMPLETE);
+    }
+    let name = match text.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or(address),
+        // An address of version six without brackets, as the values of `host` have it.
+        None if text.matches(':').count() > 1 && text.bytes().all(is_in_address) => text,
+        None => text.split(':').next().unwrap_or(text),
+    };
+    let dotted = name.replace(['\u{3002}', '\u{ff0e}', '\u{ff61}'], ".").to_lowercase();
+    let name = dotted.trim_matches('.');
+    let is_name = |character: char| character.is_alphanumeric() || "-._:%~".contains(character);
+    let end = name.find(|character| !is_name(character)).unwrap_or(name.len());
+    found(name[..end].trim_end_matches('.'));
+}
+
+fn is_in_address(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || b":.%".contains(&byte)
+}
+
+/// Whether a word of a command could be a host: it has a dot and ends like a domain or an address.
+fn looks_like_host(word: &str) -> bool {
+    let end = word.find(['/', ':']).unwrap_or(word.len());
+    let name = &word[..end];
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let is_localhost = name == "localhost";
+    is_localhost
+        || !name.starts_with('-') && name.contains('.') && name.trim_end_matches('.').split('.').all(is_label)
+}

@@ -1,0 +1,198 @@
+//! What the name of an argument says about its value.
+
+/// What a text is used for, as far as the name of its argument tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the uses do not exclude each other")]
+pub(super) struct Use {
+    /// Even a bare word is a path.
+    pub(super) is_path: bool,
+    /// A command line.
+    pub(super) is_command: bool,
+    /// The arguments of a command line, one by one.
+    pub(super) is_arguments: bool,
+    /// Even a bare word is a host.
+    pub(super) is_host: bool,
+    /// A URL, perhaps without its scheme.
+    pub(super) is_address: bool,
+    /// SQL, even if it does not look like it.
+    pub(super) is_sql: bool,
+}
+
+const PATHS: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "filenames",
+    "dir",
+    "dirs",
+    "directory",
+    "directories",
+    "folder",
+    "folders",
+    "cwd",
+    "workdir",
+    "src",
+    "dst",
+    "dest",
+    "destination",
+];
+const COMMANDS: &[&str] = &[
+    "command",
+    "commands",
+    "cmd",
+    "cmds",
+    "script",
+    "scripts",
+    "shell",
+    "bash",
+    "commandline",
+    "cmdline",
+    "program",
+    "executable",
+    "entrypoint",
+];
+const COMMANDS_WHOLE: &[&str] = &["run", "exec", "execute", "sh", "terminal", "binary"];
+const ARGUMENTS: &[&str] = &["args", "argv", "arguments"];
+const HOSTS: &[&str] = &["host", "hosts", "hostname", "hostnames", "domain", "domains", "ipaddress"];
+const ADDRESSES: &[&str] =
+    &["url", "urls", "uri", "uris", "endpoint", "endpoints", "proxy", "origin", "remote"];
+const SQL: &[&str] = &["sql", "query", "queries", "statement", "statements", "stmt", "ddl", "dml"];
+
+impl Use {
+    pub(super) fn of(key: &str) -> Self {
+        // No name of an argument is this long.
+        if key.is_empty() || key.len() > 128 {
+            return Self::default();
+        }
+        let name = folded(key);
+        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+        Self {
+            is_path: ends(PATHS),
+            is_command: ends(COMMANDS) || COMMANDS_WHOLE.contains(&name.as_str()),
+            is_arguments: ends(ARGUMENTS),
+            is_host: ends(HOSTS) || name == "ip" || name == "server",
+            is_address: ends(ADDRESSES),
+            is_sql: ends(SQL),
+        }
+    }
+    /// Whether it is a command or a word of one.
+    pub(super) const fn is_of_command(self) -> bool {
+        self.is_command || self.is_arguments
+    }
+}
+
+/// In small letters, without `_`, `-`, `.` and spaces: `filePath`, `file_path` and `File-Path` are one name.
+fn folded(key: &str) -> String {
+    let joints = ['_', '-', '.', ' '];
+    key.chars()
+        .filter(|character| !joints.contains(character))
+        .map(|character| character.to_ascii_lowercase())
+        .collect()
+}
+
+const SECRETS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "authorization",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "cookie",
+    "bearer",
+    "sessionid",
+    "connectionstring",
+    "signingkey",
+    "encryptionkey",
+];
+const SECRETS_WHOLE: &[&str] = &["auth", "pwd", "pass", "pin", "otp", "jwt", "pat", "xapikey"];
+/// They have the word in them and hold no secret.
+const HARMLESS: &[&str] = &[
+    "maxtoken",
+    "tokens",
+    "tokencount",
+    "tokenlimit",
+    "tokenizer",
+    "tokentype",
+    "pagetoken",
+    "nexttoken",
+    "tokenurl",
+    "tokenendpoint",
+    "secretname",
+    "passwordpolicy",
+    "cookieconsent",
+    "cookiepolicy",
+    "authorizationendpoint",
+];
+
+/// Whether a member of this name holds a secret.
+pub(crate) fn is_secret(key: &str) -> bool {
+    if key.is_empty() || key.len() > 128 {
+        return false;
+    }
+    let name = folded(key);
+    let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    SECRETS_WHOLE.contains(&name.as_str()) || holds(SECRETS) && !holds(HARMLESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_use() {
+        for (key, expected) in [
+            ("path", Use { is_path: true, ..Use::default() }),
+            ("targetFile", Use { is_path: true, ..Use::default() }),
+            ("working_directory", Use { is_path: true, ..Use::default() }),
+            ("shell-command", Use { is_command: true, ..Use::default() }),
+            ("run", Use { is_command: true, ..Use::default() }),
+            ("prune", Use::default()),
+            ("args", Use { is_arguments: true, ..Use::default() }),
+            ("dbHost", Use { is_host: true, ..Use::default() }),
+            ("base_url", Use { is_address: true, ..Use::default() }),
+            ("query", Use { is_sql: true, ..Use::default() }),
+            ("title", Use::default()),
+            ("", Use::default()),
+        ] {
+            assert_eq!(Use::of(key), expected, "{key}");
+        }
+        assert_eq!(Use::of(&"path".repeat(100)), Use::default());
+    }
+
+    #[test]
+    fn names_of_secrets() {
+        for key in [
+            "password",
+            "DB_PASSWORD",
+            "apiKey",
+            "x-api-key",
+            "Authorization",
+            "access_token",
+            "Set-Cookie",
+            "client_secret",
+            "pwd",
+        ] {
+            assert!(is_secret(key), "{key}");
+        }
+        for key in [
+            "max_tokens",
+            "tokens",
+            "next_page_token",
+            "pathway",
+            "author",
+            "tokenizer",
+            "spinner",
+            "",
+            "key",
+        ] {
+            assert!(!is_secret(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Secrets among the arguments, known by their shape.
+
+mod shapes;
+
+use std::ops::Range;
+
+use super::keys;
+
+/// A value is read no further than this.
+const VALUE_LENGTH_MAX: usize = 512;
+const VALUE_LENGTH_MIN: usize = 8;
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// What it is, in a word that policies and people know.
+    pub(crate) kind: &'static str,
+    /// Its bytes, without the name or quotes around it.
+    pub(crate) range: Range<usize>,
+}
+
+/// Whether a text that stands under the name of a secret is one, and not a mark in its place.
+pub(crate) fn may_be_secret(value: &str) -> bool {
+    !(value.len() < 4 || is_placeholder(value))
+}
+
+/// The kind of a value that only its name makes a secret.
+pub(crate) fn kind_of_name(name: &str) -> &'static str {
+    let name = name.to_ascii_lowercase();
+    if name.contains("pass") || name.contains("pwd") { "password" } else { "credential" }
+}
+
+/// The secrets of a text, in order and without overlap.
+pub(crate) struct Secrets<'a> {
+    text: &'a str,
+    at: usize,
+    /// Up to here no token of three parts begins.
+    no_jwt_until: usize,
+}
+
+impl<'a> Secrets<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { text, at: 0, no_jwt_until: 0 }
+    }
+}
+
+impl Iterator for Secrets<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() {
+            let at = self.at;
+            let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+            let found = match bytes[at] {
+                b'-' => shapes::private_key(self.text, at),
+                b':' => shapes::url_password(bytes, at),
+                byte if is_start && byte.is_ascii_alphanumeric() => self.at_word(at),
+                _ => None,
+            };
+            match found {
+                Some(found) => {
+                    self.at = found.range.end.max(at + 1);
+                    return Some(found);
+                }
+                None => self.at += 1,
+            }
+        }
+        None
+    }
+}
+
+impl Secrets<'_> {
+    fn at_word(&mut self, at: usize) -> Option<Found> {
+        let bytes = self.text.as_bytes();
+        if let Some(found) = shapes::token(bytes, at) {
+            return Some(found);
+        }
+        if bytes[at..].starts_with(b"eyJ") && at >= self.no_jwt_until {
+            match shapes::jwt(bytes, at) {
+                Ok(found) => return Some(found),
+                Err(looked_until) => self.no_jwt_until = looked_until,
+            }
+        }
+        // A name is looked at once, where it begins: `my_api_key` is not `api_key` again.
+        let is_inside = at > 0 && matches!(bytes[at - 1], b'_' | b'-' | b'.');
+        if is_inside { None } else { named_value(bytes, at) }
+    }
+}
+
+/// `password=…`, `"token": "…"`, `Authorization: Bearer …`.
+fn named_value(bytes: &[u8], at: usize) -> Option<Found> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let name_end = at + bytes[at..].iter().take(128).take_while(|byte| is_name(byte)).count();
+    let name = std::str::from_utf8(&bytes[at..name_end]).ok()?;
+    let is_scheme = name.eq_ignore_ascii_case("bearer") || name.eq_ignore_ascii_case("basic");
+    let skip = |from: usize, wanted: &dyn Fn(u8) -> bool, most: usize| {
+        from + bytes[from..].iter().take(most).take_while(|byte| wanted(**byte)).count()
+    };
+    let is_space = |byte: u8| byte == b' ' || byte == b'\t';
+    let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'`');
+    let mark = skip(skip(name_end, &is_quote, 4), &is_space, 8);
+    let after_mark = skip(mark, &|byte| byte == b':' || byte == b'=' || byte == b'>', 3);
+    // Most words are followed by no mark: they need not be looked up.
+    if !is_scheme && (after_mark == mark || !keys::is_secret(name)) {
+        return None;
+    }
+    let start = skip(skip(after_mark, &is_space, 8), &is_quote, 4);
+    // After `Authorization:` comes the scheme, and the secret after that.
+    let scheme_length = ["bearer ", "basic ", "token "].into_iter().find_map(|scheme| {
+        let head = bytes.get(start..start + scheme.len())?;
+        head.eq_ignore_ascii_case(scheme.as_bytes()).then_some(scheme.len())
+    });
+    let start = skip(start + scheme_length.unwrap_or(0), &is_space, 8);
+    let ends = |byte: u8| byte <= b' ' || b"\"'`<>,;&|)}]\\".contains(&byte);
+    let end = skip(start, &|byte| !ends(byte), VALUE_LENGTH_MAX);
+    // Not in the midst of a character.
+    let end = (start..=end).rev().find(|end| bytes.get(*end).is_none_or(|byte| byte & 0xc0 != 0x80))?;
+    let value = std::str::from_utf8(&bytes[start..end]).ok()?;
+    let kind = if is_scheme || scheme_length.is_some() { "bearer_token" } else { kind_of_name(name) };
+    (value.len() >= VALUE_LENGTH_MIN && !is_placeholder(value) && is_random(value, kind))
+        .then_some(Found { kind, range: start..end })
+}
+
+fn is_placeholder(value: &str) -> bool {
+    let marks = [
+        "${",
+        "{{",
+        "<",
+        "***",
+        "[redacted",
+        "$(",
+        "%(",
+        "xxxx",
+        "XXXX",
+        "process.env",
+        "os.environ",
+        "env.",
+    ];
+    marks.iter().any(|mark| value.starts_with(mark))
+        || value.starts_with('$')
+            && value[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a value is made by chance rather than a word. People choose passwords, so less is asked of those.
+fn is_random(value: &str, kind: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    let n_classes = [
+        has(u8::is_ascii_lowercase),
+        has(u8::is_ascii_uppercase),
+        has(u8::is_ascii_digit),
+        value.bytes().any(|byte| !byte.is_ascii_alphanumeric()),
+    ]
+    .into_iter()
+    .filter(|has| *has)
+    .count();
+    let n_distinct = value.bytes().collect::<std::collections::BTreeSet<_>>().len();
+    n_classes >= 2 && n_distinct >= 6 || kind == "password" && n_distinct >= 5 || n_distinct >= 14
+}
