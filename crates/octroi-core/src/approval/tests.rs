@@ -188,7 +188,8 @@ fn in_time() {
           claim         - the approval was used already
           finish        - no call is being made with this approval
           crash         done
-    "#]].assert_eq(&table(EXPIRES_AT_MS - 1));
+    "#]]
+    .assert_eq(&table(EXPIRES_AT_MS - 1));
 }
 
 #[test]
@@ -275,7 +276,8 @@ fn from_the_moment_it_expires() {
           claim         - the approval was used already
           finish        - no call is being made with this approval
           crash         done
-    "#]].assert_eq(&table(EXPIRES_AT_MS));
+    "#]]
+    .assert_eq(&table(EXPIRES_AT_MS));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use octroi_core::ServerName;
 use serde_json::json;
 use sqlx::ConnectOptions as _;
 
+use super::approvals::OPEN;
 use super::{Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
@@ -87,4 +88,16 @@ async fn settings_are_those_that_were_meant() {
     }
     let error = sqlx::query("DELETE FROM servers").execute(&sqlite.readers).await.unwrap_err();
     assert!(matches!(sqlite.failed(error), StoreError::ReadOnly { .. }));
+}
+
+#[tokio::test]
+async fn a_grant_is_found_without_going_through_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {OPEN}"));
+    let steps: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(&sqlite.readers).await.unwrap();
+    let (_, _, _, first) = &steps[0];
+    let expected =
+        "SEARCH approvals USING INDEX approvals_open (principal=? AND tool=? AND arguments_hash=?)";
+    assert_eq!(first, expected);
 }
