@@ -8,6 +8,7 @@ use super::approvals::OPEN;
 use super::{Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
+use crate::policy::{PolicyDraft, PolicyLevel};
 use crate::server::{CanonicalJson, ManagedBy, ServerKey};
 
 async fn open(directory: &Path) -> (Sqlite, ServerKey) {
@@ -40,6 +41,33 @@ async fn a_full_disk_is_told_and_leaves_the_old_catalogue() {
 
     pragma(&sqlite, "PRAGMA max_page_count = 1000000").await;
     assert_eq!(sqlite.save_catalogue(&key, &catalogue(10_000), 4).await.unwrap(), Saved::Written);
+}
+
+#[tokio::test]
+async fn a_decision_that_finds_no_room_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let draft = |n_letters| PolicyDraft {
+        level: PolicyLevel::Floor,
+        language: "rules".to_owned(),
+        source: "x".repeat(n_letters),
+        author: "bob".to_owned(),
+        rationale: None,
+        check_result: None,
+    };
+    sqlite.activate_policy(&draft(1), None, 1).await.unwrap().unwrap();
+    let limit = async |sql: &'static str| {
+        sqlx::query(sql).execute(&sqlite.durable).await.unwrap();
+    };
+    limit("PRAGMA max_page_count = 1").await;
+    let error = sqlite.activate_policy(&draft(1_000_000), None, 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    let active = sqlite.active_policies().await.unwrap();
+    assert_eq!((active.revision, &active.policies[0].draft), (1, &draft(1)));
+
+    limit("PRAGMA max_page_count = 1000000").await;
+    sqlite.activate_policy(&draft(1_000_000), Some(1), 3).await.unwrap().unwrap();
+    assert_eq!(sqlite.policy_revision().await.unwrap(), 2);
 }
 
 #[tokio::test]
