@@ -5,6 +5,7 @@ use serde_json::json;
 use sqlx::ConnectOptions as _;
 
 use super::approvals::OPEN;
+use super::migrate::{Check, examine};
 use super::{Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
@@ -128,4 +129,39 @@ async fn a_grant_is_found_without_going_through_all() {
     let expected =
         "SEARCH approvals USING INDEX approvals_open (principal=? AND tool=? AND arguments_hash=?)";
     assert_eq!(first, expected);
+}
+
+/// Overwrites the first page of a table in the file, and says which checks notice.
+async fn noticed(table: &'static str) -> [bool; 2] {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let page: i64 = sqlx::query_scalar("SELECT rootpage FROM sqlite_schema WHERE name = ?")
+        .bind(table)
+        .fetch_one(&sqlite.readers)
+        .await
+        .unwrap();
+    let path = sqlite.path.clone();
+    sqlite.close().await;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let start = usize::try_from(page - 1).unwrap() * 4_096;
+    bytes[start..start + 4_096].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+    let mut noticed = [false; 2];
+    for (noticed, check) in noticed.iter_mut().zip([Check::Whole, Check::AllButAudit]) {
+        let mut connection = options(&path).read_only(true).connect().await.unwrap();
+        *noticed = match examine(&path, &mut connection, check).await {
+            Ok(_) => false,
+            Err(StoreError::Corrupt { .. }) => true,
+            Err(other) => panic!("{other:?}"),
+        };
+    }
+    noticed
+}
+
+#[tokio::test]
+async fn damage_is_noticed_in_large_files_too_but_for_the_audit_log() {
+    for table in ["servers", "approvals", "policies", "pins", "audit_blocks", "tool_uses", "migrations"] {
+        assert_eq!(noticed(table).await, [true, true], "{table}");
+    }
+    assert_eq!(noticed("audit_events").await, [true, false]);
 }
