@@ -26,10 +26,8 @@ pub fn approval_id(random: &[u8; ID_BYTES]) -> String {
     let bits = random.iter().fold(0_u128, |bits, &byte| bits << 8 | u128::from(byte));
     let mut id = "ap_".to_owned();
     for letter in 0..ID_LETTERS {
-        let index = (bits >> (5 * letter)) & 31;
-        id.extend(
-            ALPHABET.iter().nth(usize::try_from(index).unwrap_or_default()).map(|&byte| char::from(byte)),
-        );
+        let index = usize::try_from((bits >> (5 * letter)) & 31).unwrap_or_default();
+        id.extend(ALPHABET.get(index).map(|&byte| char::from(byte)));
     }
     id
 }

@@ -1,7 +1,8 @@
 //! What Octroi remembers between two runs.
 //!
 //! A [`Store`] keeps server definitions, the lists that each server last offered, and how the
-//! servers were. Nothing outside this crate knows SQL. There is no clock here: times come in as
+//! servers were; what people decided: approvals, policies, accepted definitions, the context of
+//! agents; and the audit log in a form that can be asked. Nothing outside this crate knows SQL. There is no clock here: times come in as
 //! arguments, in milliseconds since 1970. The data plane never waits for a store; it reads what was
 //! loaded at the start.
 

@@ -159,8 +159,9 @@ impl Approval {
             (Claimed, Event::Finish { .. }) => Ok(Done),
 
             (state @ (Pending | Approved | Done), Event::Finish { .. }) => Err(Refusal::NotClaimed { state }),
-            (Approved | DeniedContinue | DeniedAbort, _) => Err(self.decided()),
-            (Claimed | Done, Event::Decide(_)) => Err(self.decided()),
+            (Approved | DeniedContinue | DeniedAbort, _) | (Claimed | Done, Event::Decide(_)) => {
+                Err(self.decided())
+            }
             (Claimed | Done, Event::Claim(_) | Event::Cancel { .. } | Event::Expire) => {
                 Err(Refusal::Used { at_ms: self.claimed_at_ms.unwrap_or_default() })
             }

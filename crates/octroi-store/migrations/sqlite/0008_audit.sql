@@ -24,7 +24,7 @@ CREATE TABLE audit_events (
 -- Call ids begin with their time, so that new ones come to stand beside each other.
 CREATE INDEX audit_events_of_call ON audit_events (call_id) WHERE call_id IS NOT NULL;
 
--- An index for each thing that rows are looked for by would cost several times the row: every batch would
+-- An index for each thing that rows are looked for by would cost more than the rows: every batch would
 -- touch a page for each tool. Instead rows are taken in blocks of 4,096 by position, and for each block it
 -- is kept which times and which values it holds. Who looks for a value passes over the other blocks.
 CREATE TABLE audit_blocks (

@@ -3,18 +3,26 @@
 
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::{Durable, Sqlite};
 use crate::approval::{ApprovalFilter, ApprovalPart, Requested};
 use crate::error::StoreError;
 
+/// The states are named as the index names them, or it would not be used.
+pub(super) const OPEN: &str = "
+    SELECT * FROM approvals
+    WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
+        AND state IN ('pending', 'approved') AND expires_at_ms > ?
+    ORDER BY number DESC";
+
 impl Sqlite {
     pub(crate) async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
         let now_ms = approval.requested_at_ms;
         let mut durable = self.begin_durable().await?;
-        let known = self.open_approvals(&mut durable, &approval.binding.call_key(), now_ms).await?;
+        let known =
+            self.open_approvals(&mut durable.transaction, &approval.binding.call_key(), now_ms).await?;
         let is_open = |known: &&Approval| match known.state {
             // Whatever policies hold when a person decides are the ones it is then bound to.
             ApprovalState::Pending => known.binding.is_same_question(&approval.binding),
@@ -78,21 +86,9 @@ impl Sqlite {
         key: &CallKey,
         now_ms: i64,
     ) -> Result<Option<Approval>, StoreError> {
-        let row = sqlx::query(
-            "SELECT * FROM approvals
-             WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
-                AND state = 'approved' AND expires_at_ms > ?
-             ORDER BY number DESC LIMIT 1",
-        )
-        .bind(&key.principal)
-        .bind(&key.agent)
-        .bind(&key.tool)
-        .bind(key.arguments_hash.as_slice())
-        .bind(now_ms)
-        .fetch_optional(&self.readers)
-        .await
-        .map_err(|error| self.failed(error))?;
-        row.map(|row| self.read_approval(&row)).transpose()
+        let mut connection = self.readers.acquire().await.map_err(|error| self.failed(error))?;
+        let open = self.open_approvals(&mut connection, key, now_ms).await?;
+        Ok(open.into_iter().find(|approval| approval.state == ApprovalState::Approved))
     }
 
     pub(crate) async fn change_approval(
@@ -179,24 +175,19 @@ impl Sqlite {
     /// Those for an identical call that wait or can be used, the newest first.
     async fn open_approvals(
         &self,
-        durable: &mut Durable,
+        connection: &mut SqliteConnection,
         key: &CallKey,
         now_ms: i64,
     ) -> Result<Vec<Approval>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT * FROM approvals
-             WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
-                AND state IN ('pending', 'approved') AND expires_at_ms > ?
-             ORDER BY number DESC",
-        )
-        .bind(&key.principal)
-        .bind(&key.agent)
-        .bind(&key.tool)
-        .bind(key.arguments_hash.as_slice())
-        .bind(now_ms)
-        .fetch_all(&mut *durable.transaction)
-        .await
-        .map_err(|error| self.failed(error))?;
+        let rows = sqlx::query(OPEN)
+            .bind(&key.principal)
+            .bind(&key.agent)
+            .bind(&key.tool)
+            .bind(key.arguments_hash.as_slice())
+            .bind(now_ms)
+            .fetch_all(connection)
+            .await
+            .map_err(|error| self.failed(error))?;
         rows.iter().map(|row| self.read_approval(row)).collect()
     }
 

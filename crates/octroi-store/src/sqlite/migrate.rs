@@ -38,6 +38,39 @@ struct Migration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(usize);
 
+/// A file that is larger is large because of the audit log.
+const CHECKED_WHOLE_MAX: u64 = 256 << 20;
+
+/// How much of a file is read to find out whether it is sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Check {
+    /// All of it.
+    Whole,
+    /// All tables but that of audit events: nobody can wait for gigabytes to be read at every start, and
+    /// what they hold can be made again.
+    AllButAudit,
+}
+
+impl Check {
+    fn of_file(n_bytes: u64) -> Self {
+        if n_bytes <= CHECKED_WHOLE_MAX { Self::Whole } else { Self::AllButAudit }
+    }
+
+    /// `ok`, or what is wrong.
+    async fn run(self, connection: &mut SqliteConnection) -> Result<String, sqlx::Error> {
+        match self {
+            Self::Whole => sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(connection).await,
+            Self::AllButAudit => {
+                let wrong = sqlx::query_scalar(
+                    "SELECT quick_check FROM sqlite_schema, pragma_quick_check(sqlite_schema.name)
+                     WHERE type = 'table' AND name <> 'audit_events' AND quick_check <> 'ok' LIMIT 1",
+                );
+                Ok(wrong.fetch_optional(connection).await?.unwrap_or_else(|| "ok".to_owned()))
+            }
+        }
+    }
+}
+
 /// Finds out whether the file is sound and of which version, without changing it.
 pub(crate) async fn inspect(path: &Path) -> Result<Version, StoreError> {
     // A journal is left where the very first transaction was cut off, before there was a write-ahead
@@ -45,7 +78,8 @@ pub(crate) async fn inspect(path: &Path) -> Result<Version, StoreError> {
     let is_cut_off = files::beside(path, "-journal").exists();
     let failed = |error| from_sqlx(path, error);
     let mut connection = options(path).read_only(!is_cut_off).connect().await.map_err(failed)?;
-    let version = examine(path, &mut connection).await;
+    let n_bytes = std::fs::metadata(path).map_err(|error| StoreError::io(path, error))?.len();
+    let version = examine(path, &mut connection, Check::of_file(n_bytes)).await;
     connection.close().await.map_err(failed)?;
     version
 }
@@ -69,10 +103,13 @@ pub(crate) async fn bring_up_to_date(
     Ok(())
 }
 
-async fn examine(path: &Path, connection: &mut SqliteConnection) -> Result<Version, StoreError> {
+pub(super) async fn examine(
+    path: &Path,
+    connection: &mut SqliteConnection,
+    check: Check,
+) -> Result<Version, StoreError> {
     let failed = |error| from_sqlx(path, error);
-    let verdict: String =
-        sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut *connection).await.map_err(failed)?;
+    let verdict = check.run(connection).await.map_err(failed)?;
     if verdict != "ok" {
         // The verdict may have several lines; the first says enough.
         let detail = verdict.lines().next().unwrap_or_default().trim_matches(['*', ' ']).to_owned();

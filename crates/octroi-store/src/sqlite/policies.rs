@@ -116,7 +116,7 @@ impl Sqlite {
         now_ms: i64,
     ) -> Result<Result<PolicyRecord, PolicyRefusal>, StoreError> {
         let mut durable = self.begin_durable().await?;
-        let proposal = match self.waiting_proposal(&mut durable, id).await? {
+        let proposal = match self.waiting_proposal(&mut durable, id, None).await? {
             Ok(proposal) => proposal,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -135,11 +135,9 @@ impl Sqlite {
         now_ms: i64,
     ) -> Result<Result<PolicyRecord, PolicyRefusal>, StoreError> {
         let mut durable = self.begin_durable().await?;
-        match self.waiting_proposal(&mut durable, id).await? {
-            // Nobody learns of what others propose.
-            Ok(proposal) if proposal.draft.author != author => return Ok(Err(PolicyRefusal::Unknown)),
-            Ok(_) => {}
-            Err(refusal) => return Ok(Err(refusal)),
+        // Nobody learns of what others propose.
+        if let Err(refusal) = self.waiting_proposal(&mut durable, id, Some(author)).await? {
+            return Ok(Err(refusal));
         }
         self.set_status(&mut durable, id, PolicyStatus::Withdrawn).await?;
         self.sign(&mut durable, id, author, None, now_ms).await?;
@@ -252,17 +250,21 @@ impl Sqlite {
         Ok(())
     }
 
-    /// A proposal that nobody has decided about.
+    /// A proposal that nobody has decided about; one by this author, if one is given.
     async fn waiting_proposal(
         &self,
         durable: &mut Durable,
         id: i64,
+        author: Option<&str>,
     ) -> Result<Result<PolicyRecord, PolicyRefusal>, StoreError> {
-        let row = sqlx::query("SELECT * FROM policies WHERE id = ? AND was_proposed = 1")
-            .bind(id)
-            .fetch_optional(&mut *durable.transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
+        let row = sqlx::query(
+            "SELECT * FROM policies WHERE id = ?1 AND was_proposed = 1 AND (?2 IS NULL OR author = ?2)",
+        )
+        .bind(id)
+        .bind(author)
+        .fetch_optional(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
         let Some(row) = row else { return Ok(Err(PolicyRefusal::Unknown)) };
         let proposal = self.read_policy(&row)?;
         Ok(match proposal.status {

@@ -4,9 +4,12 @@ use octroi_core::ServerName;
 use serde_json::json;
 use sqlx::ConnectOptions as _;
 
+use super::approvals::OPEN;
+use super::migrate::{Check, examine};
 use super::{Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
+use crate::policy::{PolicyDraft, PolicyLevel};
 use crate::server::{CanonicalJson, ManagedBy, ServerKey};
 
 async fn open(directory: &Path) -> (Sqlite, ServerKey) {
@@ -39,6 +42,33 @@ async fn a_full_disk_is_told_and_leaves_the_old_catalogue() {
 
     pragma(&sqlite, "PRAGMA max_page_count = 1000000").await;
     assert_eq!(sqlite.save_catalogue(&key, &catalogue(10_000), 4).await.unwrap(), Saved::Written);
+}
+
+#[tokio::test]
+async fn a_decision_that_finds_no_room_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let draft = |n_letters| PolicyDraft {
+        level: PolicyLevel::Floor,
+        language: "rules".to_owned(),
+        source: "x".repeat(n_letters),
+        author: "bob".to_owned(),
+        rationale: None,
+        check_result: None,
+    };
+    sqlite.activate_policy(&draft(1), None, 1).await.unwrap().unwrap();
+    let limit = async |sql: &'static str| {
+        sqlx::query(sql).execute(&sqlite.durable).await.unwrap();
+    };
+    limit("PRAGMA max_page_count = 1").await;
+    let error = sqlite.activate_policy(&draft(1_000_000), None, 2).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    let active = sqlite.active_policies().await.unwrap();
+    assert_eq!((active.revision, &active.policies[0].draft), (1, &draft(1)));
+
+    limit("PRAGMA max_page_count = 1000000").await;
+    sqlite.activate_policy(&draft(1_000_000), Some(1), 3).await.unwrap().unwrap();
+    assert_eq!(sqlite.policy_revision().await.unwrap(), 2);
 }
 
 #[tokio::test]
@@ -87,4 +117,51 @@ async fn settings_are_those_that_were_meant() {
     }
     let error = sqlx::query("DELETE FROM servers").execute(&sqlite.readers).await.unwrap_err();
     assert!(matches!(sqlite.failed(error), StoreError::ReadOnly { .. }));
+}
+
+#[tokio::test]
+async fn a_grant_is_found_without_going_through_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {OPEN}"));
+    let steps: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(&sqlite.readers).await.unwrap();
+    let (_, _, _, first) = &steps[0];
+    let expected =
+        "SEARCH approvals USING INDEX approvals_open (principal=? AND tool=? AND arguments_hash=?)";
+    assert_eq!(first, expected);
+}
+
+/// Overwrites the first page of a table in the file, and says which checks notice.
+async fn noticed(table: &'static str) -> [bool; 2] {
+    let directory = tempfile::tempdir().unwrap();
+    let (sqlite, _) = open(directory.path()).await;
+    let page: i64 = sqlx::query_scalar("SELECT rootpage FROM sqlite_schema WHERE name = ?")
+        .bind(table)
+        .fetch_one(&sqlite.readers)
+        .await
+        .unwrap();
+    let path = sqlite.path.clone();
+    sqlite.close().await;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let start = usize::try_from(page - 1).unwrap() * 4_096;
+    bytes[start..start + 4_096].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+    let mut noticed = [false; 2];
+    for (noticed, check) in noticed.iter_mut().zip([Check::Whole, Check::AllButAudit]) {
+        let mut connection = options(&path).read_only(true).connect().await.unwrap();
+        *noticed = match examine(&path, &mut connection, check).await {
+            Ok(_) => false,
+            Err(StoreError::Corrupt { .. }) => true,
+            Err(other) => panic!("{other:?}"),
+        };
+    }
+    noticed
+}
+
+#[tokio::test]
+async fn damage_is_noticed_in_large_files_too_but_for_the_audit_log() {
+    for table in ["servers", "approvals", "policies", "pins", "audit_blocks", "tool_uses", "migrations"] {
+        assert_eq!(noticed(table).await, [true, true], "{table}");
+    }
+    assert_eq!(noticed("audit_events").await, [true, false]);
 }

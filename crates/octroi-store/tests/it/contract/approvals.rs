@@ -274,6 +274,26 @@ async fn lists_are_paged_newest_first() {
     .await;
 }
 
+#[tokio::test]
+async fn a_dropped_claim_leaves_a_grant_or_a_used_one() {
+    on_every_database(async |store| {
+        for number in 0..60 {
+            let granted = granted(&store, number).await;
+            let limit = std::time::Duration::from_micros(10 * u64::from(number));
+            let claiming = store.claim_approval(&granted.id, &granted.binding, 3);
+            let heard = tokio::time::timeout(limit, claiming).await;
+            // Whatever came of it, nothing is locked, and it is used once in all.
+            let again = store.claim_approval(&granted.id, &granted.binding, 4).await.unwrap();
+            match (heard.map(Result::unwrap), again) {
+                (Ok(Ok(_)) | Err(_), Err(refusal)) => assert_eq!(refusal, Refusal::Used { at_ms: 3 }),
+                (Err(_), Ok(claimed)) => assert_eq!(claimed.claimed_at_ms, Some(4)),
+                other => panic!("{other:?}"),
+            }
+        }
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_at_once_one_wins() {
     on_every_database(async |store| {

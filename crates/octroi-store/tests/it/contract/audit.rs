@@ -57,6 +57,7 @@ fn expected(n_rows: u64, matches: impl Fn(&AuditRow) -> bool) -> Vec<u64> {
     (0..n_rows).rev().filter(|seq| matches(&row(*seq))).collect()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the fields that it fills are options")]
 fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
@@ -120,6 +121,8 @@ async fn many_add_the_same_at_once() {
     .await;
 }
 
+type Matches = fn(&AuditRow) -> bool;
+
 #[tokio::test]
 async fn every_filter_finds_what_it_says() {
     const N_ROWS: u64 = 10_000;
@@ -127,7 +130,6 @@ async fn every_filter_finds_what_it_says() {
         append(&store, 0..N_ROWS).await;
         let any = AuditFilter::default;
         let types = |types: &[&str]| types.iter().map(|&one| one.to_owned()).collect();
-        type Matches = fn(&AuditRow) -> bool;
         let cases: [(AuditFilter, Matches); 14] = [
             (any(), |_| true),
             (AuditFilter { tool: some("mcp:files:tool3"), ..any() }, |row| row.seq % 5 == 3),
@@ -169,6 +171,27 @@ async fn every_filter_finds_what_it_says() {
             }
         }
         assert_eq!(store.audit_events(&any(), None, 0).await.unwrap().rows, []);
+    })
+    .await;
+}
+
+/// A server chooses the names of its tools; none may keep its calls from being found.
+#[tokio::test]
+async fn names_of_all_kinds_are_found() {
+    on_every_database(async |store| {
+        let names = [
+            "", "a\0b", "a\0c", "\0", "a\"b", "a\\b", "a'b", "ü𝄞", "1", "1.0", "null", "[1]", "{}",
+            "\u{7f}\n",
+        ];
+        let rows: Vec<AuditRow> =
+            (0..).zip(names).map(|(seq, name)| AuditRow { tool: some(name), ..row(seq) }).collect();
+        store.append_audit(&rows).await.unwrap();
+        for (seq, name) in (0..).zip(names) {
+            let filter = AuditFilter { tool: some(name), ..AuditFilter::default() };
+            assert_eq!(search(&store, &filter, 10).await, [seq], "{name:?}");
+        }
+        let counted: u64 = store.audit_counts(0, 100).await.unwrap().iter().map(|count| count.n).sum();
+        assert_eq!(counted, rows.len() as u64);
     })
     .await;
 }

@@ -154,8 +154,10 @@ async fn a_proposal_that_is_rejected_or_withdrawn_never_holds() {
         let outcome = store.decide_proposal(rejected, ProposalVerdict::Reject, "bob", Some("no"), 6).await;
         assert_eq!(outcome.unwrap().unwrap().status, PolicyStatus::Rejected);
         // Nobody else can withdraw it, nor find out that it is there.
-        let outcome = store.withdraw_proposal(withdrawn, "other", 6).await.unwrap();
-        assert_eq!(outcome, Err(PolicyRefusal::Unknown));
+        for id in [rejected, withdrawn] {
+            let outcome = store.withdraw_proposal(id, "other", 6).await.unwrap();
+            assert_eq!(outcome, Err(PolicyRefusal::Unknown));
+        }
         let outcome = store.withdraw_proposal(withdrawn, "coder", 6).await.unwrap();
         assert_eq!(outcome.unwrap().status, PolicyStatus::Withdrawn);
         for id in [rejected, withdrawn] {
