@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use octroi_core::audit::merkle::Tree;
 use octroi_core::audit::{Actor, CallId, Checkpoint, Event, Hash, Kind, Level, chain};
+use tokio::sync::watch;
 use tracing::error;
 
 use super::error::AuditError;
@@ -66,6 +67,8 @@ pub(super) struct Writer {
     pub(super) segment: Segment,
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Arc<Syncer>,
+    /// Gone with the writer, so that those who follow know the end.
+    pub(super) position: watch::Sender<u64>,
     pub(super) faults: Arc<Faults>,
     pub(super) buffer: Vec<u8>,
     /// Records that nobody waits for and that could not be written yet.
@@ -134,7 +137,7 @@ impl Writer {
                 }
             };
             let mut seq = self.head.seq - n_written as u64;
-            self.shared.position.send_replace(self.head.seq);
+            self.position.send_replace(self.head.seq);
             for record in records.drain(..n_written) {
                 seq += 1;
                 match record.wait {
@@ -185,7 +188,9 @@ impl Writer {
         self.head = head;
         self.segment.n_records += n_written as u64;
         self.unsigned_since.get_or_insert_with(Instant::now);
-        *self.shared.health.lock() = None;
+        if !self.syncer.is_suspect(self.segment.number) {
+            *self.shared.health.lock() = None;
+        }
         let first = self.head.seq + 1 - n_written as u64;
         for (seq, record) in (first..).zip(&records[..n_written]) {
             note_call(&mut self.open_calls, record.kind, record.call, seq);
@@ -238,7 +243,7 @@ impl Writer {
         self.syncer.switch(Arc::clone(&segment.file), number);
         self.segment = segment;
         self.head = head;
-        self.shared.position.send_replace(self.head.seq);
+        self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(Instant::now);
         Ok(())
     }
@@ -254,7 +259,7 @@ impl Writer {
         self.segment.file.sync()?;
         self.segment.n_records += 1;
         self.head = head;
-        self.shared.position.send_replace(self.head.seq);
+        self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(Instant::now);
         Ok(())
     }

@@ -76,11 +76,7 @@ async fn a_follower_gets_everything_once_and_then_waits() {
         fill(&log, 50).await;
         log.close().await.unwrap()
     };
-    let (found, last) = tokio::join!(reading, async {
-        let last = writing.await;
-        drop(log);
-        last
-    });
+    let (found, last) = tokio::join!(reading, writing);
     assert_eq!(found, (1..=last).collect::<Vec<_>>());
 }
 
