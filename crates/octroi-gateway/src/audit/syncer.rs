@@ -72,17 +72,16 @@ impl Syncer {
         self.changed.notify_one();
     }
 
-    /// Goes on with another segment. The old one was synced with this result.
-    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32) {
+    /// Goes on with another segment. Returns who waits for the old one, for the caller to answer.
+    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32, is_synced: bool) -> Vec<(u64, Answer)> {
         let mut state = self.state.lock();
         state.file = file;
         state.segment = segment;
         state.dirty_since = None;
-    }
-
-    /// Who waits at the moment. The caller answers them.
-    pub(super) fn take_waiting(&self) -> Vec<(u64, Answer)> {
-        std::mem::take(&mut self.state.lock().waiting)
+        if !is_synced {
+            state.checkpoint = None;
+        }
+        std::mem::take(&mut state.waiting)
     }
 
     /// Whether a sync of this segment failed.

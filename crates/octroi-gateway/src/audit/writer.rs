@@ -109,7 +109,9 @@ impl Writer {
             match &result {
                 Ok(()) if waiting.is_empty() => {}
                 Ok(()) => {
-                    waiting.iter_mut().for_each(|(seq, _)| *seq = self.head.seq);
+                    for (seq, _) in &mut waiting {
+                        *seq = self.head.seq;
+                    }
                     self.syncer.written(Instant::now(), &mut waiting);
                 }
                 Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
@@ -230,17 +232,16 @@ impl Writer {
     /// Goes on in a new segment, which is on disk before anything is written to it.
     pub(super) fn turn(&mut self, reason: &str, problem: Option<&str>) -> Result<(), AuditError> {
         let number = self.segment.number + 1;
+        // First the old one: if the power goes now, the end of the log may be lost, but not its middle.
+        let synced = self.segment.file.sync();
         let (segment, head) = create_segment(
             &Begin { directory: &self.directory, node: &self.node, number, reason, problem },
             &self.head,
             &self.open_calls,
             &self.faults,
         )?;
-        // Who still waits for the old segment must not be told by the new one. Its file is kept until
-        // then: a sync that fails is only told to those who have it open.
-        let synced = self.segment.file.sync();
-        answer(self.syncer.take_waiting(), &synced);
-        self.syncer.switch(Arc::clone(&segment.file), number);
+        // Who waits for the old segment must not be told by the new one.
+        answer(self.syncer.switch(Arc::clone(&segment.file), number, synced.is_ok()), &synced);
         self.segment = segment;
         self.head = head;
         self.position.send_replace(self.head.seq);

@@ -162,6 +162,7 @@ async fn exports() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_bytes_confuse_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..600), keep in 0_usize..400) {
         let directory = tempfile::tempdir().unwrap();
