@@ -80,6 +80,37 @@ async fn a_follower_gets_everything_once_and_then_waits() {
     assert_eq!(found, (1..=last).collect::<Vec<_>>());
 }
 
+/// Whoever looks while others write sees a sound log, though maybe not all of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_can_be_verified_while_it_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { segment_bytes: 30_000, checkpoint_records: 50, ..Options::default() };
+    let log = open(directory.path(), &options).log;
+    let path = directory.path().to_owned();
+    let looking = tokio::task::spawn_blocking(move || {
+        let mut reader = Reader::open(&path).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        // Until it was seen growing ten times.
+        while seen.len() < 10 {
+            let report = check(&path);
+            assert_eq!(report.problems, []);
+            let n_records = reader.records(1).unwrap().map(Result::unwrap).count() as u64;
+            assert!(n_records >= report.last_seq);
+            assert!(seen.last().is_none_or(|&last| last <= report.last_seq), "nothing goes away");
+            seen.insert(report.last_seq);
+        }
+    });
+    let mut n_written = 0;
+    while !looking.is_finished() {
+        log.append_later(&event(n_written, "")).await.unwrap();
+        n_written += 1;
+        if n_written % 50 == 0 {
+            log.flush().await.unwrap();
+        }
+    }
+    looking.await.unwrap();
+}
+
 #[tokio::test]
 async fn many_records_take_little_time_and_memory() {
     const N_RECORDS: u64 = 200_000;
