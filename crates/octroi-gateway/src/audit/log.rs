@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use octroi_core::audit::{CallId, Event, PublicKey, SigningKey};
+use octroi_core::audit::{Event, PublicKey, SigningKey};
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
@@ -14,11 +14,11 @@ use super::error::AuditError;
 use super::file::{Faults, create_directory};
 use super::format::EVENT_MAX;
 use super::queue::{Job, Pending, Shared, Wait};
-use super::reader::{Reader, Record};
 use super::recover::{Cut, Lock, Recovered, publish_key, recover, signing_key};
 use super::syncer::{Publisher, Syncer};
+use super::unfinished::{Unfinished, unfinished};
 use super::walk::Problem;
-use super::writer::{Begin, CheckpointRule, OpenCalls, Writer, create_segment};
+use super::writer::{Begin, CheckpointRule, Writer, create_segment};
 
 const NODE_MAX: usize = 64;
 
@@ -86,17 +86,6 @@ pub struct Opened {
     pub cut: Option<Cut>,
     /// What is wrong with the log. It goes on in a new segment all the same.
     pub problems: Vec<Problem>,
-}
-
-/// A call that was begun and never ended.
-#[derive(Clone, Debug)]
-pub struct Unfinished {
-    /// Which call.
-    pub call: CallId,
-    /// The number of the record that began it.
-    pub seq: u64,
-    /// The record that began it, unless it is gone.
-    pub record: Option<Record>,
 }
 
 impl AuditLog {
@@ -319,15 +308,4 @@ fn node_name(wanted: Option<&str>) -> Result<String, AuditError> {
     } else {
         Err(AuditError::Node { node: node.to_owned() })
     }
-}
-
-fn unfinished(directory: &Path, open_calls: &OpenCalls) -> Result<Vec<Unfinished>, AuditError> {
-    let mut calls: Vec<_> = open_calls.iter().map(|(&call, &seq)| (seq, call)).collect();
-    calls.sort_unstable();
-    let mut reader = Reader::open(directory)?;
-    Ok(calls
-        .into_iter()
-        // A record that cannot be read is as good as gone; the call must be ended all the same.
-        .map(|(seq, call)| Unfinished { call, seq, record: reader.record(seq).ok().flatten() })
-        .collect())
 }

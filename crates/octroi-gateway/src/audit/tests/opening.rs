@@ -54,6 +54,14 @@ async fn calls_without_an_end_are_handed_back() {
     let opened = open(directory.path(), &small());
     let calls: Vec<_> = opened.unfinished.iter().map(|unfinished| unfinished.call).collect();
     assert_eq!(calls, [CallId(3)]);
+    opened.log.end_unfinished(&opened.unfinished, 7).await.unwrap();
+    let last = Reader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
+    let entry = last.entry().unwrap();
+    assert_eq!((entry.kind, entry.call, entry.at_ms), (Kind::ToolInvocationEnd, Some(CallId(3)), 7));
+    assert_eq!((entry.tool.as_deref(), entry.actor_id.as_ref()), (Some("mcp:files:read"), "octroi"));
+    assert!(entry.context.contains("outcome_unknown"));
+    opened.log.close().await.unwrap();
+    assert!(open(directory.path(), &small()).unfinished.is_empty());
 }
 
 #[tokio::test]

@@ -112,33 +112,6 @@ async fn a_log_can_be_verified_while_it_is_written() {
 }
 
 #[tokio::test]
-async fn many_records_take_little_time_and_memory() {
-    const N_RECORDS: u64 = 200_000;
-    let directory = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 8 << 20, ..Options::default() };
-    let log = open(directory.path(), &options).log;
-    for number in 0..N_RECORDS {
-        log.append_later(&event(number, "")).await.unwrap();
-    }
-    log.close().await.unwrap();
-    let n_before = resident_kilobytes();
-    let report = check(directory.path());
-    assert!(report.is_intact() && report.n_records >= N_RECORDS);
-    let mut reader = Reader::open(directory.path()).unwrap();
-    assert!(reader.records(1).unwrap().count() as u64 >= N_RECORDS);
-    assert_eq!(reader.page_before(u64::MAX, 100).unwrap().len(), 100);
-    // The log has some fifty megabytes. Other tests run beside this one, so there is some slack.
-    let n_more = resident_kilobytes().saturating_sub(n_before);
-    assert!(n_more < 20_000, "{n_more} kB");
-}
-
-fn resident_kilobytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-#[tokio::test]
 async fn exports() {
     let directory = tempfile::tempdir().unwrap();
     let log = open(directory.path(), &small()).log;
