@@ -40,7 +40,7 @@ pub enum CheckpointError {
 impl Checkpoint {
     /// The signed note.
     pub fn sign(&self, key: &SigningKey) -> String {
-        let mut note = format!(
+        let text = format!(
             "{origin}\n{size}\n{root}\nchain {chain}\ntime {at_ms}\n",
             origin = origin(&self.node),
             size = self.size,
@@ -50,9 +50,8 @@ impl Checkpoint {
         );
         let name = origin(&self.node);
         let id = key.public().id(&name);
-        let signature = STANDARD.encode([&id[..], &key.sign(note.as_bytes())].concat());
-        note.push_str(&format!("\n{SIGNATURE_MARK}{name} {signature}\n"));
-        note
+        let signature = STANDARD.encode([&id[..], &key.sign(text.as_bytes())].concat());
+        format!("{text}\n{SIGNATURE_MARK}{name} {signature}\n")
     }
 
     /// Reads a note and checks who signed it. More signatures, of witnesses, may stand beside.
@@ -82,14 +81,14 @@ impl Checkpoint {
         let end = note.find("\n\n")? + 1;
         let (text, signatures) = (&note[..end], &note[end + 1..]);
         let mut lines = text.lines();
-        let node = lines.next()?.strip_prefix(ORIGIN_START)?;
+        let owner = lines.next()?.strip_prefix(ORIGIN_START)?;
         let size = lines.next()?;
         let root = Hash::from_base64(lines.next()?)?;
         let chain = Hash::from_base64(lines.next()?.strip_prefix("chain ")?)?;
         let at_ms = lines.next()?.strip_prefix("time ")?;
         let (size, at_ms) = (number(size)?, number(at_ms)?);
         let is_all = lines.next().is_none() && !signatures.is_empty();
-        is_all.then(|| (Self { node: node.to_owned(), size, root, chain, at_ms }, text, signatures))
+        is_all.then(|| (Self { node: owner.to_owned(), size, root, chain, at_ms }, text, signatures))
     }
 }
 

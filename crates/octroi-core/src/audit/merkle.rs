@@ -132,7 +132,7 @@ fn ranges(index: u64, from: u64, until: u64, beside: &mut Vec<Beside>) -> usize 
 
 /// The largest power of two below a size of at least two.
 fn split(size: u64) -> u64 {
-    1 << (63 - (size - 1).leading_zeros())
+    1 << (size - 1).ilog2()
 }
 
 /// Whether a proof leads from leaf `index` to the root of the tree of `size` leaves.
@@ -179,7 +179,9 @@ mod tests {
 
     fn tree(leaves: &[Hash]) -> Tree {
         let mut tree = Tree::default();
-        leaves.iter().for_each(|&leaf| tree.push(leaf));
+        for &leaf in leaves {
+            tree.push(leaf);
+        }
         tree
     }
 
@@ -245,7 +247,9 @@ mod tests {
             let leaves = leaves(size as u64);
             let index = index % size as u64;
             let mut prover = Prover::new(index, size as u64, &Tree::default()).unwrap();
-            leaves.iter().for_each(|&leaf| prover.push(leaf));
+            for &leaf in &leaves {
+                prover.push(leaf);
+            }
             let proof = prover.finish().unwrap();
             let (n, root) = (size as u64, tree(&leaves).root());
             let leaf = leaves[usize::try_from(index).unwrap()];

@@ -185,7 +185,7 @@ mod tests {
         for length in 0..whole.len() {
             std::fs::write(&path, &whole.as_bytes()[..length]).unwrap();
             let (mut file, last) = CheckpointFile::open(directory.path(), &key).unwrap();
-            let n_whole = if length > note(1).len() { 1 } else { 0 };
+            let n_whole = u64::from(length > note(1).len());
             assert_eq!(last.map_or(0, |last| last.size), n_whole, "{length}");
             file.append(&note(3)).unwrap();
             let mut notes = Notes::open(directory.path()).unwrap().unwrap();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(sizes, [Some(1), None, None, Some(3)]);
         // The end of a long file, from anywhere on.
         let key = SigningKey::from_seed(&[1; 32]).public();
-        let long: String = (1..9).map(|size| format!("{}\n", note(size))).collect();
+        let long: String = (1..9).flat_map(|size| [note(size), "\n".to_owned()]).collect();
         for from in 0..note(1).len() * 3 {
             let (end, last) = last_note(&long.as_bytes()[from..], &key);
             assert_eq!((end, last.unwrap().size), (long.len() - from, 8), "{from}");

@@ -20,6 +20,8 @@ pub(super) const EVENT_MAX: usize = 1 << 20;
 /// No record is larger. Only those that list open calls come near.
 pub(super) const BODY_MAX: usize = 16 << 20;
 const BODY_MIN: usize = 2;
+/// No log ever comes so far, so counting on needs no care.
+const SEQ_MAX: u64 = 1 << 62;
 
 /// How a segment begins: everything needed to go on without the segments before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,9 +56,9 @@ impl Header {
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.first_seq.to_le_bytes());
         bytes.extend_from_slice(&self.chain.0);
-        let node = &self.node.as_bytes()[..self.node.len().min(255)];
-        bytes.push(node.len() as u8);
-        bytes.extend_from_slice(node);
+        // Names were checked to be shorter when the log was begun.
+        bytes.push(u8::try_from(self.node.len()).unwrap_or_default());
+        bytes.extend_from_slice(self.node.as_bytes());
         for peak in self.tree.peaks() {
             bytes.extend_from_slice(&peak.0);
         }
@@ -79,7 +81,7 @@ impl Header {
         let [length] = rest.take::<1>()?;
         let node = rest.some(length.into())?;
         let node = str::from_utf8(node).map_err(|_| HeaderError::Foreign)?.to_owned();
-        let size = first_seq.checked_sub(1).ok_or(HeaderError::Foreign)?;
+        let size = first_seq.checked_sub(1).filter(|size| *size < SEQ_MAX).ok_or(HeaderError::Foreign)?;
         let peaks = (0..size.count_ones()).map(|_| rest.take().map(Hash)).collect::<Result<Vec<_>, _>>()?;
         let tree = Tree::from_peaks(size, peaks).ok_or(HeaderError::Foreign)?;
         let length = bytes.len() - rest.0.len();
@@ -124,7 +126,9 @@ impl FrameHead {
 
 /// Adds a frame to a buffer.
 pub(super) fn put_frame(buffer: &mut Vec<u8>, seq: u64, chain: Hash, body: &[u8]) {
-    buffer.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    // No record is longer than a length can tell.
+    let length = u32::try_from(body.len()).unwrap_or_default();
+    buffer.extend_from_slice(&length.to_le_bytes());
     buffer.extend_from_slice(&seq.to_le_bytes());
     buffer.extend_from_slice(&chain.0);
     buffer.extend_from_slice(body);
@@ -149,7 +153,8 @@ pub(super) fn segments(directory: &Path) -> io::Result<Vec<SegmentFile>> {
         let path = item?.path();
         let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| {
             let digits = name.strip_suffix(".log")?;
-            let is_plain = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let is_plain =
+                (6..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
             is_plain.then(|| digits.parse::<u32>().ok()).flatten()
         });
         if let Some(number) = number {

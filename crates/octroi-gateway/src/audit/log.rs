@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use octroi_core::audit::{CallId, Event, PublicKey, SigningKey};
+use octroi_core::audit::{Event, PublicKey, SigningKey};
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
@@ -14,11 +14,11 @@ use super::error::AuditError;
 use super::file::{Faults, create_directory};
 use super::format::EVENT_MAX;
 use super::queue::{Job, Pending, Shared, Wait};
-use super::reader::{Reader, Record};
 use super::recover::{Cut, Lock, Recovered, publish_key, recover, signing_key};
-use super::syncer::Syncer;
+use super::syncer::{Publisher, Syncer};
+use super::unfinished::{Unfinished, unfinished};
 use super::walk::Problem;
-use super::writer::{Begin, CheckpointRule, OpenCalls, Writer, create_segment};
+use super::writer::{Begin, CheckpointRule, Writer, create_segment};
 
 const NODE_MAX: usize = 64;
 
@@ -88,17 +88,6 @@ pub struct Opened {
     pub problems: Vec<Problem>,
 }
 
-/// A call that was begun and never ended.
-#[derive(Clone, Debug)]
-pub struct Unfinished {
-    /// Which call.
-    pub call: CallId,
-    /// The number of the record that began it.
-    pub seq: u64,
-    /// The record that began it, unless it is gone.
-    pub record: Option<Record>,
-}
-
 impl AuditLog {
     /// Opens the log in a directory, or begins one, and starts the threads that write it. Reads the
     /// last segment, so this may take a moment and must not be done where others wait.
@@ -135,7 +124,9 @@ impl AuditLog {
             None => create_segment(&begin, &head, &open_calls, &faults)?,
         };
         let unfinished = unfinished(directory, &open_calls)?;
-        let shared = Arc::new(Shared::new(head.seq));
+        let (position, positions) = watch::channel(head.seq);
+        let (newest, checkpoint) = watch::channel(None);
+        let shared = Arc::new(Shared::new(positions, checkpoint));
         let syncer = Arc::new(Syncer::new(Arc::clone(&segment.file), segment.number));
         let mut writer = Writer {
             directory: directory.to_owned(),
@@ -151,7 +142,8 @@ impl AuditLog {
             open_calls,
             segment,
             shared: Arc::clone(&shared),
-            syncer: Arc::clone(&syncer),
+            syncer,
+            position,
             faults,
             buffer: Vec::new(),
             kept: Vec::new(),
@@ -159,7 +151,7 @@ impl AuditLog {
         if must_reopen {
             writer.reopen("opened", cut.map_or(0, |cut| cut.n_bytes))?;
         }
-        start(writer, lock, Arc::clone(&key), checkpoints)?;
+        start(writer, lock, Publisher { key: Arc::clone(&key), file: checkpoints, newest })?;
         let inner = Inner { shared, directory: directory.to_owned(), node, key };
         Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
     }
@@ -220,7 +212,7 @@ impl AuditLog {
     /// The newest signed checkpoint, as a note, and each one to come: to be sent where whoever owns
     /// this disk cannot change it.
     pub fn checkpoints(&self) -> watch::Receiver<Option<Arc<str>>> {
-        self.inner.shared.checkpoint.subscribe()
+        self.inner.shared.checkpoint.clone()
     }
 
     /// Where the log is.
@@ -239,7 +231,7 @@ impl AuditLog {
     }
 
     pub(super) fn positions(&self) -> watch::Receiver<u64> {
-        self.inner.shared.position.subscribe()
+        self.inner.shared.position.clone()
     }
 
     pub(super) fn key(&self) -> &SigningKey {
@@ -254,19 +246,14 @@ impl Drop for Inner {
 }
 
 /// Starts both threads. The writer ends last.
-fn start(
-    mut writer: Writer,
-    lock: Lock,
-    key: Arc<SigningKey>,
-    checkpoints: CheckpointFile,
-) -> Result<(), AuditError> {
+fn start(mut writer: Writer, lock: Lock, publisher: Publisher) -> Result<(), AuditError> {
     let directory = writer.directory.clone();
     let failed = |error| AuditError::io(&directory, error);
     let syncer = Arc::clone(&writer.syncer);
     let shared = Arc::clone(&writer.shared);
     let syncing = thread::Builder::new()
         .name("audit-sync".to_owned())
-        .spawn(move || syncer.run(&shared, &key, checkpoints))
+        .spawn(move || syncer.run(&shared, publisher))
         .map_err(failed)?;
     let ending = Ending { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
     thread::Builder::new()
@@ -276,7 +263,7 @@ fn start(
             drop(ending);
             let _ = syncing.join();
             let result = result.and_then(|seq| writer.segment.file.sync().map(|()| seq));
-            drop(lock);
+            drop((writer, lock));
             if let Some(done) = done {
                 let _ = done.send(result);
             }
@@ -321,15 +308,4 @@ fn node_name(wanted: Option<&str>) -> Result<String, AuditError> {
     } else {
         Err(AuditError::Node { node: node.to_owned() })
     }
-}
-
-fn unfinished(directory: &Path, open_calls: &OpenCalls) -> Result<Vec<Unfinished>, AuditError> {
-    let mut calls: Vec<_> = open_calls.iter().map(|(&call, &seq)| (seq, call)).collect();
-    calls.sort_unstable();
-    let mut reader = Reader::open(directory)?;
-    Ok(calls
-        .into_iter()
-        // A record that cannot be read is as good as gone; the call must be ended all the same.
-        .map(|(seq, call)| Unfinished { call, seq, record: reader.record(seq).ok().flatten() })
-        .collect())
 }

@@ -28,9 +28,12 @@ impl AuditLog {
     /// record of it is on disk: whenever this is interrupted, the log can be verified.
     pub async fn purge(&self, before_ms: u64, actor: Actor<'_>) -> Result<Purged, AuditError> {
         let mut purged = Purged::default();
+        // The segment that is being written now. What this writes itself is not for this to take.
+        let files = segments(self.directory()).map_err(|error| AuditError::io(self.directory(), error))?;
+        let current = files.last().map_or(0, |last| last.number);
         loop {
             let directory = self.directory().to_owned();
-            let look = tokio::task::spawn_blocking(move || oldest(&directory, before_ms));
+            let look = tokio::task::spawn_blocking(move || oldest(&directory, before_ms, current));
             // The task is only gone if the program is ending.
             let Some((path, purge)) = look.await.unwrap_or(Err(AuditError::Closed))? else {
                 return Ok(purged);
@@ -51,9 +54,12 @@ impl AuditLog {
 }
 
 /// The oldest segment, if it may go.
-fn oldest(directory: &Path, before_ms: u64) -> Result<Option<(PathBuf, Purge)>, AuditError> {
+fn oldest(directory: &Path, before_ms: u64, current: u32) -> Result<Option<(PathBuf, Purge)>, AuditError> {
     let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
     let [first, second, ..] = files.as_slice() else { return Ok(None) };
+    if first.number >= current {
+        return Ok(None);
+    }
     let unreadable =
         |what: &dyn ToString| AuditError::Unreadable { path: first.path.clone(), what: what.to_string() };
     let Ok((mut cursor, header)) = Cursor::open(&first.path)? else {

@@ -59,9 +59,9 @@ pub(super) struct Shared {
     /// those who want to hear of the failure.
     later_room: Semaphore,
     /// The last record that was handed to the operating system.
-    pub(super) position: watch::Sender<u64>,
+    pub(super) position: watch::Receiver<u64>,
     /// The last checkpoint.
-    pub(super) checkpoint: watch::Sender<Option<Arc<str>>>,
+    pub(super) checkpoint: watch::Receiver<Option<Arc<str>>>,
     /// Why nothing could be written, the last time it was tried.
     pub(super) health: Mutex<Option<AuditError>>,
 }
@@ -73,14 +73,14 @@ struct Queue {
 }
 
 impl Shared {
-    pub(super) fn new(position: u64) -> Self {
+    pub(super) fn new(position: watch::Receiver<u64>, checkpoint: watch::Receiver<Option<Arc<str>>>) -> Self {
         Self {
             queue: Mutex::new(Queue::default()),
             filled: Condvar::new(),
             room: Semaphore::new(WAITING_MAX),
             later_room: Semaphore::new(WAITING_MAX),
-            position: watch::Sender::new(position),
-            checkpoint: watch::Sender::new(None),
+            position,
+            checkpoint,
             health: Mutex::new(None),
         }
     }

@@ -90,7 +90,7 @@ impl Reader {
     pub fn records(&mut self, from: u64) -> Result<Records<'_>, AuditError> {
         self.refresh()?;
         let place = self.segment_of(from);
-        Ok(Records { reader: self, segment: place, cursor: None, next: from.max(1) })
+        Ok(Records { reader: self, segment: place, cursor: None, next: from.max(1), has_begun: false })
     }
 
     /// One record.
@@ -209,19 +209,28 @@ pub struct Records<'a> {
     cursor: Option<Cursor>,
     /// The number of the next record.
     next: u64,
+    /// Whether one was read. From then on they are taken as they come, whatever their numbers are.
+    has_begun: bool,
 }
 
 impl Iterator for Records<'_> {
     type Item = Result<Record, AuditError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step().transpose()
+        let before = self.segment;
+        let step = self.step();
+        // What cannot be read is told once.
+        if step.is_err() && self.segment == before {
+            self.cursor = None;
+            self.segment += 1;
+        }
+        step.transpose()
     }
 }
 
 impl Records<'_> {
     fn step(&mut self) -> Result<Option<Record>, AuditError> {
-        while self.next <= self.reader.limit {
+        loop {
             let Some(known) = self.reader.segments.get(self.segment).cloned() else { return Ok(None) };
             let is_last = self.segment + 1 == self.reader.segments.len();
             let cursor = match &mut self.cursor {
@@ -232,14 +241,15 @@ impl Records<'_> {
                 },
             };
             match cursor.next()? {
-                Step::Frame(frame) if frame.seq < self.next => {}
+                Step::Frame(frame) if frame.seq < self.next && !self.has_begun => {}
                 Step::Frame(frame) if frame.seq > self.reader.limit => {
                     let offset = frame.offset;
                     cursor.seek(offset);
                     return Ok(None);
                 }
                 Step::Frame(frame) => {
-                    self.next = frame.seq + 1;
+                    self.next = frame.seq.saturating_add(1);
+                    self.has_begun = true;
                     return Ok(Some(record(&frame)));
                 }
                 Step::End | Step::Torn { .. } if is_last => return Ok(None),
@@ -250,7 +260,6 @@ impl Records<'_> {
                 Step::Torn { .. } | Step::Unreadable => return self.give_up(&known),
             }
         }
-        Ok(None)
     }
 
     /// A segment, near a record. The index is only made for who begins in the middle.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use octroi_core::audit::{Checkpoint, SigningKey};
 use parking_lot::{Condvar, Mutex};
+use tokio::sync::watch;
 use tracing::error;
 
 use super::checkpoints::CheckpointFile;
@@ -71,17 +72,16 @@ impl Syncer {
         self.changed.notify_one();
     }
 
-    /// Goes on with another segment. The old one was synced with this result.
-    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32) {
+    /// Goes on with another segment. Returns who waits for the old one, for the caller to answer.
+    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32, is_synced: bool) -> Vec<(u64, Answer)> {
         let mut state = self.state.lock();
         state.file = file;
         state.segment = segment;
         state.dirty_since = None;
-    }
-
-    /// Who waits at the moment. The caller answers them.
-    pub(super) fn take_waiting(&self) -> Vec<(u64, Answer)> {
-        std::mem::take(&mut self.state.lock().waiting)
+        if !is_synced {
+            state.checkpoint = None;
+        }
+        std::mem::take(&mut state.waiting)
     }
 
     /// Whether a sync of this segment failed.
@@ -96,24 +96,21 @@ impl Syncer {
     }
 
     /// The thread.
-    pub(super) fn run(&self, shared: &Shared, key: &SigningKey, mut checkpoints: CheckpointFile) {
+    pub(super) fn run(&self, shared: &Shared, mut publisher: Publisher) {
         while let Some(work) = self.wait() {
             let result = work.file.sync();
+            if let Err(error) = &result {
+                error!(error = %error, "audit records may not be on disk; going on in a new segment");
+                // Before anybody is told: who tries again at once shall find the new segment.
+                self.state.lock().suspect = Some(work.segment);
+                *shared.health.lock() = Some(error.clone());
+            }
             answer(work.waiting, &result);
-            match result {
-                Ok(()) => {
-                    if let Some(checkpoint) = work.checkpoint {
-                        publish(&checkpoint, shared, key, &mut checkpoints);
-                    }
-                }
-                Err(error) => {
-                    error!(error = %error, "audit records may not be on disk; going on in a new segment");
-                    self.state.lock().suspect = Some(work.segment);
-                    *shared.health.lock() = Some(error);
-                }
+            if let (Ok(()), Some(checkpoint)) = (&result, work.checkpoint) {
+                publisher.publish(&checkpoint);
             }
         }
-        let _ = checkpoints.sync();
+        let _ = publisher.file.sync();
     }
 
     /// Waits until there is something to sync; none when there never will be.
@@ -159,11 +156,21 @@ pub(super) fn answer(waiting: Vec<(u64, Answer)>, result: &Result<(), AuditError
     }
 }
 
-fn publish(checkpoint: &Checkpoint, shared: &Shared, key: &SigningKey, file: &mut CheckpointFile) {
-    let note = checkpoint.sign(key);
-    // Copies that leave the machine do not depend on the one that stays.
-    if let Err(error) = file.append(&note) {
-        error!(error = %error, "an audit checkpoint could not be written");
+/// Signs checkpoints and hands them out.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    pub(super) key: Arc<SigningKey>,
+    pub(super) file: CheckpointFile,
+    pub(super) newest: watch::Sender<Option<Arc<str>>>,
+}
+
+impl Publisher {
+    fn publish(&mut self, checkpoint: &Checkpoint) {
+        let note = checkpoint.sign(&self.key);
+        // Copies that leave the machine do not depend on the one that stays.
+        if let Err(error) = self.file.append(&note) {
+            error!(error = %error, "an audit checkpoint could not be written");
+        }
+        self.newest.send_replace(Some(note.into()));
     }
-    shared.checkpoint.send_replace(Some(note.into()));
 }

@@ -93,7 +93,7 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
     for (place, file) in files.iter().enumerate() {
         run.segment(file, place + 1 == n_files)?;
     }
-    run.finish()
+    Ok(run.finish())
 }
 
 struct Run {
@@ -247,7 +247,7 @@ impl Run {
         }
     }
 
-    fn finish(mut self) -> Result<Report, AuditError> {
+    fn finish(mut self) -> Report {
         if let Some(start) = &self.start {
             let seq = start.first_seq;
             self.report(Problem::Beginning { seq });
@@ -256,7 +256,7 @@ impl Run {
         self.signed.finish(walk.last(), &mut self.problems);
         self.problems.sort_by_key(Problem::record);
         let name = if self.node.is_empty() { self.signed.node().unwrap_or_default() } else { self.node };
-        Ok(Report {
+        Report {
             key: self.key.to_text(&origin(&name)),
             node: name,
             first_seq: self.first_seq,
@@ -268,7 +268,7 @@ impl Run {
             chain: walk.head(),
             root: walk.tree.root(),
             problems: self.problems,
-        })
+        }
     }
 }
 

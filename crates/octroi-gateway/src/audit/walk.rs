@@ -11,7 +11,7 @@ use octroi_core::audit::{Hash, chain};
 use super::format::Header;
 
 /// A number so far ahead is not a gap but nonsense.
-const GAP_MAX: u64 = 100_000_000;
+const GAP_MAX: u64 = 10_000_000;
 
 /// What is wrong with a log. The numbers are those of records.
 #[derive(Clone, Debug, PartialEq, Eq)]

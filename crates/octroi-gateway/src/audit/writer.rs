@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use octroi_core::audit::merkle::Tree;
 use octroi_core::audit::{Actor, CallId, Checkpoint, Event, Hash, Kind, Level, chain};
+use tokio::sync::watch;
 use tracing::error;
 
 use super::error::AuditError;
@@ -66,6 +67,8 @@ pub(super) struct Writer {
     pub(super) segment: Segment,
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Arc<Syncer>,
+    /// Gone with the writer, so that those who follow know the end.
+    pub(super) position: watch::Sender<u64>,
     pub(super) faults: Arc<Faults>,
     pub(super) buffer: Vec<u8>,
     /// Records that nobody waits for and that could not be written yet.
@@ -106,7 +109,9 @@ impl Writer {
             match &result {
                 Ok(()) if waiting.is_empty() => {}
                 Ok(()) => {
-                    waiting.iter_mut().for_each(|(seq, _)| *seq = self.head.seq);
+                    for (seq, _) in &mut waiting {
+                        *seq = self.head.seq;
+                    }
                     self.syncer.written(Instant::now(), &mut waiting);
                 }
                 Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
@@ -134,7 +139,7 @@ impl Writer {
                 }
             };
             let mut seq = self.head.seq - n_written as u64;
-            self.shared.position.send_replace(self.head.seq);
+            self.position.send_replace(self.head.seq);
             for record in records.drain(..n_written) {
                 seq += 1;
                 match record.wait {
@@ -185,7 +190,9 @@ impl Writer {
         self.head = head;
         self.segment.n_records += n_written as u64;
         self.unsigned_since.get_or_insert_with(Instant::now);
-        *self.shared.health.lock() = None;
+        if !self.syncer.is_suspect(self.segment.number) {
+            *self.shared.health.lock() = None;
+        }
         let first = self.head.seq + 1 - n_written as u64;
         for (seq, record) in (first..).zip(&records[..n_written]) {
             note_call(&mut self.open_calls, record.kind, record.call, seq);
@@ -225,20 +232,19 @@ impl Writer {
     /// Goes on in a new segment, which is on disk before anything is written to it.
     pub(super) fn turn(&mut self, reason: &str, problem: Option<&str>) -> Result<(), AuditError> {
         let number = self.segment.number + 1;
+        // First the old one: if the power goes now, the end of the log may be lost, but not its middle.
+        let synced = self.segment.file.sync();
         let (segment, head) = create_segment(
             &Begin { directory: &self.directory, node: &self.node, number, reason, problem },
             &self.head,
             &self.open_calls,
             &self.faults,
         )?;
-        // Who still waits for the old segment must not be told by the new one. Its file is kept until
-        // then: a sync that fails is only told to those who have it open.
-        let synced = self.segment.file.sync();
-        answer(self.syncer.take_waiting(), &synced);
-        self.syncer.switch(Arc::clone(&segment.file), number);
+        // Who waits for the old segment must not be told by the new one.
+        answer(self.syncer.switch(Arc::clone(&segment.file), number, synced.is_ok()), &synced);
         self.segment = segment;
         self.head = head;
-        self.shared.position.send_replace(self.head.seq);
+        self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(Instant::now);
         Ok(())
     }
@@ -254,7 +260,7 @@ impl Writer {
         self.segment.file.sync()?;
         self.segment.n_records += 1;
         self.head = head;
-        self.shared.position.send_replace(self.head.seq);
+        self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(Instant::now);
         Ok(())
     }

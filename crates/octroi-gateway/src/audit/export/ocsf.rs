@@ -1,6 +1,6 @@
 //! Records as events of the Open Cybersecurity Schema Framework 1.6: class 6003, API Activity.
 
-use octroi_core::audit::{ActorKind, Entry, Kind, Level, Ruling};
+use octroi_core::audit::{ActorKind, Entry, Kind, Level, Ruling, SourceType};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -11,6 +11,7 @@ const CLASS: u32 = 6_003;
 const ACTIVITY_OTHER: u32 = 99;
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the schema names them")]
 struct Activity<'a> {
     activity_id: u32,
     activity_name: &'a str,
@@ -152,7 +153,7 @@ pub(super) fn put(line: &mut Vec<u8>, record: &Record, entry: &Entry<'_>) {
             chain: record.chain.to_base64(),
             decision: entry.ruling.map(Ruling::as_str),
             project: entry.project.as_deref(),
-            source_type: entry.source.map(|source| source.as_str()),
+            source_type: entry.source.map(SourceType::as_str),
             context: serde_json::from_str(entry.context).ok(),
         },
     };

@@ -1,4 +1,5 @@
-//! Gateways that are killed, and real disks that are full. The test binary starts itself again.
+//! Gateways that are killed, real disks that are full, and how much memory it takes: what needs a
+//! process of its own. The test binary starts itself again.
 
 #![expect(clippy::disallowed_methods, reason = "processes are started here to be killed")]
 
@@ -56,7 +57,9 @@ fn what_was_acknowledged_survives_a_kill() {
         std::thread::sleep(Duration::from_micros(round * 211));
         child.kill().unwrap();
         child.wait().unwrap();
-        lines.map_while(Result::ok).for_each(|line| drop(read(line)));
+        lines.map_while(Result::ok).for_each(|line| {
+            read(line);
+        });
         n_total += acknowledged.len();
 
         let mut reader = Reader::open(directory.path()).unwrap();
@@ -127,4 +130,45 @@ async fn child_on_a_disk_that_fills_up() {
     let report = check(&directory);
     assert!(report.is_intact(), "{:?}", report.problems);
     assert_eq!(report.n_records, n_written + 1 + report.n_segments as u64);
+}
+
+const N_RECORDS: u64 = 200_000;
+
+#[tokio::test]
+async fn many_records_take_little_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { segment_bytes: 8 << 20, ..Options::default() };
+    let log = open(directory.path(), &options).log;
+    for number in 0..N_RECORDS {
+        log.append_later(&event(number, "")).await.unwrap();
+    }
+    log.close().await.unwrap();
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["audit::tests::crashes::child_that_reads_much", "--exact", "--ignored"])
+        .env(DIRECTORY, directory.path())
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && report.contains("1 passed"), "{report}");
+}
+
+#[test]
+#[ignore = "started by another test, to be measured"]
+fn child_that_reads_much() {
+    let n_before = resident_kilobytes();
+    let report = check(&directory());
+    assert!(report.is_intact() && report.n_records >= N_RECORDS);
+    let mut reader = Reader::open(&directory()).unwrap();
+    assert!(reader.records(1).unwrap().count() as u64 >= N_RECORDS);
+    assert_eq!(reader.page_before(u64::MAX, 100).unwrap().len(), 100);
+    // The log has some fifty megabytes.
+    let n_more = resident_kilobytes() - n_before;
+    assert!(n_more < 4_000, "{n_more} kB");
+}
+
+/// The most that the process ever had.
+fn resident_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

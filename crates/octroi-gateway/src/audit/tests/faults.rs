@@ -10,7 +10,7 @@ use crate::audit::{AuditError, Durability, Options, Reader};
 
 #[tokio::test]
 async fn a_write_that_fails_in_the_middle_leaves_nothing() {
-    for n_bytes in (1..700).step_by(13) {
+    for n_bytes in (1..700).step_by(29) {
         let directory = tempfile::tempdir().unwrap();
         let options = small();
         let log = open(directory.path(), &options).log;

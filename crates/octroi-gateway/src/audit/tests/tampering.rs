@@ -26,7 +26,8 @@ fn there(copy: &Path, place: &Place) -> std::path::PathBuf {
 async fn every_byte_of_every_record_counts() {
     let (directory, places) = small_log().await;
     for place in &places {
-        for at in place.from..place.until {
+        // Every field, and every byte of some record.
+        for at in (place.from..place.until).filter(|at| at % 3 == 0 || at - place.from < 44) {
             let copy = copy(directory.path());
             change(&there(copy.path(), place), |bytes| bytes[at] ^= 1 << (at % 8));
             let found = check(copy.path()).problems;
@@ -103,7 +104,9 @@ async fn a_segment_that_is_gone_is_missed() {
         assert_eq!(check(copy.path()).problems, [expected], "{file:?}");
     }
     let copy = copy(directory.path());
-    files.iter().for_each(|file| fs::remove_file(copy.path().join(file.path.file_name().unwrap())).unwrap());
+    for file in &files {
+        fs::remove_file(copy.path().join(file.path.file_name().unwrap())).unwrap();
+    }
     let known = places.len() as u64;
     assert_eq!(check(copy.path()).problems, [Problem::CutOff { last: 0, known }]);
 }
@@ -220,8 +223,9 @@ async fn what_was_purged_is_accepted_and_nothing_more() {
     fill(&log, 30).await;
     let n_segments = segments(directory.path()).unwrap().len();
     assert_eq!(log.purge(0, Actor::SYSTEM).await.unwrap(), Purged::default());
+    let before = copy(directory.path());
     let purged = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap();
-    assert!(purged.n_segments as usize >= n_segments - 1, "{purged:?}");
+    assert_eq!(purged.n_segments as usize, n_segments - 1);
     log.append(&event(1, ""), Durability::Os).await.unwrap();
     fill(&log, 30).await;
     log.close().await.unwrap();
@@ -230,6 +234,11 @@ async fn what_was_purged_is_accepted_and_nothing_more() {
     assert_eq!(report.first_seq, purged.n_records + 1);
     let seq = report.first_seq + 3;
     assert!(prove(directory.path(), seq).is_ok());
+    // Interrupted before the last file was removed.
+    let interrupted = copy(directory.path());
+    let name = segment_path(Path::new(""), purged.n_segments);
+    fs::copy(before.path().join(&name), interrupted.path().join(&name)).unwrap();
+    assert_eq!(problems(interrupted.path()), Vec::<String>::new());
     // The same again by hand is no purge.
     let first = segments(directory.path()).unwrap().remove(0);
     let copy = copy(directory.path());

@@ -1,0 +1,60 @@
+//! Calls that an earlier run began and never ended.
+
+use std::path::Path;
+
+use octroi_core::audit::{Actor, CallId, Event, Kind, Level};
+
+use super::error::AuditError;
+use super::log::AuditLog;
+use super::reader::{Reader, Record};
+use super::writer::OpenCalls;
+
+/// A call that was begun and never ended.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// Which call.
+    pub call: CallId,
+    /// The number of the record that began it.
+    pub seq: u64,
+    /// The record that began it, unless it is gone.
+    pub record: Option<Record>,
+}
+
+impl AuditLog {
+    /// Records that the outcome of these calls is unknown, so that every call has an end.
+    pub async fn end_unfinished(&self, calls: &[Unfinished], at_ms: u64) -> Result<(), AuditError> {
+        for unfinished in calls {
+            let context = format!("{{\"outcome\":\"outcome_unknown\",\"start_seq\":{}}}", unfinished.seq);
+            let event = Event {
+                level: Level::Warn,
+                call: Some(unfinished.call),
+                context: &context,
+                ..Event::new(at_ms, Kind::ToolInvocationEnd, Actor::SYSTEM)
+            };
+            // Whose call it was is told again, for those who look at ends only.
+            let entry = unfinished.record.as_ref().and_then(|record| record.entry().ok());
+            let written = match &entry {
+                Some(entry) => {
+                    let begun = entry.event();
+                    let Event { at_ms, kind, level, actor, call, context, .. } = event;
+                    self.append_later(&Event { at_ms, kind, level, actor, call, context, ..begun })
+                }
+                None => self.append_later(&event),
+            };
+            written.await?;
+        }
+        self.flush().await.map(drop)
+    }
+}
+
+/// The open calls with the records that began them, in order.
+pub(super) fn unfinished(directory: &Path, open_calls: &OpenCalls) -> Result<Vec<Unfinished>, AuditError> {
+    let mut calls: Vec<_> = open_calls.iter().map(|(&call, &seq)| (seq, call)).collect();
+    calls.sort_unstable();
+    let mut reader = Reader::open(directory)?;
+    Ok(calls
+        .into_iter()
+        // A record that cannot be read is as good as gone; the call must be ended all the same.
+        .map(|(seq, call)| Unfinished { call, seq, record: reader.record(seq).ok().flatten() })
+        .collect())
+}
