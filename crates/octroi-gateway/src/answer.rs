@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use octroi_core::ServerName;
-use octroi_mcp::{Id, Method, RpcError, code, envelope};
+use octroi_mcp::result::ResultView;
+use octroi_mcp::{Era, Id, Method, RpcError, code, envelope, translate};
 use octroi_upstream::UpstreamError;
 use serde_json::json;
 
-/// Too much is asked at once.
-const BUSY: i64 = -32954;
+use crate::denial::BUSY;
 
 /// The end of a request.
 #[derive(Clone, Debug)]
@@ -45,6 +45,19 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// A result made here has the shape of a legacy one; a modern client needs the modern frame.
+    pub(crate) fn in_era(self, era: Era, method: &Method) -> Self {
+        match self {
+            Self::Result(result) => {
+                let view = ResultView::read(&result);
+                Self::Result(translate::result(&view, Era::Legacy, era, method, None, None))
+            }
+            error => error,
+        }
+    }
+}
+
 impl From<RpcError> for Answer {
     fn from(error: RpcError) -> Self {
         Self::Error(error)
@@ -68,7 +81,7 @@ impl Failure {
     }
 
     /// The stable word for programs.
-    fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(UpstreamError::NeedsAuth) | Self::During(UpstreamError::NeedsAuth) => {
                 "needs_auth"

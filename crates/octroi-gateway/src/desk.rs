@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::gateway::Gateway;
-use crate::pipeline::POLICY_DENIED_CONTINUE;
+use crate::denial::DENIED_CONTINUE;
 use crate::view::View;
 
 /// Under which Octroi's own things are decided and watched. No server may be called so.
@@ -88,7 +88,7 @@ impl Gateway {
             _ => return None,
         };
         if caller.principal.role != Role::Human {
-            return Some(RpcError::new(POLICY_DENIED_CONTINUE, "only people manage Octroi").into());
+            return Some(RpcError::new(DENIED_CONTINUE, "only people manage Octroi").into());
         }
         let served = match wish {
             Subject::Resource(uri) => desk.read(self, caller, uri).await,

@@ -16,11 +16,12 @@ use crate::pins::PinSettings;
 pub(crate) mod approvals;
 pub(crate) mod decide;
 pub(crate) mod ledger;
+mod notes;
 pub(crate) mod policies;
 pub(crate) mod quotas;
 pub(crate) mod uses;
 
-pub use policies::{PolicyFile, PolicyProblem};
+pub use policies::{PolicyFile, PolicyProblem, level_of};
 
 /// What the configuration says about deciding.
 #[derive(Clone, Debug, Default)]

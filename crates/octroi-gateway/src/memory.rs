@@ -6,20 +6,23 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use octroi_core::ServerName;
 use octroi_core::health::Checks;
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_mcp::Version;
-use octroi_store::{CanonicalJson, Catalogue, HealthSample, ManagedBy, ServerKey, Store, StoreError};
+use octroi_store::{
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, ManagedBy, PinRecord, ServerKey, Store, StoreError,
+    ToolUse,
+};
 use octroi_upstream::{ServerIdentity, UpstreamError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 use crate::catalogue::{LISTS, ServerLists, read_item};
+use crate::time::now_ms;
 
 /// What may wait to be written. More is not kept; the lists are written again when they change.
 const WAITING: usize = 1_024;
@@ -102,6 +105,26 @@ impl Memory {
         self.later(Job::Checked(name.clone(), sample));
     }
 
+    /// What is remembered, for those who keep more than servers.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    pub(crate) fn pin(&self, pins: Vec<PinRecord>, held: Vec<HeldDefinition>) {
+        if !pins.is_empty() {
+            self.later(Job::Pin(pins));
+        }
+        if !held.is_empty() {
+            self.later(Job::Hold(held));
+        }
+    }
+
+    pub(crate) fn used(&self, uses: Vec<ToolUse>) {
+        if !uses.is_empty() {
+            self.later(Job::Used(uses));
+        }
+    }
+
     pub(crate) fn forget(&self, name: &ServerName) {
         self.later(Job::Forget(name.clone()));
     }
@@ -146,6 +169,9 @@ async fn write(store: &Store, job: Job) -> Result<(), StoreError> {
         Job::Flush(done) => {
             let _ = done.send(());
         }
+        Job::Pin(pins) => store.save_pins(&pins).await?,
+        Job::Hold(held) => store.hold(&held).await?,
+        Job::Used(uses) => store.record_uses(&uses).await?,
         Job::Forget(name) => {
             store.forget_server(&ServerKey::system(name)).await?;
         }
@@ -213,9 +239,4 @@ fn read(name: &ServerName, stored: &Catalogue) -> Option<ServerLists> {
         lists.set(method, items.collect());
     }
     Some(lists)
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -28,6 +28,8 @@ pub struct PinSettings {
 pub(crate) struct Pins {
     settings: ArcSwap<PinSettings>,
     accepted: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+    /// What was kept back and told already.
+    told: Mutex<BTreeMap<PinKey, DefinitionHash>>,
 }
 
 /// A definition that was looked at for the first time, or again after it changed.
@@ -61,6 +63,11 @@ impl Pins {
     /// Takes over what was accepted in an earlier run, or by a person just now.
     pub(crate) fn accept(&self, pins: impl IntoIterator<Item = (PinKey, DefinitionHash)>) {
         self.accepted.lock().extend(pins);
+    }
+
+    /// Whether nobody was told yet that this is kept back.
+    pub(crate) fn is_news(&self, key: &PinKey, hash: &DefinitionHash) -> bool {
+        self.told.lock().insert(key.clone(), *hash) != Some(*hash)
     }
 
     /// Forgets what was accepted of a server.

@@ -1,8 +1,10 @@
-//! The way of a request: identify, resolve, decide, call, answer.
+//! The way of a request: identify, resolve, decide, wait for a person if asked, record, call, record, answer.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use octroi_core::decision::decide_other;
+use octroi_core::config::DenialStyle;
 use octroi_core::{Decision, Permit, ServerName};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::param_header::ParamHeaders;
@@ -14,12 +16,16 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::caller::Caller;
+use crate::catalogue::Tool;
+use crate::denial;
 use crate::gateway::Gateway;
+use crate::govern::approvals::{Asking, Settled};
+use crate::govern::decide::Judged;
+use crate::govern::ledger::{Described, Doer};
 use crate::rounds::Run;
+use crate::seal::{self, Position, State};
+use crate::time::now_ms;
 use crate::view::View;
-
-/// A policy said no; the caller may go on with something else.
-pub(crate) const POLICY_DENIED_CONTINUE: i64 = -32951;
 
 /// What a request is about, found.
 pub(crate) struct Target {
@@ -27,6 +33,8 @@ pub(crate) struct Target {
     /// In the server's own names.
     pub(crate) subject: Subject,
     pub(crate) headers: Arc<ParamHeaders>,
+    /// What the gates know of the tool, for a tool call.
+    pub(crate) tool: Option<Arc<Tool>>,
 }
 
 impl Gateway {
@@ -60,32 +68,166 @@ impl Gateway {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
-        let target = match self.resolve(view, envelope.method(), params).await {
+        let method = envelope.method();
+        let target = match self.resolve(view, method, params).await {
             Ok(target) => target,
             Err(error) => return error.into(),
         };
-        let permit = match permit(&target) {
-            Ok(permit) => permit,
+        let way = Way { view, caller, envelope, params, target: &target };
+        match &target.tool {
+            Some(tool) => self.call_tool(&way, tool).await.in_era(caller.era, method),
+            None => match self.judge_other(caller, &target, method) {
+                Decision::Allow(permit) => self.run(&way, &permit, None).await.0,
+                Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
+                Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
+            },
+        }
+    }
+
+    async fn call_tool(self: &Arc<Self>, way: &Way<'_>, tool: &Arc<Tool>) -> Answer {
+        let Way { caller, params, target, .. } = *way;
+        let now_ms = now_ms();
+        let (call, doer) = (self.ledger.call_id(now_ms), Doer::of(&caller.principal));
+        let context = self.governor.context(&caller.principal);
+        let raw = params.arguments();
+        let arguments = raw.as_deref().unwrap_or(b"{}");
+        let mut described = Described { doer: &doer, context: &context, tool: &tool.descriptor, arguments, approval: None };
+        let state = match self.open_state(way) {
+            Ok(state) => state,
             Err(error) => return error.into(),
         };
+        let mut judged = self.judge(caller, target, tool, params, &[], now_ms);
+        let custom = match &judged.decision {
+            Decision::Deny(_) => Vec::new(),
+            Decision::Allow(_) | Decision::Ask(_) => self.ask_gates(caller, tool, arguments).await,
+        };
+        if !custom.is_empty() {
+            drop(judged);
+            judged = self.judge(caller, target, tool, params, &custom, now_ms);
+        }
+        let Judged { decision, mut taken, .. } = judged;
+        self.note_quota(&doer, &tool.descriptor, &taken.warnings);
+        let (permit, approval, edited) = match decision {
+            Decision::Allow(permit) => (permit, None, None),
+            Decision::Deny(denied) => {
+                if let Err(error) = self.ledger.deny(call, described, &denied, now_ms).await {
+                    tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
+                }
+                return denial::denied(&denied, self.style(caller));
+            }
+            Decision::Ask(question) => {
+                let asking = Asking {
+                    caller,
+                    target,
+                    tool,
+                    params,
+                    call,
+                    doer: &doer,
+                    position: state.as_ref().map(|state| &state.round),
+                    grant: state.as_ref().and_then(|state| state.grant.as_ref()),
+                    digest: way.digest(),
+                };
+                match self.ask_person(question, &asking).await {
+                    Settled::Refused(answer) => return answer,
+                    Settled::Granted { permit, approval, edited } => (permit, Some(approval), edited),
+                }
+            }
+        };
+        let edited_arguments = edited.as_ref().and_then(Params::arguments);
+        if let Some(edited) = &edited_arguments {
+            described.arguments = edited;
+        }
+        described.approval = approval.as_deref();
+        // Begun before the server sees a byte: a crash must leave a trace of the attempt.
+        let record = match self.ledger.begin(call, described, permit.trace(), now_ms).await {
+            Ok(record) => record,
+            Err(error) => {
+                if let Some(approval) = &approval {
+                    self.finish(approval, "not_recorded").await;
+                }
+                return denial::unrecorded(&error);
+            }
+        };
+        taken.make();
+        self.uses.count(caller.principal.agent_id.as_deref().unwrap_or_default(), &tool.descriptor, now_ms);
+        let continuing = Continuing {
+            position: state.map(|state| state.round),
+            approval: approval.as_deref(),
+            max_runtime: taken.max_runtime,
+        };
+        let way = Way { params: edited.as_ref().unwrap_or(params), ..*way };
+        let (answer, outcome) = self.run(&way, &permit, Some(continuing)).await;
+        let result = match &answer {
+            Answer::Result(result) | Answer::ErrorJson { json: result, .. } => Some(&**result),
+            Answer::Error(_) => None,
+        };
+        record.end(outcome, result).await;
+        if let Some(approval) = approval.filter(|_| outcome != "input_required") {
+            self.finish(&approval, outcome).await;
+        }
+        answer
+    }
+
+    /// Makes a call that is permitted.
+    async fn run(
+        self: &Arc<Self>,
+        way: &Way<'_>,
+        permit: &Permit,
+        continuing: Option<Continuing<'_>>,
+    ) -> (Answer, &'static str) {
+        let Way { view, caller, envelope, params, target } = *way;
         let sender = (caller.era == Era::Legacy).then(|| Sender {
             capabilities: Some(caller.capabilities.json().clone()),
             info: caller.info.clone(),
             log_level: caller.log_level.clone(),
         });
+        let continuing = match continuing {
+            Some(continuing) => continuing,
+            None => match self.open_state(way) {
+                Ok(state) => Continuing {
+                    position: state.map(|state| state.round),
+                    approval: None,
+                    max_runtime: None,
+                },
+                Err(error) => return (error.into(), "failed"),
+            },
+        };
         Run {
             gateway: self,
             view,
             caller,
             envelope,
             params,
-            target: &target,
+            target,
             sender: sender.as_ref(),
-            permit: &permit,
-            tool_failed: std::sync::atomic::AtomicBool::new(false),
+            permit,
+            position: continuing.position,
+            approval: continuing.approval,
+            max_runtime: continuing.max_runtime,
+            digest: way.digest(),
+            tool_failed: AtomicBool::new(false),
+            is_interim: AtomicBool::new(false),
         }
         .answer()
         .await
+    }
+
+    /// Where a call that is made again stands; `None` for a first try.
+    fn open_state(&self, way: &Way<'_>) -> Result<Option<State>, RpcError> {
+        let caller = way.caller;
+        if caller.era == Era::Legacy || !way.envelope.method().may_ask() {
+            return Ok(None);
+        }
+        let Some(sealed) = way.params.request_state() else {
+            return Ok(None);
+        };
+        let now_ms = u64::try_from(now_ms()).unwrap_or_default();
+        self.sealer.open(&sealed, &caller.principal.id, &way.digest(), now_ms).map(Some)
+    }
+
+    /// How this caller is told of a denial.
+    pub(crate) fn style(&self, caller: &Caller) -> DenialStyle {
+        caller.errors.unwrap_or_else(|| self.governor.settings().errors)
     }
 
     /// Finds the server a request is for, and what it is called there. What is known already waits for
@@ -116,6 +258,7 @@ impl Gateway {
     fn find(&self, view: &View, method: &Method, params: &Params) -> Result<Target, RpcError> {
         let catalogue = self.catalogue();
         let mut headers = Arc::default();
+        let mut tool = None;
         let mut subject = Subject::default();
         let missing = |member: &str| RpcError::invalid_params(format!("{method} needs `{member}`"));
         let server = match (method, view) {
@@ -124,6 +267,7 @@ impl Gateway {
                 let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
                 subject.name = Some(found.tool.descriptor.name.to_string());
                 headers = Arc::clone(&found.headers);
+                tool = Some(Arc::clone(&found.tool));
                 found.server.clone()
             }
             (Method::ToolsCall, View::Server(server)) => {
@@ -131,6 +275,9 @@ impl Gateway {
                 if let Some(own) = catalogue.own_headers(server, &name) {
                     headers = Arc::clone(own);
                 }
+                // What is not listed cannot be decided about.
+                let known = catalogue.offer(server).and_then(|offer| offer.tools.get(&*name));
+                tool = Some(Arc::clone(known.ok_or_else(|| unknown_tool(&name))?));
                 subject.name = Some(name.into_owned());
                 server.clone()
             }
@@ -175,7 +322,7 @@ impl Gateway {
             RpcError::invalid_params(format!("unknown server `{server}`"))
                 .with_data(json!({"code": "not_found"}))
         })?;
-        Ok(Target { upstream, subject, headers })
+        Ok(Target { upstream, subject, headers, tool })
     }
 
     /// Names the reason where an unknown tool would belong to a server that has shown no tools.
@@ -232,12 +379,37 @@ impl Gateway {
     }
 }
 
-/// Asks the gates.
-fn permit(target: &Target) -> Result<Permit, RpcError> {
-    match decide_other(&target.upstream.spec().name, None, None, 0) {
-        Decision::Allow(permit) => Ok(permit),
-        Decision::Ask(_) => Err(RpcError::new(POLICY_DENIED_CONTINUE, "a person would have to be asked")),
-        Decision::Deny(denial) => Err(RpcError::new(POLICY_DENIED_CONTINUE, denial.reason)),
+fn unknown_tool(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("unknown tool `{name}`")).with_data(json!({"code": "tool_not_found"}))
+}
+
+/// A request on its way.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    view: &'a View,
+    caller: &'a Caller,
+    envelope: &'a Envelope,
+    params: &'a Params,
+    target: &'a Target,
+}
+
+/// What a tool call carries on from.
+struct Continuing<'a> {
+    position: Option<Position>,
+    approval: Option<&'a str>,
+    max_runtime: Option<Duration>,
+}
+
+impl Way<'_> {
+    fn digest(&self) -> [u8; 32] {
+        let subject = &self.target.subject;
+        let parts = [
+            self.envelope.method().as_str(),
+            self.target.upstream.spec().name.as_str(),
+            subject.name.as_deref().unwrap_or_default(),
+            subject.uri.as_deref().unwrap_or_default(),
+        ];
+        seal::digest(&parts, self.params.arguments().as_deref())
     }
 }
 

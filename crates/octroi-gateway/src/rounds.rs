@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -24,11 +24,12 @@ use tokio::time::Instant;
 use crate::answer::{Answer, Failure};
 use crate::caller::Caller;
 use crate::contents;
+use crate::denial;
 use crate::gateway::Gateway;
 use crate::meters::Ending;
-use crate::park::{PATIENCE, Parked};
+use crate::park::Parked;
 use crate::pipeline::Target;
-use crate::seal::{Position, State, digest};
+use crate::seal::{Grant, Position};
 use crate::view::View;
 
 /// A server that keeps asking is asking too much.
@@ -45,8 +46,18 @@ pub(crate) struct Run<'a> {
     /// For legacy clients, whose requests do not say it themselves.
     pub(crate) sender: Option<&'a Sender>,
     pub(crate) permit: &'a Permit,
+    /// Where a call that was made before stands.
+    pub(crate) position: Option<Position>,
+    /// The approval it is made with, if a person was asked.
+    pub(crate) approval: Option<&'a str>,
+    /// How long it may take in all.
+    pub(crate) max_runtime: Option<Duration>,
+    /// Binds a state that the client carries to this call.
+    pub(crate) digest: [u8; 32],
     /// Set when the tool itself said that it failed.
     pub(crate) tool_failed: AtomicBool,
+    /// Set when the client is to come back with an answer.
+    pub(crate) is_interim: AtomicBool,
 }
 
 /// How far a call got.
@@ -57,7 +68,8 @@ enum Driven {
 }
 
 impl Run<'_> {
-    pub(crate) async fn answer(&self) -> Answer {
+    /// Makes the call; says the answer and how it went, in a word.
+    pub(crate) async fn answer(&self) -> (Answer, &'static str) {
         let spec = self.target.upstream.spec();
         let tool =
             self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
@@ -74,7 +86,8 @@ impl Run<'_> {
                 Ok(Answer::Error(_) | Answer::ErrorJson { .. }) | Err(_) => Ending::Failed,
             });
         }
-        match attempted {
+        let outcome = self.outcome(&attempted);
+        let answer = match attempted {
             Ok(answer) => answer,
             Err(failure) => {
                 let method = self.envelope.method();
@@ -84,37 +97,34 @@ impl Run<'_> {
                 }
                 tracing::debug!(server.name = %spec.name, ?failure, "call failed");
                 let answer = failure.to_answer(&spec.name, self.envelope.method());
-                self.in_clients_era(answer)
+                answer.in_era(self.caller.era, self.envelope.method())
             }
-        }
+        };
+        (answer, outcome)
     }
 
-    /// A result made here has the shape of a legacy one; a modern client needs the modern frame.
-    fn in_clients_era(&self, answer: Answer) -> Answer {
-        match answer {
-            Answer::Result(result) => Answer::Result(translate::result(
-                &ResultView::read(&result),
-                Era::Legacy,
-                self.caller.era,
-                self.envelope.method(),
-                None,
-                None,
-            )),
-            error => error,
+    /// How the call went, in a word.
+    fn outcome(&self, attempted: &Result<Answer, Failure>) -> &'static str {
+        match attempted {
+            _ if self.is_interim.load(Ordering::Relaxed) => "input_required",
+            Ok(Answer::Result(_)) if self.tool_failed.load(Ordering::Relaxed) => "tool_error",
+            Ok(Answer::Result(_)) => "completed",
+            Ok(Answer::Error(_) | Answer::ErrorJson { .. }) => "failed",
+            Err(failure) => failure.kind(),
         }
     }
 
     async fn attempt(&self) -> Result<Answer, Failure> {
         let mut round = Round::default();
-        match self.position() {
+        match self.position.clone() {
             // A client may answer without a state, where the server gave none.
-            Ok(None) => round.answers = self.params.input_responses(),
-            Ok(Some(Position::Again)) => {}
-            Ok(Some(Position::Server(state))) => {
+            None => round.answers = self.params.input_responses(),
+            // The answer was for us.
+            Some(Position::Again | Position::Approval(_)) => {}
+            Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
             }
-            Ok(Some(Position::Parked(number))) => return self.resume(number).await,
-            Err(error) => return Ok(error.into()),
+            Some(Position::Parked(number)) => return self.resume(number).await,
         }
         let room = self.target.upstream.room().await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
@@ -195,7 +205,8 @@ impl Run<'_> {
     /// Waits for the answer, passing on what happens meanwhile.
     async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
         let timeouts = self.target.upstream.spec().timeouts;
-        let cap = Instant::now() + timeouts.call_cap;
+        let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
+        let cap = Instant::now() + call_cap;
         let mut deadline = Instant::now() + timeouts.call;
         let mut asking = FuturesUnordered::new();
         loop {
@@ -208,7 +219,7 @@ impl Run<'_> {
                     continue;
                 }
                 () = tokio::time::sleep_until(deadline.min(cap)), if asking.is_empty() => {
-                    let limit = if deadline < cap { timeouts.call } else { timeouts.call_cap };
+                    let limit = if deadline < cap { timeouts.call } else { call_cap };
                     return Err(Failure::During(UpstreamError::Timeout(limit)));
                 }
             };
@@ -311,6 +322,11 @@ impl Run<'_> {
     }
 
     fn failed(&self, answer: &Envelope, error: &RpcError) -> Answer {
+        if denial::is_forged(error) {
+            let server = &self.target.upstream.spec().name;
+            tracing::warn!(server.name = %server, code = error.code, "a server answered in Octroi's name");
+            return denial::forged(server.as_str(), error).into();
+        }
         if self.caller.era == Era::Modern
             && let Some(questions) = ask::questions_of_url_error(error)
             && let Some(state) = self.seal(Position::Again)
@@ -391,35 +407,13 @@ impl Run<'_> {
     }
 
     fn seal(&self, round: Position) -> Option<String> {
-        let state = State {
-            round,
-            principal: self.caller.principal.id.to_string(),
-            expires_ms: now_ms().saturating_add(u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX)),
-            digest: self.digest(),
-        };
-        self.gateway.sealer.seal(&state)
-    }
-
-    /// Where a retried call stands; `None` for a first try.
-    fn position(&self) -> Result<Option<Position>, RpcError> {
-        if self.caller.era == Era::Legacy || !self.envelope.method().may_ask() {
-            return Ok(None);
-        }
-        let Some(sealed) = self.params.request_state() else {
-            return Ok(None);
-        };
-        self.gateway.sealer.open(&sealed, &self.caller.principal.id, &self.digest(), now_ms()).map(Some)
-    }
-
-    fn digest(&self) -> [u8; 32] {
-        let subject = &self.target.subject;
-        let parts = [
-            self.envelope.method().as_str(),
-            self.target.upstream.spec().name.as_str(),
-            subject.name.as_deref().unwrap_or_default(),
-            subject.uri.as_deref().unwrap_or_default(),
-        ];
-        digest(&parts, self.params.arguments().as_deref())
+        self.is_interim.store(true, Ordering::Relaxed);
+        let grant = self.approval.map(|id| Grant {
+            approval: id.to_owned(),
+            round: self.gateway.waiting.next_round(id),
+        });
+        let principal = self.caller.principal.id.to_string();
+        self.gateway.sealer.seal_position(round, principal, self.digest, grant)
     }
 
     /// A legacy server sends log messages by a level set beforehand; one that a client wants must be
@@ -447,9 +441,4 @@ impl Run<'_> {
             other => other,
         }
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

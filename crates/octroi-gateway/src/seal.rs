@@ -8,6 +8,9 @@ use octroi_mcp::RpcError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::park::PATIENCE;
+use crate::time::now_ms;
+
 const NONCE_LENGTH: usize = 12;
 
 /// Seals and opens `requestState`. The key lives as long as the process, as does what it points to.
@@ -30,6 +33,20 @@ pub(crate) struct State {
     /// Digest of the call.
     #[serde(rename = "d")]
     pub(crate) digest: [u8; 32],
+    /// The approval that the call is made with, if a person was asked.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<Grant>,
+}
+
+/// An approval in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    /// Its id.
+    #[serde(rename = "a")]
+    pub(crate) approval: String,
+    /// Which round of its call this is: each is good for one answer.
+    #[serde(rename = "n")]
+    pub(crate) round: u32,
 }
 
 /// Where an interrupted call stands.
@@ -44,6 +61,9 @@ pub(crate) enum Position {
     /// A legacy server wants to be called again.
     #[serde(rename = "a")]
     Again,
+    /// A person is being asked.
+    #[serde(rename = "p")]
+    Approval(String),
 }
 
 impl Sealer {
@@ -52,6 +72,19 @@ impl Sealer {
         let mut key = [0_u8; 32];
         getrandom::fill(&mut key)?;
         Ok(Self { cipher: Aes256Gcm::new(&key.into()) })
+    }
+
+    /// Seals where a call stands, for as long as a person may think.
+    pub(crate) fn seal_position(
+        &self,
+        round: Position,
+        principal: String,
+        digest: [u8; 32],
+        grant: Option<Grant>,
+    ) -> Option<String> {
+        let now_ms = u64::try_from(now_ms()).unwrap_or_default();
+        let expires_ms = now_ms.saturating_add(u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX));
+        self.seal(&State { round, principal, expires_ms, digest, grant })
     }
 
     pub(crate) fn seal(&self, state: &State) -> Option<String> {
@@ -69,7 +102,7 @@ impl Sealer {
         principal: &str,
         digest: &[u8; 32],
         now_ms: u64,
-    ) -> Result<Position, RpcError> {
+    ) -> Result<State, RpcError> {
         let invalid = |why: &str| RpcError::invalid_params(format!("requestState is not valid: {why}"));
         let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| invalid("it was not issued here"))?;
         let (nonce, sealed) =
@@ -89,7 +122,7 @@ impl Sealer {
         if state.digest != *digest {
             return Err(invalid("it belongs to another call"));
         }
-        Ok(state.round)
+        Ok(state)
     }
 }
 
@@ -151,9 +184,10 @@ mod tests {
             principal: "alice".into(),
             expires_ms: 100,
             digest: call,
+            grant: None,
         };
         let text = sealer.seal(&state).unwrap();
-        assert_eq!(sealer.open(&text, "alice", &call, 99), Ok(state.round));
+        assert_eq!(sealer.open(&text, "alice", &call, 99), Ok(state));
         let same = digest(&["tools/call", "x"], Some(br#"{ "b":[2], "a":1 }"#));
         assert!(sealer.open(&text, "alice", &same, 99).is_ok());
         let other = digest(&["tools/call", "x"], Some(br#"{"a":2,"b":[2]}"#));

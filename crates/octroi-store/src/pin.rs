@@ -1,33 +1,8 @@
 //! Definitions that were accepted, and those that wait to be.
 
+pub use octroi_core::pin::PinKind;
+
 use crate::server::ServerKey;
-
-/// What kind of thing a definition describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PinKind {
-    /// A tool.
-    Tool,
-    /// A prompt.
-    Prompt,
-    /// A resource template.
-    Template,
-}
-
-impl PinKind {
-    /// The word that is stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
-            Self::Template => "template",
-        }
-    }
-
-    /// What a word stands for.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Tool, Self::Prompt, Self::Template].into_iter().find(|kind| kind.as_str() == word)
-    }
-}
 
 /// What tells one pinned thing from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,8 @@
 //! How a decision ends, as values that prove it.
 
 use super::gate::Gate;
-use super::trace::Trace;
+use super::trace::{Outcome, Trace, Verdict};
+use crate::approval::{Approval, ApprovalState, Binding, Refusal};
 use crate::name::ServerName;
 
 /// The outcome of all gates.
@@ -78,6 +79,23 @@ impl Question {
     /// What every gate said.
     pub fn trace(&self) -> &Trace {
         &self.trace
+    }
+
+    /// Makes the permit, once a person has approved exactly this call and the approval was used up for it.
+    pub fn granted(mut self, claimed: &Approval, call: &Binding) -> Result<Permit, Refusal> {
+        if claimed.state != ApprovalState::Claimed {
+            return Err(Refusal::NotClaimed { state: claimed.state });
+        }
+        if let Some(what) = claimed.binding.differs(call) {
+            return Err(Refusal::Differs { what });
+        }
+        self.trace.push(Verdict {
+            gate: Gate::Person,
+            outcome: Outcome::Pass,
+            reason: claimed.decision_reason.clone(),
+            by: claimed.decided_by.clone(),
+        });
+        Ok(Permit::new(self.server, self.trace))
     }
 }
 

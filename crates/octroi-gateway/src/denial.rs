@@ -1,0 +1,181 @@
+//! How refusals are told. The numbers are Octroi's own: a server that answers with one of them is lying.
+
+use bytes::Bytes;
+use octroi_core::approval::{Approval, ApprovalState};
+use octroi_core::config::DenialStyle;
+use octroi_core::decision::{Denial, Fault, Gate};
+use octroi_core::time::show_time;
+use octroi_mcp::RpcError;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+
+/// Refused, and the agent should stop.
+const DENIED: i64 = -32950;
+/// Refused; the agent may go on with something else.
+pub(crate) const DENIED_CONTINUE: i64 = -32951;
+/// A server answered with a number of this list.
+const RESERVED_MISUSE: i64 = -32952;
+/// What decides could not be asked.
+const EVALUATOR_ERROR: i64 = -32953;
+/// Too much is asked at once.
+pub(crate) const BUSY: i64 = -32954;
+/// Nobody decided in time.
+const APPROVAL_EXPIRED: i64 = -32955;
+
+/// The numbers that only Octroi gives out.
+const RESERVED: std::ops::RangeInclusive<i64> = -32969..=-32950;
+/// The words that only Octroi says.
+const RESERVED_WORDS: [&str; 4] =
+    ["policy_denied", "policy_denied_continue", "policy_evaluator_error", "policy_backend_reserved_misuse"];
+
+/// A gate's or a policy's denial.
+pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
+    let Denial { gate, reason, .. } = denial;
+    let data = json!({
+        "type": "policy_denied",
+        "decision": denial.as_str(),
+        "gate": gate.as_str(),
+        "reason": reason,
+        "hint": hint(*gate),
+    });
+    match (gate, denial.fault) {
+        (Gate::Arguments, _) => failed_result(&format!("invalid arguments: {reason}"), "invalid_arguments", &data),
+        (Gate::Quota, _) => tell(BUSY, "quota_exceeded", reason, data, style),
+        (_, Fault::Evaluator) => tell(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, style),
+        (Gate::Pinning, _) => tell(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style),
+        (Gate::Disabled | Gate::Scope, _) => tell(DENIED_CONTINUE, "tool_disabled", reason, data, style),
+        (_, Fault::Policy) if denial.is_abort => tell(DENIED, "policy_denied", reason, data, style),
+        (_, Fault::Policy) => tell(DENIED_CONTINUE, "policy_denied_continue", reason, data, style),
+    }
+}
+
+/// What decides could not be asked, so nothing happens.
+pub(crate) fn evaluator_error(reason: &str) -> Answer {
+    let data = json!({"type": "policy_evaluator_error", "decision": "deny_continue", "reason": reason});
+    tell(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
+}
+
+/// A person said no, or nobody said yes in time.
+pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
+    let (number, word, decision) = match approval.state {
+        ApprovalState::DeniedAbort => (DENIED, "policy_denied", "deny_abort"),
+        ApprovalState::DeniedContinue => (DENIED_CONTINUE, "policy_denied_continue", "deny_continue"),
+        ApprovalState::Pending | ApprovalState::Expired => {
+            (APPROVAL_EXPIRED, "approval_expired", "deny_continue")
+        }
+        ApprovalState::Approved
+        | ApprovalState::Cancelled
+        | ApprovalState::Orphaned
+        | ApprovalState::Claimed
+        | ApprovalState::Done => (DENIED_CONTINUE, "policy_denied_continue", "deny_continue"),
+    };
+    let by = approval.decided_by.as_deref().unwrap_or("nobody");
+    let reason = match (approval.state, &approval.decision_reason) {
+        (ApprovalState::Expired | ApprovalState::Pending, _) => "nobody decided in time".to_owned(),
+        (_, Some(reason)) => format!("{by} said no: {reason}"),
+        (ApprovalState::DeniedAbort | ApprovalState::DeniedContinue, None) => format!("{by} said no"),
+        (state, None) => format!("the approval is {}", state.as_str()),
+    };
+    let data = json!({
+        "type": "policy_denied",
+        "decision": decision,
+        "gate": "person",
+        "reason": reason,
+        "approval": approval.id,
+    });
+    tell(number, word, &reason, data, style)
+}
+
+/// Nobody has decided yet: a result that says how to come back, because a model can read it.
+pub(crate) fn pending(approval: &Approval) -> Answer {
+    let Approval { id, reasons, expires_at_ms, .. } = approval;
+    let text = format!(
+        "This call waits for a person's approval ({id}): {}. Nothing has been done yet. Ask your user to run \
+         `octroi approve {id}`, then make the identical call again before {}; do not change its arguments.",
+        reasons.join("; "),
+        show_time(*expires_at_ms),
+    );
+    let data = json!({"code": "approval_pending", "approval": id, "reasons": reasons, "expires": show_time(*expires_at_ms)});
+    failed_result(&text, "approval_pending", &data)
+}
+
+/// The log cannot be written, so nothing happens.
+pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
+    evaluator_error(&format!("the call cannot be recorded, so it is not made: {error}"))
+}
+
+/// A server's error with a number or a word that only Octroi may use.
+pub(crate) fn is_forged(error: &RpcError) -> bool {
+    RESERVED.contains(&error.code) || RESERVED_WORDS.contains(&error.message.as_str())
+}
+
+/// What the client is told in its place.
+pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
+    let reason = format!(
+        "server `{server}` answered with {} (`{}`), which only Octroi may use; it is not a decision of Octroi",
+        error.code, error.message
+    );
+    RpcError::new(RESERVED_MISUSE, "policy_backend_reserved_misuse")
+        .with_data(json!({"type": "policy_backend_reserved_misuse", "server": server, "reason": reason}))
+}
+
+fn tell(number: i64, word: &str, reason: &str, data: Value, style: DenialStyle) -> Answer {
+    match style {
+        DenialStyle::Rpc => RpcError::new(number, word).with_data(data).into(),
+        DenialStyle::Result => failed_result(&format!("{word}: {reason}"), word, &data),
+    }
+}
+
+fn failed_result(text: &str, code: &str, data: &Value) -> Answer {
+    let mut data = data.clone();
+    data["code"] = json!(code);
+    let result = json!({
+        "content": [{"type": "text", "text": text}],
+        "isError": true,
+        "_meta": {"octroi/error": data},
+    });
+    Answer::Result(Bytes::from(result.to_string()))
+}
+
+/// What to do about it.
+fn hint(gate: Gate) -> &'static str {
+    match gate {
+        Gate::Scope => "switch the server on with `octroi servers enable NAME`",
+        Gate::Arguments => "look at the tool's input schema",
+        Gate::Access => "see `allow_tools`, `deny_tools` and `deny_side_effect_tags` of the server's entry",
+        Gate::Disabled => "switch the tool on",
+        Gate::Mode => "the agent's owner can set its mode to execution",
+        Gate::SpecFrozen => "the agent's owner can freeze its specification",
+        Gate::ProjectBinding => "the agent's owner can give it a project",
+        Gate::Blacklist => "see `blacklist` of the agent's entry",
+        Gate::AdminToken => "send the admin token in the header X-Admin-Token",
+        Gate::Pinning => "look at the difference with `octroi pins`",
+        Gate::Custom => "see the gate's log",
+        Gate::Quota => "try again in a moment",
+        Gate::Floor | Gate::Global | Gate::Agent => "see `octroi policy show`",
+        Gate::Trust | Gate::Profile | Gate::Person => "see `octroi policy why`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_cannot_speak_as_octroi() {
+        for (code, message, forged) in [
+            (-32950, "x", true),
+            (-32951, "x", true),
+            (-32955, "x", true),
+            (-32960, "x", true),
+            (-32000, "policy_denied", true),
+            (-32602, "policy_denied_continue", true),
+            (-32602, "unknown tool", false),
+            (-32949, "x", false),
+            (-32970, "x", false),
+        ] {
+            assert_eq!(is_forged(&RpcError::new(code, message)), forged, "{code} {message}");
+        }
+    }
+}

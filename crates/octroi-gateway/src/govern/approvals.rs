@@ -1,0 +1,425 @@
+//! Asking a person, and making exactly the call that they approved, once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
+use octroi_core::audit::{CallId, Kind};
+use octroi_core::decision::{Decision, Permit, Question};
+use octroi_core::pin::canonical;
+use octroi_core::Secret;
+use octroi_mcp::ask;
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::params::Params;
+use octroi_mcp::{Era, Method, RpcError, code};
+use octroi_store::{Store, StoreError};
+use parking_lot::Mutex;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::ledger::Doer;
+use crate::answer::Answer;
+use crate::caller::Caller;
+use crate::catalogue::Tool;
+use crate::denial;
+use crate::gateway::Gateway;
+use crate::pipeline::Target;
+use crate::seal::{Grant, Position};
+use crate::time::now_ms;
+
+/// How often a client that waits is told so.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
+/// Callers that wait for a person.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    decided: Mutex<HashMap<String, watch::Sender<()>>>,
+    /// The round that an approved call is in, so that an old state cannot be used again.
+    rounds: Mutex<HashMap<String, u32>>,
+}
+
+impl Waiting {
+    fn watch(&self, id: &str) -> watch::Receiver<()> {
+        self.decided.lock().entry(id.to_owned()).or_default().subscribe()
+    }
+
+    /// Wakes whoever waits for this one.
+    pub(crate) fn wake(&self, id: &str) {
+        if let Some(decided) = self.decided.lock().remove(id) {
+            let _ = decided.send(());
+        }
+    }
+
+    /// The next round of an approved call.
+    pub(crate) fn next_round(&self, id: &str) -> u32 {
+        let mut rounds = self.rounds.lock();
+        let round = rounds.entry(id.to_owned()).or_default();
+        *round += 1;
+        *round
+    }
+
+    /// Whether this is the round that an approved call is in; then it is over.
+    fn take_round(&self, grant: &Grant) -> bool {
+        let mut rounds = self.rounds.lock();
+        match rounds.get_mut(&grant.approval) {
+            Some(round) if *round == grant.round => {
+                *round += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn finish(&self, id: &str) {
+        self.rounds.lock().remove(id);
+    }
+}
+
+/// A call about which a person is to be asked.
+pub(crate) struct Asking<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) target: &'a Target,
+    pub(crate) tool: &'a Arc<Tool>,
+    pub(crate) params: &'a Params,
+    pub(crate) call: CallId,
+    pub(crate) doer: &'a Doer,
+    /// Where a call that was made before stands.
+    pub(crate) position: Option<&'a Position>,
+    pub(crate) grant: Option<&'a Grant>,
+    /// Binds a state that the client carries to this call.
+    pub(crate) digest: [u8; 32],
+}
+
+/// What came of asking.
+pub(crate) enum Settled {
+    /// The call may be made, with these parameters in place of the caller's if there are any.
+    Granted { permit: Permit, approval: String, edited: Option<Params> },
+    /// It may not, or not yet.
+    Refused(Answer),
+}
+
+impl Gateway {
+    /// Asks a person about a call, or finds that one has answered.
+    pub(crate) async fn ask_person(self: &Arc<Self>, question: Question, asking: &Asking<'_>) -> Settled {
+        match self.try_ask(question, asking).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("a person cannot be asked: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    async fn try_ask(
+        self: &Arc<Self>,
+        question: Question,
+        asking: &Asking<'_>,
+    ) -> Result<Settled, StoreError> {
+        let Some(memory) = &self.memory else {
+            let reason = "a person would have to be asked, and this gateway keeps nothing; run `octroi up`";
+            return Ok(Settled::Refused(denial::evaluator_error(reason)));
+        };
+        let store = memory.store();
+        let binding = binding(asking, &question);
+        if let Some(grant) = asking.grant {
+            return self.go_on(store, question, asking, grant).await;
+        }
+        if let Some(found) = store.find_grant(&binding.call_key(), now_ms()).await?
+            && found.binding.differs(&binding).is_none()
+        {
+            return self.claim(store, question, asking, &binding, &found.id).await;
+        }
+        let approval = match asking.position {
+            Some(Position::Approval(id)) => match store.approval(id).await? {
+                Some(approval) => approval,
+                None => return Ok(refused("the approval is gone; make the call again without requestState")),
+            },
+            _ => self.request(store, &question, asking, &binding).await?,
+        };
+        let settings = self.governor.settings().approvals.clone();
+        let elicitation = self.elicitation(asking, &approval);
+        let is_first_time = !matches!(asking.position, Some(Position::Approval(_)));
+        if let (Era::Modern, Some(params), true) = (asking.caller.era, &elicitation, is_first_time) {
+            return Ok(self.send_to_page(asking, &approval, params.clone()));
+        }
+        let wait = settings.wait.unwrap_or_default();
+        let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
+        match decided.state {
+            ApprovalState::Approved => self.claim(store, question, asking, &binding, &decided.id).await,
+            ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
+                (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
+                _ => Settled::Refused(denial::pending(&decided)),
+            }),
+            _ => Ok(Settled::Refused(denial::not_approved(&decided, self.style(asking.caller)))),
+        }
+    }
+
+    /// Writes the question down, unless an identical call has asked it already.
+    async fn request(
+        &self,
+        store: &Store,
+        question: &Question,
+        asking: &Asking<'_>,
+        binding: &Binding,
+    ) -> Result<Approval, StoreError> {
+        let now_ms = now_ms();
+        let expires = self.governor.settings().approvals.expires;
+        let arguments = arguments_of(asking.params);
+        let mut random = [0_u8; ID_BYTES];
+        // Without random numbers the sealer has already refused to start.
+        let _ = getrandom::fill(&mut random);
+        let descriptor = &asking.tool.descriptor;
+        let approval = Approval {
+            id: approval_id(&random),
+            call_id: asking.call.to_string(),
+            binding: binding.clone(),
+            state: ApprovalState::Pending,
+            arguments_preview: self.ledger.preview(&arguments),
+            arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
+            edited_arguments: None,
+            risk: descriptor.risk.as_str().to_owned(),
+            side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
+            reasons: question.trace().asks().map(str::to_owned).collect(),
+            requested_at_ms: now_ms,
+            expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
+            decided_at_ms: None,
+            decided_by: None,
+            decision_reason: None,
+            claimed_at_ms: None,
+            finished_at_ms: None,
+            outcome: None,
+            remembered_rule: None,
+            node: None,
+        };
+        let requested = store.request_approval(&approval).await?;
+        for replaced in &requested.replaced {
+            self.waiting.wake(&replaced.id);
+            self.note_approval(replaced, Kind::ApprovalResolved);
+        }
+        if requested.is_new {
+            self.note_approval(&requested.approval, Kind::ApprovalRequested);
+        }
+        if requested.is_new || !requested.replaced.is_empty() {
+            self.approvals_changed(binding.agent.as_deref());
+        }
+        Ok(requested.approval)
+    }
+
+    /// Uses a grant up and makes the permit it stands for.
+    async fn claim(
+        &self,
+        store: &Store,
+        question: Question,
+        asking: &Asking<'_>,
+        binding: &Binding,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let claimed = match store.claim_approval(id, binding, now_ms()).await? {
+            Ok(claimed) => claimed,
+            Err(refusal) => return Ok(unusable(id, &refusal)),
+        };
+        let edited = claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
+        let granted = match &edited {
+            None => question.granted(&claimed, binding).map_err(|refusal| unusable(id, &refusal)),
+            Some(params) => self.decide_edited(asking, params, &claimed),
+        };
+        let settled = match granted {
+            Ok(permit) => Settled::Granted { permit, approval: claimed.id.clone(), edited },
+            Err(refused) => {
+                self.finish(&claimed.id, "denied").await;
+                refused
+            }
+        };
+        self.approvals_changed(binding.agent.as_deref());
+        Ok(settled)
+    }
+
+    /// What a person changed is decided again: they may say yes for the gates that ask, not for those that
+    /// deny.
+    fn decide_edited(
+        &self,
+        asking: &Asking<'_>,
+        params: &Params,
+        claimed: &Approval,
+    ) -> Result<Permit, Settled> {
+        let judged = self.judge(asking.caller, asking.target, asking.tool, params, &[], now_ms());
+        match judged.decision {
+            Decision::Allow(permit) => Ok(permit),
+            Decision::Ask(question) => {
+                let binding = claimed.binding.clone();
+                question.granted(claimed, &binding).map_err(|refusal| unusable(&claimed.id, &refusal))
+            }
+            Decision::Deny(denied) => {
+                Err(Settled::Refused(denial::denied(&denied, self.style(asking.caller))))
+            }
+        }
+    }
+
+    /// The next round of a call that was approved and begun: the server asked something back.
+    async fn go_on(
+        &self,
+        store: &Store,
+        question: Question,
+        asking: &Asking<'_>,
+        grant: &Grant,
+    ) -> Result<Settled, StoreError> {
+        let claimed = store.approval(&grant.approval).await?;
+        let claimed = claimed.filter(|_| self.waiting.take_round(grant));
+        let Some(claimed) = claimed else {
+            return Ok(refused("the approved call was made already, or cut off by a restart"));
+        };
+        let edited = claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
+        let binding = claimed.binding.clone();
+        Ok(match question.granted(&claimed, &binding) {
+            Ok(permit) => Settled::Granted { permit, approval: claimed.id, edited },
+            Err(refusal) => unusable(&claimed.id, &refusal),
+        })
+    }
+
+    /// Writes down how an approved call went.
+    pub(crate) async fn finish(&self, id: &str, outcome: &str) {
+        self.waiting.finish(id);
+        let Some(memory) = &self.memory else {
+            return;
+        };
+        match memory.store().finish_approval(id, outcome, now_ms()).await {
+            Ok(Ok(done)) => self.approvals_changed(done.binding.agent.as_deref()),
+            Ok(Err(refusal)) => tracing::warn!(approval = id, %refusal, "an approved call ended twice"),
+            Err(error) => tracing::warn!(approval = id, %error, "how an approved call went is not kept"),
+        }
+    }
+
+    /// Waits until somebody decides, or for so long.
+    async fn wait_for(
+        &self,
+        store: &Store,
+        asking: &Asking<'_>,
+        approval: &Approval,
+        limit: Duration,
+        elicitation: Option<Bytes>,
+    ) -> Result<Approval, StoreError> {
+        let deadline = Instant::now() + limit;
+        let mut decided = self.waiting.watch(&approval.id);
+        // A legacy client is shown the page meanwhile; what it answers does not matter, the page does.
+        let client = Arc::clone(&asking.caller.client);
+        let mut showing = std::pin::pin!(async {
+            if let (Era::Legacy, Some(params)) = (asking.caller.era, elicitation) {
+                let _ = client.ask(&Method::ElicitationCreate, params).await;
+            }
+            std::future::pending::<()>().await;
+        });
+        let mut n_told = 0_u32;
+        loop {
+            let now = store.approval(&approval.id).await?;
+            let now = now.unwrap_or_else(|| approval.clone());
+            if now.state != ApprovalState::Pending || now.is_due(now_ms()) || Instant::now() >= deadline {
+                return Ok(now);
+            }
+            tokio::select! {
+                biased;
+                _ = decided.changed() => {}
+                () = tokio::time::sleep_until(deadline.min(Instant::now() + PROGRESS_EVERY)) => {
+                    n_told += 1;
+                    tell_progress(asking, &approval.id, n_told);
+                }
+                () = &mut showing => {}
+            }
+        }
+    }
+
+    /// The question for a client that can show a page, if it can.
+    fn elicitation(&self, asking: &Asking<'_>, approval: &Approval) -> Option<Bytes> {
+        let base = self.page.load();
+        let base = base.as_deref()?;
+        let tool = &approval.binding.tool;
+        let params = json!({
+            "mode": "url",
+            "url": format!("{base}/approvals/{}", approval.id),
+            "elicitationId": approval.id,
+            "message": format!("A person has to approve this call of {tool}."),
+        });
+        let params = Bytes::from(params.to_string());
+        asking.caller.capabilities.allow(&Method::ElicitationCreate, &params).ok()?;
+        Some(params)
+    }
+
+    fn send_to_page(&self, asking: &Asking<'_>, approval: &Approval, params: Bytes) -> Settled {
+        let position = Position::Approval(approval.id.clone());
+        let principal = asking.caller.principal.id.to_string();
+        let Some(state) = self.sealer.seal_position(position, principal, asking.digest, None) else {
+            return refused("the call's state cannot be sealed");
+        };
+        let question = ask::Question {
+            key: "approval".to_owned(),
+            method: Method::ElicitationCreate,
+            params: ask::to_modern(&params),
+        };
+        Settled::Refused(Answer::Result(ask::input_required(&[question], &state)))
+    }
+}
+
+fn tell_progress(asking: &Asking<'_>, id: &str, n_told: u32) {
+    let Some(token) = asking.params.progress_token() else {
+        return;
+    };
+    let message = format!("waiting for a person to approve {id}: octroi approve {id}");
+    let notification = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{n_told},"message":{}}}}}"#,
+        String::from_utf8_lossy(&token),
+        json::quote(&message),
+    );
+    asking.caller.client.notify(Bytes::from(notification));
+}
+
+fn binding(asking: &Asking<'_>, question: &Question) -> Binding {
+    let descriptor = &asking.tool.descriptor;
+    let principal = &asking.caller.principal;
+    let arguments = arguments_of(asking.params);
+    // What cannot be made canonical was refused as invalid before.
+    let arguments = canonical(&arguments).unwrap_or_else(|_| arguments.to_vec());
+    Binding {
+        principal: principal.id.to_string(),
+        agent: principal.agent_id.as_deref().map(str::to_owned),
+        tool: descriptor.id.to_string(),
+        definition_hash: descriptor.definition_hash,
+        arguments_hash: Sha256::digest(&arguments).into(),
+        policy_revision: question.trace().revision,
+    }
+}
+
+fn arguments_of(params: &Params) -> Bytes {
+    params.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"))
+}
+
+/// The same call with other arguments.
+fn with_arguments(params: &Params, arguments: &Secret) -> Option<Params> {
+    let edits = [Edit::Set("arguments", arguments.expose().as_bytes())];
+    Params::read(Bytes::from(json::rewrite(params.json(), &edits))).ok()
+}
+
+fn unusable(id: &str, refusal: &Refusal) -> Settled {
+    refused(&format!("approval {id} cannot be used: {refusal}; make the call again to ask anew"))
+}
+
+fn refused(message: &str) -> Settled {
+    let error = RpcError::new(code::INVALID_PARAMS, message).with_data(json!({"code": "approval_unusable"}));
+    Settled::Refused(error.into())
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Under which the approvals of one agent, or of everybody, are shown.
+pub(crate) fn resources(agent: Option<&str>) -> Vec<String> {
+    let mut uris = vec!["resource://approvals/pending".to_owned()];
+    if let Some(agent) = agent {
+        uris.push(format!("resource://agents/{agent}/approvals/pending"));
+        uris.push(format!("resource://agents/{agent}/approvals/history"));
+    }
+    uris
+}
