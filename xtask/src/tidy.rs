@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("octroi-mcp", &[]),
     ("octroi-store", &["octroi-core"]),
     ("octroi-upstream", &["octroi-core", "octroi-mcp"]),
-    ("octroi-gateway", &["octroi-core", "octroi-mcp", "octroi-store", "octroi-upstream"]),
+    ("octroi-gateway", &["octroi-cedar", "octroi-core", "octroi-mcp", "octroi-store", "octroi-upstream"]),
     ("octroi-server", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-store"]),
     ("octroi", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server", "octroi-store"]),
     ("octroi-testkit", &[]),

@@ -12,7 +12,8 @@ use cedar_policy::{
 };
 use octroi_core::Role;
 use octroi_core::facts::Facts;
-use octroi_core::server::{Risk, Trust};
+use octroi_core::server::Trust;
+use octroi_core::tool::Risk;
 use serde_json::Value;
 
 use crate::argument::{self, Parts, texts};

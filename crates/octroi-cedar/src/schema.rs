@@ -5,7 +5,7 @@ use std::error::Error;
 use std::str::FromStr as _;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid};
-use octroi_core::server::Risk;
+use octroi_core::tool::Risk;
 use serde_json::Value;
 
 use crate::shape::{self, Arguments};

@@ -37,7 +37,7 @@ mod settings;
 mod show;
 mod tokens;
 
-pub use approvals::{ApprovalsSection, PinMode, PinsSection};
+pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
 pub use fields::Layer;
 pub use format::{Format, SyntaxError, parse};

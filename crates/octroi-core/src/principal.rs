@@ -34,12 +34,14 @@ pub struct Principal {
     pub role: Role,
     /// Which agent, for a program.
     pub agent_id: Option<Arc<str>>,
+    /// What its token is called.
+    pub token: Arc<str>,
 }
 
 impl Principal {
     /// The person who started Octroi on this machine, for doors that need no token.
     pub fn local() -> Self {
-        Self { id: "local".into(), role: Role::Human, agent_id: None }
+        Self { id: "local".into(), role: Role::Human, agent_id: None, token: "local".into() }
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_core::config::DenialStyle;
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Method, RpcError, code};
 use octroi_upstream::Owner;
@@ -23,10 +22,6 @@ pub struct Caller {
     pub info: Option<Bytes>,
     /// Least severe log message it wants; none in the modern era unless the request says so.
     pub log_level: Option<String>,
-    /// What quotas call its token.
-    pub token: Arc<str>,
-    /// How it is told of a denial, if its token says so.
-    pub errors: Option<DenialStyle>,
     /// Whether it showed the admin token.
     pub has_admin_token: bool,
     /// Principal and session: who may see each other's questions.

@@ -40,7 +40,9 @@ pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
         "hint": hint(*gate),
     });
     match (gate, denial.fault) {
-        (Gate::Arguments, _) => failed_result(&format!("invalid arguments: {reason}"), "invalid_arguments", &data),
+        (Gate::Arguments, _) => {
+            failed_result(&format!("invalid arguments: {reason}"), "invalid_arguments", &data)
+        }
         (Gate::Quota, _) => tell(BUSY, "quota_exceeded", reason, data, style),
         (_, Fault::Evaluator) => tell(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, style),
         (Gate::Pinning, _) => tell(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style),

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::caller::Caller;
-use crate::gateway::Gateway;
 use crate::denial::DENIED_CONTINUE;
+use crate::gateway::Gateway;
 use crate::view::View;
 
 /// Under which Octroi's own things are decided and watched. No server may be called so.

@@ -191,6 +191,7 @@ impl Gateway {
             }
             for name in left.iter().filter(|name| !members.contains_key(**name)) {
                 memory.forget(name);
+                self.pins.forget(name);
                 self.switches.lock().remove(*name);
             }
         }

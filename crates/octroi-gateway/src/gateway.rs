@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use octroi_core::ServerName;
 use octroi_core::server::ServerSpec;
@@ -23,6 +23,11 @@ use tracing::{info, warn};
 use crate::catalogue::{Catalogue, ServerLists};
 use crate::desk::{self, Builtins, Desk};
 use crate::fleet::Fleet;
+use crate::govern::Governor;
+use crate::govern::approvals::Waiting;
+use crate::govern::ledger::Ledger;
+use crate::govern::quotas::Quotas;
+use crate::govern::uses::Uses;
 use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
 use crate::memory::Memory;
 use crate::meters::{Meters, Reading};
@@ -52,6 +57,13 @@ pub struct Gateway {
     problems: ArcSwap<Vec<String>>,
     pub(crate) meters: Meters,
     pub(crate) pins: Pins,
+    pub(crate) governor: Governor,
+    pub(crate) quotas: Quotas,
+    pub(crate) uses: Uses,
+    pub(crate) waiting: Waiting,
+    pub(crate) ledger: Arc<Ledger>,
+    /// Where people find pages, once Octroi listens.
+    pub(crate) page: ArcSwapOption<String>,
     /// What people know about tools.
     pub(crate) inference: ArcSwap<Vec<InferenceRule>>,
     /// What servers offered in an earlier run, until they are configured in this one.
@@ -113,6 +125,9 @@ impl Gateway {
         let builtins = desk.as_deref().map(Builtins::of).unwrap_or_default();
         let known = known.into_iter().map(|(name, lists)| (name, Arc::new(lists))).collect();
         let catalogue = Catalogue::new(BTreeMap::new(), &builtins, WIRE_NAME_MAX);
+        let audit = memory.as_mut().and_then(Memory::take_audit);
+        let (log, unfinished) = audit.map(|opened| (opened.log, opened.unfinished)).unzip();
+        let ledger = Arc::new(Ledger::new(log, Handle::current()));
         if let Some(writer) = memory.as_mut().and_then(Memory::writer) {
             context.runtime.spawn(writer);
         }
@@ -131,9 +146,16 @@ impl Gateway {
             problems: ArcSwap::default(),
             meters: Meters::default(),
             pins: Pins::default(),
+            governor: Governor::default(),
+            quotas: Quotas::default(),
+            uses: Uses::default(),
+            waiting: Waiting::default(),
+            ledger,
+            page: ArcSwapOption::empty(),
             inference: ArcSwap::default(),
             known: Mutex::new(known),
         });
+        gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
         gateway.apply(specs, true);
@@ -156,7 +178,11 @@ impl Gateway {
         }
         self.context.shutdown.cancel();
         if let Some(memory) = &self.memory {
+            memory.used(self.uses.take_fresh());
             let _ = tokio::time::timeout(GOODBYE, memory.flush()).await;
+        }
+        if let Some(log) = self.ledger.log() {
+            let _ = tokio::time::timeout(GOODBYE, log.close()).await;
         }
     }
 

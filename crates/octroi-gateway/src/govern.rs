@@ -19,6 +19,7 @@ pub(crate) mod ledger;
 mod notes;
 pub(crate) mod policies;
 pub(crate) mod quotas;
+mod start;
 pub(crate) mod uses;
 
 pub use policies::{PolicyFile, PolicyProblem, level_of};
@@ -42,6 +43,8 @@ pub struct Governance {
     pub gates: Vec<GateSpec>,
     /// How denials are told.
     pub errors: DenialStyle,
+    /// The same for some tokens, by what they are called.
+    pub errors_of: HashMap<Arc<str>, DenialStyle>,
     /// Policies that stand in files.
     pub policies: Vec<PolicyFile>,
 }
@@ -104,7 +107,9 @@ impl Governor {
             }
             by_agent.insert(Arc::clone(&agent.id), Arc::new(context));
         }
-        for (id, record) in set.iter().filter(|(id, _)| !by_agent.contains_key(id.as_str())).collect::<Vec<_>>() {
+        for (id, record) in
+            set.iter().filter(|(id, _)| !by_agent.contains_key(id.as_str())).collect::<Vec<_>>()
+        {
             let mut context = others.clone();
             overlay(&mut context, record);
             by_agent.insert(id.as_str().into(), Arc::new(context));

@@ -13,23 +13,49 @@ use octroi_core::health::Checks;
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_mcp::Version;
 use octroi_store::{
-    CanonicalJson, Catalogue, HealthSample, HeldDefinition, ManagedBy, PinRecord, ServerKey, Store, StoreError,
-    ToolUse,
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, ManagedBy, PinRecord, ServerKey, Store,
+    StoreError, ToolUse,
 };
 use octroi_upstream::{ServerIdentity, UpstreamError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
+use crate::audit::{AuditError, AuditLog, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
 use crate::time::now_ms;
 
 /// What may wait to be written. More is not kept; the lists are written again when they change.
 const WAITING: usize = 1_024;
 
+/// Where the audit log is, in the data directory.
+const AUDIT: &str = "audit";
+
+/// Why nothing can be remembered.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The audit log cannot be opened.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+}
+
+impl MemoryError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Store(error) => error.hint().to_string(),
+            Self::Audit(error) => error.hint(),
+        }
+    }
+}
+
 /// The store and the way to it.
 pub struct Memory {
     store: Arc<Store>,
+    audit: Option<Opened>,
     jobs: mpsc::Sender<Job>,
     received: Option<mpsc::Receiver<Job>>,
 }
@@ -38,6 +64,9 @@ enum Job {
     Define(ServerName, CanonicalJson),
     Keep(ServerName, Arc<ServerLists>),
     Checked(ServerName, HealthSample),
+    Pin(Vec<PinRecord>),
+    Hold(Vec<HeldDefinition>),
+    Used(Vec<ToolUse>),
     Forget(ServerName),
     /// Says when everything before is done.
     Flush(oneshot::Sender<()>),
@@ -45,10 +74,18 @@ enum Job {
 
 impl Memory {
     /// Opens the store in the data directory, which then belongs to this process.
-    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
+    pub async fn open(directory: &Path) -> Result<Self, MemoryError> {
         let store = Arc::new(Store::open(directory).await?);
+        let audit = directory.join(AUDIT);
+        let opening = tokio::task::spawn_blocking(move || AuditLog::open(&audit, &Options::default()));
+        let audit = opening.await.map_err(|_| AuditError::Closed)??;
         let (jobs, received) = mpsc::channel(WAITING);
-        Ok(Self { store, jobs, received: Some(received) })
+        Ok(Self { store, audit: Some(audit), jobs, received: Some(received) })
+    }
+
+    /// The audit log and what the last run left in it, for the first who asks.
+    pub(crate) fn take_audit(&mut self) -> Option<Opened> {
+        self.audit.take()
     }
 
     /// Which servers a person switched on or off, whatever their definition says.

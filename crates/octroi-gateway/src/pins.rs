@@ -95,7 +95,8 @@ impl Pins {
         if pinned.as_ref() == Some(hash) {
             return PinVerdict::Usable;
         }
-        let found = if pinned.is_none() && settings.policy == PinPolicy::TrustFirst { find() } else { Vec::new() };
+        let found =
+            if pinned.is_none() && settings.policy == PinPolicy::TrustFirst { find() } else { Vec::new() };
         judge(settings.policy, pinned.as_ref(), hash, &found)
     }
 }

@@ -91,7 +91,8 @@ impl Gateway {
         let context = self.governor.context(&caller.principal);
         let raw = params.arguments();
         let arguments = raw.as_deref().unwrap_or(b"{}");
-        let mut described = Described { doer: &doer, context: &context, tool: &tool.descriptor, arguments, approval: None };
+        let mut described =
+            Described { doer: &doer, context: &context, tool: &tool.descriptor, arguments, approval: None };
         let state = match self.open_state(way) {
             Ok(state) => state,
             Err(error) => return error.into(),
@@ -105,7 +106,7 @@ impl Gateway {
             drop(judged);
             judged = self.judge(caller, target, tool, params, &custom, now_ms);
         }
-        let Judged { decision, mut taken, .. } = judged;
+        let Judged { decision, mut taken } = judged;
         self.note_quota(&doer, &tool.descriptor, &taken.warnings);
         let (permit, approval, edited) = match decision {
             Decision::Allow(permit) => (permit, None, None),
@@ -122,7 +123,6 @@ impl Gateway {
                     tool,
                     params,
                     call,
-                    doer: &doer,
                     position: state.as_ref().map(|state| &state.round),
                     grant: state.as_ref().and_then(|state| state.grant.as_ref()),
                     digest: way.digest(),
@@ -184,11 +184,9 @@ impl Gateway {
         let continuing = match continuing {
             Some(continuing) => continuing,
             None => match self.open_state(way) {
-                Ok(state) => Continuing {
-                    position: state.map(|state| state.round),
-                    approval: None,
-                    max_runtime: None,
-                },
+                Ok(state) => {
+                    Continuing { position: state.map(|state| state.round), approval: None, max_runtime: None }
+                }
                 Err(error) => return (error.into(), "failed"),
             },
         };
@@ -227,7 +225,8 @@ impl Gateway {
 
     /// How this caller is told of a denial.
     pub(crate) fn style(&self, caller: &Caller) -> DenialStyle {
-        caller.errors.unwrap_or_else(|| self.governor.settings().errors)
+        let settings = self.governor.settings();
+        settings.errors_of.get(&caller.principal.token).copied().unwrap_or(settings.errors)
     }
 
     /// Finds the server a request is for, and what it is called there. What is known already waits for

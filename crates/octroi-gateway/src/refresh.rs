@@ -114,6 +114,7 @@ impl Gateway {
                 () = self.context.shutdown.cancelled() => return,
                 _ = sweep.tick() => {
                     self.parking.sweep();
+                    self.expire_approvals().await;
                     let members: Vec<_> = self.fleet.members().values().cloned().collect();
                     for member in members {
                         member.upstream.sweep().await;
@@ -232,6 +233,7 @@ impl Gateway {
             offers.insert(spec.name.clone(), Arc::new(offer));
         }
         self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
+        self.recompile();
     }
 
     /// Looks at a server's definitions again, because a person accepted some or other rules hold.

@@ -408,10 +408,9 @@ impl Run<'_> {
 
     fn seal(&self, round: Position) -> Option<String> {
         self.is_interim.store(true, Ordering::Relaxed);
-        let grant = self.approval.map(|id| Grant {
-            approval: id.to_owned(),
-            round: self.gateway.waiting.next_round(id),
-        });
+        let grant = self
+            .approval
+            .map(|id| Grant { approval: id.to_owned(), round: self.gateway.waiting.next_round(id) });
         let principal = self.caller.principal.id.to_string();
         self.gateway.sealer.seal_position(round, principal, self.digest, grant)
     }

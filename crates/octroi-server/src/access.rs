@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, Uri, header};
+use octroi_core::principal::AdminToken;
 use octroi_core::{Principal, Tokens};
 
 /// What the door lets in.
@@ -14,6 +15,8 @@ pub struct AccessSettings {
     pub hosts: Vec<String>,
     /// Origins of web pages besides loopback ones that may call.
     pub origins: Vec<String>,
+    /// What opens tools that need an administrator.
+    pub admin_token: Option<AdminToken>,
 }
 
 /// The rules at the door. A new configuration replaces them as a whole.
@@ -27,6 +30,7 @@ struct Rules {
     tokens: Tokens,
     hosts: HashSet<String>,
     origins: HashSet<String>,
+    admin_token: Option<AdminToken>,
 }
 
 /// Why a request is not let in.
@@ -60,6 +64,12 @@ impl Access {
         rules.authenticate(headers)
     }
 
+    /// Whether the request carries the admin token. It goes no further than this.
+    pub(crate) fn is_admin(&self, headers: &HeaderMap) -> bool {
+        let shown = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
+        shown.zip(self.rules.load().admin_token.as_ref()).is_some_and(|(shown, token)| token.is(shown.trim()))
+    }
+
     /// Checks the headers that tell a web page from a client.
     pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         self.rules.load().check_sender(headers)
@@ -74,7 +84,12 @@ impl Access {
 impl Rules {
     fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { tokens, hosts: lower(&settings.hosts), origins: lower(&settings.origins) }
+        Self {
+            tokens,
+            hosts: lower(&settings.hosts),
+            origins: lower(&settings.origins),
+            admin_token: settings.admin_token.clone(),
+        }
     }
 
     fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -134,6 +149,7 @@ mod tests {
         let settings = AccessSettings {
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
+            admin_token: Some(AdminToken::new(hash_token("root"))),
         };
         Access::new(tokens, &settings)
     }
@@ -164,6 +180,18 @@ mod tests {
                 "{name}: {value}"
             );
         }
+    }
+
+    #[test]
+    fn only_the_admin_token_makes_an_admin() {
+        let name = || header::HeaderName::from_static("x-admin-token");
+        assert!(access().is_admin(&headers(&[(name(), "root")])));
+        for wrong in ["", "roo", "roott", "ROOT", "secret"] {
+            assert!(!access().is_admin(&headers(&[(name(), wrong)])), "{wrong}");
+        }
+        assert!(!access().is_admin(&headers(&[])));
+        let without = Access::new(Tokens::default(), &AccessSettings::default());
+        assert!(!without.is_admin(&headers(&[(name(), "root")])));
     }
 
     #[test]

@@ -71,13 +71,19 @@ pub(crate) fn check_headers(
 }
 
 /// The sender of a modern request.
-pub(crate) fn modern_caller(principal: &Principal, params: &Params, client: Arc<dyn Client>) -> Caller {
+pub(crate) fn modern_caller(
+    principal: &Principal,
+    has_admin_token: bool,
+    params: &Params,
+    client: Arc<dyn Client>,
+) -> Caller {
     Caller {
         principal: principal.clone(),
         era: Era::Modern,
         capabilities: params.client_capabilities().map(ClientCapabilities::read).unwrap_or_default(),
         info: params.client_info(),
         log_level: params.log_level().map(std::borrow::Cow::into_owned),
+        has_admin_token,
         owner: Arc::clone(&principal.id),
         client,
     }

@@ -53,11 +53,15 @@ pub(crate) async fn post(
     }
     let stream = PostStream::new(Arc::clone(&session));
     let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
+    let is_admin = door.access.is_admin(headers);
     let work = Box::pin(async move {
         let answers = requests.iter().map(|request| {
             let (session, gateway, client) = (&session, &gateway, Arc::clone(&client));
             async move {
-                let answer = session.session.answer(gateway, request, client).await?;
+                let answer = session
+                    .session
+                    .answer(gateway, request, &session.session.caller(client, is_admin))
+                    .await?;
                 Some(answer.to_message(&request.id()?))
             }
         });

@@ -40,9 +40,10 @@ pub(crate) async fn post(
         Kind::Request => {
             let stream = PostStream::new(Arc::clone(&session));
             let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
+            let is_admin = door.access.is_admin(headers);
+            let caller = session.session.caller(Arc::clone(&client) as _, is_admin);
             let work = Box::pin(async move {
-                let answer =
-                    client.session.session.answer(&gateway, &envelope, Arc::clone(&client) as _).await?;
+                let answer = client.session.session.answer(&gateway, &envelope, &caller).await?;
                 Some(answer.to_message(&envelope.id()?))
             });
             respond(&door, stream, work).await

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View, Wisher};
+use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Listener, NoClient, Notice, View, Wisher};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Id, Kind, Method, RpcError, envelope, json, meta, sse};
 use parking_lot::Mutex;
@@ -63,19 +63,21 @@ pub(crate) async fn post(
             return reply::error(Some(&id), &error);
         }
     }
-    call(door, view, &principal, id, envelope, params).await
+    let is_admin = door.access.is_admin(headers);
+    let notes = Arc::new(Outbox::default());
+    let caller = modern_caller(&principal, is_admin, &params, Arc::clone(&notes) as _);
+    call(door, view, caller, notes, id, envelope, params).await
 }
 
 async fn call(
     door: Arc<Door>,
     view: View,
-    principal: &Principal,
+    caller: Caller,
+    notes: Arc<Outbox>,
     id: Id,
     envelope: Envelope,
     params: Params,
 ) -> Reply {
-    let notes = Arc::new(Outbox::default());
-    let caller = modern_caller(principal, &params, Arc::clone(&notes) as _);
     let gateway = Arc::clone(&door.gateway);
     let mut work: Work = Box::pin(async move { gateway.request(&view, &caller, &envelope, &params).await });
     let mut first = VecDeque::new();

@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// The sender of a request in this session.
-    pub(crate) fn caller(&self, client: Arc<dyn Client>) -> Caller {
+    pub(crate) fn caller(&self, client: Arc<dyn Client>, has_admin_token: bool) -> Caller {
         let level = self.level.lock().clone();
         Caller {
             principal: self.principal.clone(),
@@ -118,6 +118,7 @@ impl Session {
             capabilities: self.capabilities.clone(),
             info: self.info.clone(),
             log_level: Some(level.unwrap_or_else(|| DEFAULT_LEVEL.to_owned())),
+            has_admin_token,
             owner: Arc::clone(&self.owner),
             client,
         }
@@ -129,7 +130,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         request: &Envelope,
-        client: Arc<dyn Client>,
+        caller: &Caller,
     ) -> Option<Answer> {
         let id = request.id()?;
         let cancelled = CancellationToken::new();
@@ -138,11 +139,11 @@ impl Session {
         tokio::select! {
             biased;
             () = cancelled.cancelled() => None,
-            answer = self.handle(gateway, request, client) => Some(answer),
+            answer = self.handle(gateway, request, caller) => Some(answer),
         }
     }
 
-    async fn handle(&self, gateway: &Arc<Gateway>, request: &Envelope, client: Arc<dyn Client>) -> Answer {
+    async fn handle(&self, gateway: &Arc<Gateway>, request: &Envelope, caller: &Caller) -> Answer {
         let params = match Params::read(request.params()) {
             Ok(params) => params,
             Err(error) => return error.into(),
@@ -160,7 +161,7 @@ impl Session {
                 self.watch(gateway, request, &params).await
             }
             Method::Discover | Method::Listen => RpcError::method_not_found(request.method().as_str()).into(),
-            _ => gateway.request(&self.view, &self.caller(client), request, &params).await,
+            _ => gateway.request(&self.view, caller, request, &params).await,
         }
     }
 

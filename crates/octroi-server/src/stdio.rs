@@ -178,7 +178,7 @@ impl Peer {
             return Some(envelope::error(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer = session.answer(&self.gateway, request, client).await?;
+        let answer = session.answer(&self.gateway, request, &session.caller(client, false)).await?;
         Some(answer.to_message(id))
     }
 
@@ -207,7 +207,7 @@ impl Peer {
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;
         }
-        let caller = modern_caller(&self.principal, params, Arc::new(Notified(self.out.clone())));
+        let caller = modern_caller(&self.principal, false, params, Arc::new(Notified(self.out.clone())));
         let answer = self.gateway.request(&View::Merged, &caller, request, params).await;
         Some(answer.to_message(id))
     }

@@ -1,5 +1,5 @@
 use expect_test::expect;
-use octroi_core::server::Risk;
+use octroi_core::tool::Risk;
 use serde_json::json;
 
 use super::*;

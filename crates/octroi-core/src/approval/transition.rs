@@ -179,8 +179,12 @@ impl Approval {
                 self.decided_at_ms = Some(now_ms);
                 self.decided_by = Some(by);
                 self.decision_reason = reason;
-                if let Verdict::Approve { edited_arguments, remembered_rule, policy_revision, usable_until_ms } =
-                    verdict
+                if let Verdict::Approve {
+                    edited_arguments,
+                    remembered_rule,
+                    policy_revision,
+                    usable_until_ms,
+                } = verdict
                 {
                     self.edited_arguments = edited_arguments;
                     self.remembered_rule = remembered_rule;

@@ -11,6 +11,7 @@ use super::node::Map;
 use super::problem::Notes;
 use super::reader::Reader;
 use super::settings::{Context, Read};
+use crate::pin::PinPolicy;
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
@@ -48,21 +49,9 @@ impl Default for ApprovalsSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinsSection {
     /// What becomes of a tool that is seen for the first time.
-    pub mode: PinMode,
+    pub mode: PinPolicy,
     /// Where the approved definitions are kept.
     pub lock: PathBuf,
-}
-
-/// What becomes of a tool that is seen for the first time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PinMode {
-    /// It is taken as it is; only a change is asked about.
-    #[default]
-    TrustFirst,
-    /// A person is asked.
-    Ask,
-    /// It is refused unless the lock file has it.
-    Strict,
 }
 
 impl Context<'_> {
@@ -89,7 +78,7 @@ impl Context<'_> {
 
     pub(super) fn pins(&self, map: &Map) -> Read<PinsSection> {
         let mut reader = self.reader(map, PINS, Notes::of_restriction(None));
-        let mode = reader.word_or("mode", &PIN_MODES, PinMode::default());
+        let mode = reader.word_or("mode", &PIN_MODES, PinPolicy::default());
         let lock = reader.path("lock").unwrap_or_else(|| {
             let lock = join(self.base, DEFAULT_LOCK);
             reader.show("lock", json!(lock));

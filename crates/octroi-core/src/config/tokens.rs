@@ -57,7 +57,7 @@ impl Context<'_> {
         let token = hash.zip(principal).zip(label).filter(|_| !reader.notes.has_errors());
         let token = token.map(|((hash, principal), label)| Token {
             hash,
-            principal,
+            principal: Principal { token: Arc::clone(&label), ..principal },
             settings: TokenSettings { label, errors },
         });
         (token, reader.shown, reader.notes.problems)
@@ -75,13 +75,13 @@ fn principal(reader: &mut Reader<'_>, origin: &Origin, number: usize) -> Option<
     }
     match (role, agent) {
         (Some(Role::Human), _) => {
-            Some(Principal { id: format!("human-{number}").into(), role: Role::Human, agent_id: None })
+            let id: Arc<str> = format!("human-{number}").into();
+            Some(Principal { token: Arc::clone(&id), id, role: Role::Human, agent_id: None })
         }
-        (Some(Role::Agent), Some(agent)) => Some(Principal {
-            id: format!("agent:{agent}").into(),
-            role: Role::Agent,
-            agent_id: Some(agent.into()),
-        }),
+        (Some(Role::Agent), Some(agent)) => {
+            let id: Arc<str> = format!("agent:{agent}").into();
+            Some(Principal { token: Arc::clone(&id), id, role: Role::Agent, agent_id: Some(agent.into()) })
+        }
         (Some(Role::Agent) | None, _) => None,
     }
 }

@@ -361,7 +361,11 @@ impl crate::policy::Program for Broken {
 fn a_policy_that_cannot_be_asked_denies() {
     for level in ["floor", "global", "agent"] {
         let scene = Scene::new(Profile::Open, Risk::Low, &[]).policy("agent", "").with(|scene| {
-            let broken = Policy { document: Document::default(), program: Some(std::sync::Arc::new(Broken)), version: 0 };
+            let broken = Policy {
+                document: Document::default(),
+                program: Some(std::sync::Arc::new(Broken)),
+                version: 0,
+            };
             match level {
                 "floor" => scene.policies.floor = broken,
                 "global" => scene.policies.global = broken,

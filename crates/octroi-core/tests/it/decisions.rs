@@ -124,7 +124,8 @@ fn fs() -> ServerName {
 
 /// How far a call got: 0 denied, 1 asked, 2 allowed.
 fn decided(scene: &Scene) -> u8 {
-    let policy = |text: &str| Policy { document: Document::parse(text).expect("a policy"), program: None, version: 0 };
+    let policy =
+        |text: &str| Policy { document: Document::parse(text).expect("a policy"), program: None, version: 0 };
     let [floor, global, agent] = &scene.levels;
     let policies = Policies {
         floor: policy(floor),

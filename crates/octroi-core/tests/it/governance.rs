@@ -6,8 +6,8 @@ use std::time::Duration;
 use expect_test::{expect, expect_file};
 use octroi_core::config::Format::{Jsonc, Toml};
 use octroi_core::config::{
-    ApprovalsSection, AuditSection, DenialStyle, Destination, Durability, Origins, PinMode, Sources,
-    SyslogAddress, build, parse,
+    ApprovalsSection, AuditSection, DenialStyle, Destination, Durability, Origins, Sources, SyslogAddress,
+    build, parse,
 };
 use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_core::substitute::ReferenceKind;
@@ -66,7 +66,7 @@ fn what_was_written_is_what_counts() {
     assert_eq!(config.agent_context("nobody wrote it down"), expected);
 
     assert_eq!(config.approvals.url.as_deref(), Some("https://octroi.example.com/door"));
-    assert_eq!(config.pins.mode, PinMode::Strict);
+    assert_eq!(config.pins.mode, octroi_core::pin::PinPolicy::Strict);
     assert_eq!(config.audit.durability, Durability::Full);
     assert_eq!(config.audit.retention, Some(Duration::from_hours(90 * 24)));
     let [hook, file, system, far, telemetry] = &config.audit.handlers[..] else {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use octroi_core::audit::{Event, PublicKey, SigningKey};
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
@@ -183,6 +185,26 @@ impl AuditLog {
     ) -> impl Future<Output = Result<(), AuditError>> + Send + use<'a> {
         let pending = pending(event, Wait::Nothing);
         async move { self.inner.shared.write(pending?).await }
+    }
+
+    /// Records an event from where nobody can wait. If there is no room, a task waits for it.
+    pub fn append_detached(&self, event: &Event<'_>, runtime: &Handle) {
+        let pending = pending(event, Wait::Nothing);
+        let log = self.clone();
+        let mut writing = Box::pin(async move { log.inner.shared.write(pending?).await });
+        let failed = match writing.as_mut().now_or_never() {
+            Some(Ok(())) => return,
+            Some(Err(error)) => error,
+            None => {
+                runtime.spawn(async move {
+                    if let Err(error) = writing.await {
+                        error!(%error, hint = error.hint(), "an event was not recorded");
+                    }
+                });
+                return;
+            }
+        };
+        error!(error = %failed, hint = failed.hint(), "an event was not recorded");
     }
 
     /// Waits until everything so far is on disk.

@@ -214,8 +214,10 @@ fn named<'a>(
     taken: &HashSet<String>,
     max: usize,
 ) -> Vec<(String, &'a ServerName, &'a Item)> {
-    let items: Vec<(&ServerName, &Item)> =
-        offers.iter().flat_map(|(name, offer)| list(&offer.raw).iter().map(move |item| (name, item))).collect();
+    let items: Vec<(&ServerName, &Item)> = offers
+        .iter()
+        .flat_map(|(name, offer)| list(&offer.raw).iter().map(move |item| (name, item)))
+        .collect();
     let keys: Vec<(&ServerName, &str)> =
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
     let names = wire_name::assign(&keys, |name| taken.contains(name), max);

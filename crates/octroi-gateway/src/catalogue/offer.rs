@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use octroi_core::CanonicalId;
 use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
 use octroi_core::glob::Glob;
@@ -11,7 +12,6 @@ use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::ServerSpec;
 use octroi_core::tool::infer::{InferenceRule, Known, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
-use octroi_core::CanonicalId;
 use serde_json::Value;
 use tracing::warn;
 
@@ -80,7 +80,8 @@ impl Offer {
             }
             is_shown
         });
-        for (kind, list) in [(PinKind::Prompt, &mut shown.prompts), (PinKind::Template, &mut shown.templates)] {
+        for (kind, list) in [(PinKind::Prompt, &mut shown.prompts), (PinKind::Template, &mut shown.templates)]
+        {
             list.retain(|item| {
                 let hash = hash_of(kind, item);
                 is_seen(guard.hold(kind, item, &hash), kind, item, &mut held)
@@ -194,7 +195,9 @@ impl Tool {
     pub(crate) fn complaint(&self, arguments: &Value) -> Option<String> {
         match self.schema() {
             Ok(schema) => schema.complaint(arguments),
-            Err(reason) => Some(format!("the tool cannot be called, its input schema is not valid: {reason}")),
+            Err(reason) => {
+                Some(format!("the tool cannot be called, its input schema is not valid: {reason}"))
+            }
         }
     }
 

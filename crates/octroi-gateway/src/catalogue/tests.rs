@@ -38,7 +38,8 @@ impl Guard for NoGuard {
 }
 
 fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
-    let program = octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
+    let program =
+        octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
     let name = ServerName::parse(name).unwrap();
     let spec = octroi_core::server::ServerSpec::new(name, octroi_core::server::Transport::Http(program));
     Arc::new(Offer::new(Arc::clone(lists), &spec, &[], &NoGuard, None))
@@ -65,7 +66,10 @@ fn tools_are_found_by_wire_name_and_alias_and_never_by_splitting() {
         ("git_hub_y", None),
         ("y", None),
     ] {
-        let found = catalogue.tool(name).ok().map(|found| (found.server.as_str(), found.tool.descriptor.name.to_string()));
+        let found = catalogue
+            .tool(name)
+            .ok()
+            .map(|found| (found.server.as_str(), found.tool.descriptor.name.to_string()));
         assert_eq!(found, expected, "{name}");
     }
 }

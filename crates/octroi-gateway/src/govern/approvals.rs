@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
 use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::{Decision, Permit, Question};
 use octroi_core::pin::canonical;
-use octroi_core::Secret;
 use octroi_mcp::ask;
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
@@ -21,7 +21,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ledger::Doer;
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
@@ -86,7 +85,6 @@ pub(crate) struct Asking<'a> {
     pub(crate) tool: &'a Arc<Tool>,
     pub(crate) params: &'a Params,
     pub(crate) call: CallId,
-    pub(crate) doer: &'a Doer,
     /// Where a call that was made before stands.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,
@@ -138,7 +136,7 @@ impl Gateway {
                 Some(approval) => approval,
                 None => return Ok(refused("the approval is gone; make the call again without requestState")),
             },
-            _ => self.request(store, &question, asking, &binding).await?,
+            _ => self.ask_for_approval(store, &question, asking, &binding).await?,
         };
         let settings = self.governor.settings().approvals.clone();
         let elicitation = self.elicitation(asking, &approval);
@@ -159,7 +157,7 @@ impl Gateway {
     }
 
     /// Writes the question down, unless an identical call has asked it already.
-    async fn request(
+    async fn ask_for_approval(
         &self,
         store: &Store,
         question: &Question,
@@ -222,7 +220,8 @@ impl Gateway {
             Ok(claimed) => claimed,
             Err(refusal) => return Ok(unusable(id, &refusal)),
         };
-        let edited = claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
+        let edited =
+            claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
         let granted = match &edited {
             None => question.granted(&claimed, binding).map_err(|refusal| unusable(id, &refusal)),
             Some(params) => self.decide_edited(asking, params, &claimed),
@@ -272,7 +271,8 @@ impl Gateway {
         let Some(claimed) = claimed else {
             return Ok(refused("the approved call was made already, or cut off by a restart"));
         };
-        let edited = claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
+        let edited =
+            claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
         let binding = claimed.binding.clone();
         Ok(match question.granted(&claimed, &binding) {
             Ok(permit) => Settled::Granted { permit, approval: claimed.id, edited },

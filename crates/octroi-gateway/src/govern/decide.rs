@@ -19,8 +19,6 @@ use crate::pipeline::Target;
 /// A tool call that was decided.
 pub(crate) struct Judged {
     pub(crate) decision: Decision,
-    /// The arguments, as the gates read them.
-    pub(crate) arguments: Value,
     /// Held while the call is made.
     pub(crate) taken: Taken,
 }
@@ -38,7 +36,9 @@ impl Gateway {
     ) -> Judged {
         let raw = params.arguments();
         let payload_bytes = raw.as_ref().map_or(2, |raw| raw.len());
-        let read = raw.as_ref().map_or_else(|| Ok(Value::Object(serde_json::Map::new())), |raw| arguments::read(raw));
+        let read = raw
+            .as_ref()
+            .map_or_else(|| Ok(Value::Object(serde_json::Map::new())), |raw| arguments::read(raw));
         let (arguments, invalid) = match read {
             Ok(arguments) => {
                 let complaint = tool.complaint(&arguments);
@@ -51,8 +51,7 @@ impl Gateway {
         let context = self.governor.context(principal);
         let agent = principal.agent_id.as_deref().unwrap_or_default();
         let find_facts = || {
-            let mut facts =
-                Facts::of(&arguments, payload_bytes as u64, context.project_root.as_deref());
+            let mut facts = Facts::of(&arguments, payload_bytes as u64, context.project_root.as_deref());
             facts.is_first_use = self.uses.is_first(agent, descriptor);
             facts.calls_last_minute = self.uses.lately(agent, now_ms);
             facts
@@ -63,7 +62,7 @@ impl Gateway {
         let catalogue = self.catalogue();
         let held = catalogue.offer(&spec.name).and_then(|offer| offer.held(PinKind::Tool, &descriptor.name));
         let policies = self.governor.policies.load();
-        let quota = self.quotas.take(Asker { token: &caller.token, agent, tool: descriptor }, now_ms);
+        let quota = self.quotas.take(Asker { token: &principal.token, agent, tool: descriptor }, now_ms);
         let decision = decide(
             &call,
             &Circumstances {
@@ -78,7 +77,7 @@ impl Gateway {
             },
         );
         drop(call);
-        Judged { decision, arguments, taken: quota.unwrap_or_default() }
+        Judged { decision, taken: quota.unwrap_or_default() }
     }
 
     /// Decides what is not a tool call.

@@ -127,7 +127,8 @@ impl Ledger {
         if let Some(log) = &self.log {
             let context = self.call_context(described, trace, None);
             let durability = self.durability(described);
-            let appending = log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
+            let appending =
+                log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
             appending.await?;
             record.is_open = true;
         }
@@ -145,7 +146,8 @@ impl Ledger {
         let Some(log) = &self.log else {
             return Ok(());
         };
-        let context = self.call_context(described, denial.trace(), Some((denial.gate.as_str(), &denial.reason)));
+        let context =
+            self.call_context(described, denial.trace(), Some((denial.gate.as_str(), &denial.reason)));
         let mut event = call_event(described, Kind::PolicyViolation, now_ms);
         event.call = Some(call);
         event.level = Level::Warn;
@@ -184,12 +186,7 @@ impl Ledger {
         }
     }
 
-    fn call_context(
-        &self,
-        described: Described<'_>,
-        trace: &Trace,
-        denied: Option<(&str, &str)>,
-    ) -> String {
+    fn call_context(&self, described: Described<'_>, trace: &Trace, denied: Option<(&str, &str)>) -> String {
         let mut text = String::with_capacity(640);
         let tool = described.tool;
         let _ = write!(text, "{{\"arguments\":{},", self.preview(described.arguments));

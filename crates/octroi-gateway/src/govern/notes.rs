@@ -29,7 +29,8 @@ impl Gateway {
             let Ok(server) = octroi_core::ServerName::parse(&key.server) else {
                 continue;
             };
-            let stored = StoredKey { server: ServerKey::system(server), kind: key.kind, name: key.name.clone() };
+            let stored =
+                StoredKey { server: ServerKey::system(server), kind: key.kind, name: key.name.clone() };
             match what {
                 SeenAs::Accepted => pins.push(PinRecord {
                     key: stored,

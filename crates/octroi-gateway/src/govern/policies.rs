@@ -90,7 +90,8 @@ impl Gateway {
             .collect();
         let servers: Vec<String> = self.fleet.members().keys().map(ToString::to_string).collect();
         let facts = |arguments: &Value| Facts::of(arguments, arguments.to_string().len() as u64, None);
-        let known = Known { tools: &tools, servers: &servers, facts: &facts, imagine: &imagine, now_ms: now_ms() };
+        let known =
+            Known { tools: &tools, servers: &servers, facts: &facts, imagine: &imagine, now_ms: now_ms() };
         policy.check(level, &known)
     }
 
@@ -281,7 +282,10 @@ impl fmt::Debug for Cedar {
 fn cedar(text: &str, line: usize, catalogue: &Catalogue) -> Result<Arc<dyn Program>, Vec<Complaint>> {
     let schema = schema(catalogue).map_err(|error| vec![complaint(line, error.to_string())])?;
     let policies = octroi_cedar::Policies::load(text, &schema).map_err(|problems| {
-        problems.iter().map(|problem| complaint(line + problem.line - 1, problem.to_string())).collect::<Vec<_>>()
+        problems
+            .iter()
+            .map(|problem| complaint(line + problem.line - 1, problem.to_string()))
+            .collect::<Vec<_>>()
     })?;
     Ok(Arc::new(Cedar(policies)))
 }

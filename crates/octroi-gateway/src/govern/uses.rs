@@ -39,8 +39,8 @@ impl Uses {
     /// Counts a call that was allowed.
     pub(crate) fn count(&self, agent: &str, tool: &ToolDescriptor, now_ms: i64) {
         let window = self.lately.read().get(agent).cloned();
-        let window = window
-            .unwrap_or_else(|| Arc::clone(self.lately.write().entry(agent.to_owned()).or_default()));
+        let window =
+            window.unwrap_or_else(|| Arc::clone(self.lately.write().entry(agent.to_owned()).or_default()));
         window.lock().add(now_ms);
         if self.is_first(agent, tool) {
             self.known.write().entry(agent.to_owned()).or_default().insert(tool.id.as_str().into());

@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Failure;
 use crate::config::{self, Config, Sources};
+use crate::governance;
 
 /// How often to look whether a file changed. Looking at a name finds whatever is behind it, also after
 /// an editor replaced the file or somebody turned a link, which a watch on the file itself would miss.
@@ -27,7 +28,7 @@ pub(super) struct Reloader {
     admin: TokenHash,
     access: Arc<Access>,
     state: Mutex<State>,
-    reloading: Mutex<()>,
+    reloading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl Reloader {
             admin: hash_token(admin_token),
             access,
             state: Mutex::default(),
-            reloading: Mutex::default(),
+            reloading: tokio::sync::Mutex::default(),
         })
     }
 
@@ -54,32 +55,46 @@ impl Reloader {
     }
 
     /// Puts a configuration into effect.
-    pub(super) fn apply(&self, config: Config, gateway: &Arc<Gateway>) -> Changes {
+    pub(super) async fn apply(&self, config: Config, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
         let mut settings = config.settings;
-        let principal = Principal { id: "admin".into(), role: Role::Human, agent_id: None };
+        let (governance, files) = governance::read(&settings)?;
+        let secrets = governance::secrets(&settings);
+        let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
+        governed.map_err(|problem| {
+            Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
+        })?;
+        let principal =
+            Principal { id: "admin".into(), role: Role::Human, agent_id: None, token: "admin".into() };
         settings.tokens.insert(self.admin, principal);
-        let rules =
-            AccessSettings { hosts: settings.server.allowed_hosts, origins: settings.server.allowed_origins };
+        let rules = AccessSettings {
+            hosts: settings.server.allowed_hosts,
+            origins: settings.server.allowed_origins,
+            admin_token: settings.server.admin_token,
+        };
         self.access.replace(settings.tokens, &rules);
-        *self.state.lock() = State { watched: config.watched, is_automatic: settings.mcp.auto_reload };
+        let watched = config.watched.into_iter().chain(files).collect();
+        *self.state.lock() = State { watched, is_automatic: settings.mcp.auto_reload };
         let changes = gateway.apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
-        changes
+        Ok(changes)
     }
 
     /// Reads the files and puts them into effect; if they cannot be used, everything stays as it is.
-    fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
+    async fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
         // What was read first must not count last.
-        let _reloading = self.reloading.lock();
+        let _reloading = self.reloading.lock().await;
         let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
             match config.settings.listen_problem() {
                 Some(problem) => Err(Failure::from(problem)),
                 None => Ok(config),
             }
         });
-        match loaded {
-            Ok(config) => {
-                let changes = self.apply(config, gateway);
+        let applied = match loaded {
+            Ok(config) => self.apply(config, gateway).await,
+            Err(failure) => Err(failure),
+        };
+        match applied {
+            Ok(changes) => {
                 tracing::info!(?changes, "configuration read again");
                 Ok(changes)
             }
@@ -107,7 +122,7 @@ impl Reloader {
             let found = self.fingerprint();
             if is_asked || (found != seen && self.state.lock().is_automatic) {
                 // What is wrong is told where people look; there is nobody here to tell.
-                let _ = self.reload(&gateway);
+                let _ = self.reload(&gateway).await;
             }
             seen = found;
         }
@@ -129,7 +144,7 @@ impl Reloader {
 impl Control for Reloader {
     fn reload<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Reloading<'a> {
         Box::pin(async move {
-            let changes = Reloader::reload(self, gateway)?;
+            let changes = Reloader::reload(self, gateway).await?;
             let mut told: Value = json!(changes);
             told["problems"] = json!(*gateway.problems());
             Ok(told)

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Failure;
 use super::up::{load, sources, start, wait_for_signal};
 use crate::cli::Stdio;
+use crate::governance;
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
@@ -19,6 +20,8 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let sources = sources(&options.source, None);
     let settings = load(&sources)?.settings;
+    let (governance, _) = governance::read(&settings)?;
+    let secrets = governance::secrets(&settings);
     let principal = match &options.token {
         None => Principal::local(),
         Some(token) => settings.tokens.find(token).cloned().ok_or_else(|| Failure {
@@ -30,7 +33,10 @@ pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     for server in &mut servers {
         server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
     }
-    let gateway = start(servers, &sources.data, None, None).await?;
+    let gateway = start(Vec::new(), &sources.data, None, None).await?;
+    let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
+    governed.map_err(|problem| Failure::from_error(&problem))?;
+    gateway.apply(servers, true);
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
     let served =

@@ -52,7 +52,9 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let desk = Arc::new(Management::new(Arc::clone(&reloader) as Arc<dyn Control>));
     let gateway = start(Vec::new(), &data, Some(memory), Some(desk)).await?;
     let file = config.file.clone();
-    reloader.apply(config, &gateway);
+    let page = config.settings.approvals.url.clone();
+    reloader.apply(config, &gateway).await?;
+    gateway.set_page(Some(page.unwrap_or_else(|| format!("http://{address}"))));
     let door = Door::new(Arc::clone(&gateway), access, door_settings);
     let endpoint = Endpoint::announce(&data, address);
     announce(file.as_deref(), address, &admin, &gateway);

@@ -2,8 +2,9 @@
 //! known about tools.
 
 use super::{Key, Kind, RISKS, Word, key, names};
-use crate::config::{DenialStyle, Durability, KeptResults, PinMode};
+use crate::config::{DenialStyle, Durability, KeptResults};
 use crate::decision::{Mode, Profile};
+use crate::pin::PinPolicy;
 
 /// Where an audit handler sends to, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,11 @@ pub(in crate::config) const MODES: [Word<Mode>; 2] =
     [("planning", Mode::Planning, &[]), ("execution", Mode::Execution, &[])];
 pub(in crate::config) const DENIAL_STYLES: [Word<DenialStyle>; 2] =
     [("rpc", DenialStyle::Rpc, &[]), ("result", DenialStyle::Result, &[])];
-pub(in crate::config) const PIN_MODES: [Word<PinMode>; 3] =
-    [("trust_first", PinMode::TrustFirst, &[]), ("ask", PinMode::Ask, &[]), ("strict", PinMode::Strict, &[])];
+pub(in crate::config) const PIN_MODES: [Word<PinPolicy>; 3] = [
+    ("trust_first", PinPolicy::TrustFirst, &[]),
+    ("ask", PinPolicy::Ask, &[]),
+    ("strict", PinPolicy::Strict, &[]),
+];
 pub(in crate::config) const DURABILITIES: [Word<Durability>; 2] =
     [("normal", Durability::Normal, &[]), ("full", Durability::Full, &[])];
 pub(in crate::config) const KEPT_RESULTS: [Word<KeptResults>; 2] =

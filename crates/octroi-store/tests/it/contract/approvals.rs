@@ -203,8 +203,7 @@ async fn time_passes_whether_or_not_somebody_marks_it() {
         let expired = Err(Refusal::Expired { at_ms });
         assert_eq!(store.find_grant(&granted.binding.call_key(), at_ms).await.unwrap(), None);
         assert_eq!(store.claim_approval(&granted.id, &granted.binding, at_ms).await.unwrap(), expired);
-        let decided =
-            store.decide_approval(&approval(2).id, answer(yes(), "bob"), at_ms).await.unwrap();
+        let decided = store.decide_approval(&approval(2).id, answer(yes(), "bob"), at_ms).await.unwrap();
         assert_eq!(decided, expired);
 
         let marked = store.expire_approvals(at_ms).await.unwrap();
