@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use octroi_core::config::GateSpec;
@@ -98,8 +99,7 @@ impl GateProgram {
             Ok(run) => run?,
             Err(_) => return Err(GateError::Late { gate: self.name(), timeout: self.spec.timeout }),
         };
-        let GateAnswer { outcome, reason } = run.ask(id, line, deadline).await?;
-        Ok(GateAnswer { outcome, reason: reason.map(|reason| self.logs.blotted(&reason)) })
+        run.ask(id, line, deadline).await
     }
 
     /// Ends the program and everything it started, for good; returns when nothing is left of it.
@@ -154,7 +154,7 @@ impl GateProgram {
 }
 
 impl History {
-    fn record(&mut self, failure: GateError, good: Option<std::time::Duration>, now: std::time::Duration) {
+    fn record(&mut self, failure: GateError, good: Option<Duration>, now: Duration) {
         self.attempts.failed(good, now);
         self.failure = Some(failure);
     }

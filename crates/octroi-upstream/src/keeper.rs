@@ -6,7 +6,7 @@
 //! subreaper), hears when Octroi dies, and ends only when all of them have. The streams are the program's
 //! alone: no byte passes through the keeper.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode, ExitStatus};
@@ -60,11 +60,13 @@ impl Memory {
         Ok(())
     }
 
-    fn parse(word: Option<OsString>) -> Option<Option<Self>> {
-        match word?.to_str()? {
-            UNLIMITED => Some(None),
-            bytes => Some(Some(Self(bytes.parse().ok()?))),
+    /// Limits this process to what its command line says.
+    fn obey(word: &OsStr) -> io::Result<()> {
+        if word == UNLIMITED {
+            return Ok(());
         }
+        let bytes = word.to_str().and_then(|digits| digits.parse().ok());
+        Self(bytes.ok_or_else(|| io::Error::other("the memory limit is no number"))?).limit(None)
     }
 }
 
@@ -79,8 +81,8 @@ pub fn take_over(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCo
         keep(Pid::from_raw(parent)?, grace, memory, arguments)
     } else if role == LAUNCH {
         let parent = number(arguments.next())?;
-        let memory = Memory::parse(arguments.next())?;
-        Err(launch(Pid::from_raw(parent)?, memory, arguments))
+        let memory = arguments.next()?;
+        Err(launch(Pid::from_raw(parent)?, &memory, arguments))
     } else {
         return None;
     };
@@ -96,7 +98,7 @@ fn number(argument: Option<OsString>) -> Option<i32> {
 }
 
 /// Becomes the program. It dies with its keeper, should somebody kill that.
-fn launch(keeper: Pid, memory: Option<Memory>, mut words: impl Iterator<Item = OsString>) -> io::Error {
+fn launch(keeper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>) -> io::Error {
     let Some(program) = words.next() else {
         return io::Error::other("no program was named");
     };
@@ -107,7 +109,7 @@ fn launch(keeper: Pid, memory: Option<Memory>, mut words: impl Iterator<Item = O
     let mut command = Command::new(&program);
     command.args(words);
     // Last of all, because this process may hold more already.
-    if let Some(Err(error)) = memory.map(|memory| memory.limit(None)) {
+    if let Err(error) = Memory::obey(memory) {
         return error;
     }
     let error = command.exec();

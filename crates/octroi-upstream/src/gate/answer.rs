@@ -4,6 +4,8 @@ use octroi_core::decision::Outcome;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::logs::Logs;
+
 /// What a gate says of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateAnswer {
@@ -38,14 +40,15 @@ struct Raw {
     reason: Option<Value>,
 }
 
-/// Reads a line; `None` if it cannot be told to which question it belongs.
-pub(super) fn read(line: &[u8]) -> Option<Identified> {
+/// Reads a line; `None` if it cannot be told to which question it belongs. What the logs blot out is
+/// blotted out here too.
+pub(super) fn read(line: &[u8], logs: &Logs) -> Option<Identified> {
     let raw: Raw = serde_json::from_slice(line).ok()?;
-    Some(Identified { id: raw.id, said: raw.said() })
+    Some(Identified { id: raw.id, said: raw.said(logs) })
 }
 
 impl Raw {
-    fn said(self) -> Result<GateAnswer, Wrong> {
+    fn said(self, logs: &Logs) -> Result<GateAnswer, Wrong> {
         let outcome = match self.verdict {
             Some(Value::String(word)) => {
                 let all = [Outcome::Pass, Outcome::Ask, Outcome::Deny];
@@ -55,7 +58,8 @@ impl Raw {
             None => return Err(Wrong::Form("`verdict` is missing")),
         };
         let reason = match self.reason {
-            Some(Value::String(text)) => Some(one_line(&text)).filter(|text| !text.is_empty()),
+            // Blotted out before it is cut, or half of a secret could be left.
+            Some(Value::String(text)) => Some(one_line(&logs.blotted(&text))).filter(|text| !text.is_empty()),
             Some(_) => return Err(Wrong::Form("`reason` is no text")),
             None => None,
         };
@@ -65,9 +69,10 @@ impl Raw {
 
 /// Reasons are shown to people and models in one line, so nothing in them may look like another one.
 fn one_line(text: &str) -> String {
+    let ends_line = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     let plain: String = text
         .chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
+        .map(|character| if ends_line(character) { ' ' } else { character })
         .take(REASON_CHARACTERS + 1)
         .collect();
     match plain.char_indices().nth(REASON_CHARACTERS) {
@@ -78,16 +83,30 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use octroi_core::Secret;
+    use octroi_core::server::Program;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn logs() -> Logs {
+        Logs::of_program(&Program {
+            command: "gate".into(),
+            args: Vec::new(),
+            env: BTreeMap::from([("KEY".into(), Secret::new("hunter2"))]),
+            inherit_env: Vec::new(),
+            cwd: None,
+        })
+    }
 
     fn check(line: &str, expected: Option<(u64, Result<(Outcome, Option<&str>), Wrong>)>) {
         let expected = expected.map(|(id, said)| Identified {
             id,
             said: said.map(|(outcome, reason)| GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }),
         });
-        assert_eq!(read(line.as_bytes()), expected, "{line}");
+        assert_eq!(read(line.as_bytes(), &logs()), expected, "{line}");
     }
 
     #[test]
@@ -149,13 +168,20 @@ mod tests {
         check(&line, Some((7, Ok((Outcome::Deny, Some(&reason))))));
     }
 
+    #[test]
+    fn a_secret_is_not_repeated_even_where_the_reason_is_cut() {
+        let before = "x".repeat(REASON_CHARACTERS - 3);
+        let line = format!(r#"{{"id":7,"verdict":"deny","reason":"{before}hunter2"}}"#);
+        check(&line, Some((7, Ok((Outcome::Deny, Some(&format!("{before}***")))))));
+    }
+
     proptest! {
         #[test]
         fn only_the_three_words_are_verdicts(line in any::<Vec<u8>>(), word in "[a-z]{0,6}", reason in ".*") {
             // Nothing that chance writes is an answer.
-            prop_assert!(read(&line).is_none_or(|answer| answer.said.is_err()));
+            prop_assert!(read(&line, &logs()).is_none_or(|answer| answer.said.is_err()));
             let line = serde_json::json!({ "id": 1, "verdict": word, "reason": reason }).to_string();
-            let said = read(line.as_bytes()).unwrap().said;
+            let said = read(line.as_bytes(), &logs()).unwrap().said;
             prop_assert_eq!(said.is_ok(), ["pass", "ask", "deny"].contains(&word.as_str()));
             if let Ok(answer) = said {
                 prop_assert!(!answer.reason.unwrap_or_default().contains(char::is_control));

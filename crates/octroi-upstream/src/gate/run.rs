@@ -240,7 +240,7 @@ impl Run {
     }
 
     fn receive(&self, line: &[u8]) {
-        let Some(Identified { id, said }) = answer::read(line) else {
+        let Some(Identified { id, said }) = answer::read(line, &self.logs) else {
             self.keep(line);
             self.fail(GateError::Noise { gate: self.gate() });
             return;
@@ -271,9 +271,11 @@ impl Run {
 
     /// Keeps a line that cannot be used, for whoever wrote the gate.
     fn keep(&self, line: &[u8]) {
-        const SHOWN: usize = 512;
-        let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
-        self.logs.push(&format!("[standard output] {text}"));
+        const SHOWN: usize = 500;
+        // Blotted out before it is cut, or half of a secret could be left.
+        let text = self.logs.blotted(&String::from_utf8_lossy(line));
+        let shown: String = text.chars().take(SHOWN).collect();
+        self.logs.push(&format!("[standard output] {shown}"));
     }
 
     async fn supervise(
