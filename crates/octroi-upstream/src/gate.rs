@@ -29,6 +29,8 @@ use attempts::Attempts;
 pub use error::GateError;
 use run::Run;
 
+/// No caller waits longer, and a clock has an end.
+const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 /// How long a line of a gate may be.
 const LINE_BYTES: usize = 64 << 10;
 
@@ -92,7 +94,7 @@ impl GateProgram {
     /// Asks about a call. The question is the text of a JSON object; it gets an `id` here. The time limit
     /// is for all of it, also the program's start.
     pub async fn ask(self: &Arc<Self>, question: &str) -> Result<GateAnswer, GateError> {
-        let deadline = Instant::now() + self.spec.timeout;
+        let deadline = Instant::now() + self.spec.timeout.min(TIMEOUT_MAX);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let line = with_id(id, question).ok_or_else(|| GateError::Question { gate: self.name() })?;
         let run = match timeout_at(deadline, self.run()).await {

@@ -101,7 +101,10 @@ mod tests {
         })
     }
 
-    fn check(line: &str, expected: Option<(u64, Result<(Outcome, Option<&str>), Wrong>)>) {
+    /// An answer in the tables below.
+    type Told<'a> = Result<(Outcome, Option<&'a str>), Wrong>;
+
+    fn check(line: &str, expected: Option<(u64, Told<'_>)>) {
         let expected = expected.map(|(id, said)| Identified {
             id,
             said: said.map(|(outcome, reason)| GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use octroi_core::config::GateSpec;
 use parking_lot::Mutex;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -19,7 +19,6 @@ use super::answer::{self, Identified, Wrong};
 use super::{GateAnswer, GateError, LINE_BYTES};
 use crate::child::{Order, Process, Running, Streams};
 use crate::keeper::Memory;
-use crate::lines::{Line, Lines};
 use crate::logs::Logs;
 use crate::upstream::Context;
 
@@ -221,20 +220,27 @@ impl Run {
     }
 
     async fn read(self: Arc<Self>, stdout: ChildStdout) {
-        let mut lines = Lines::new(stdout, LINE_BYTES);
+        let mut stdout = BufReader::new(stdout);
+        let mut line = Vec::new();
+        // One more for the line's end.
+        let most = LINE_BYTES as u64 + 1;
         while !self.is_over() {
-            let line = tokio::select! {
+            line.clear();
+            let mut limited = (&mut stdout).take(most);
+            let read = tokio::select! {
                 biased;
                 () = self.over.cancelled() => return,
-                line = lines.next() => line,
+                read = limited.read_until(b'\n', &mut line) => read,
             };
-            match line {
-                Ok(Some(Line::Whole(line))) => self.receive(&line),
-                Ok(Some(Line::TooLong { head, .. })) => {
-                    self.keep(&head);
+            match (read, line.split_last()) {
+                (Ok(_), Some((b'\n', answer))) => self.receive(answer),
+                // At once: its end may never come.
+                (Ok(_), Some(_)) if line.len() > LINE_BYTES => {
+                    self.keep(&line);
                     self.fail(GateError::TooLong { gate: self.gate() });
                 }
-                Ok(None) | Err(_) => return,
+                // What stands after the last line end was never finished, so it is no answer.
+                (Ok(_) | Err(_), _) => return,
             }
         }
     }

@@ -38,8 +38,6 @@ async fn a_gate_that_does_not_answer_in_time() {
         ("trap '' TERM; while :; do sleep 1000; done", late),
         // An answer without the end of its line may still become another one.
         (r#"read q; printf '{"id":1,"verdict":"pass"}'; exec sleep 1000"#, late),
-        // A line that never ends.
-        ("yes | tr -d '\\n'", late),
     ];
     check_each(&rows, SHORT).await;
 }
@@ -83,6 +81,8 @@ async fn a_gate_that_ends_or_makes_noise() {
         ("read q; kill -KILL $$", "gate `g` ended: signal: 9 (SIGKILL)"),
         ("exec >&-; exec sleep 1000", "gate `g` ended: it closed its output"),
         ("echo ready; exec sleep 1000", "gate `g` wrote a line that is no answer"),
+        // A line that never ends.
+        ("read q; yes | tr -d '\\n'", "gate `g` wrote a line of more than 64 KiB"),
         (
             "read q; head -c 65537 /dev/zero | tr '\\0' x; echo; exec sleep 1000",
             "gate `g` wrote a line of more than 64 KiB",
