@@ -100,7 +100,10 @@ async fn a_gate_that_ends_or_makes_noise() {
 async fn a_gate_that_closes_its_input() {
     let bench = Bench::new();
     let answer = r#"read q; echo '{"id":1,"verdict":"pass"}'"#;
-    let gate = bench.gate(shell(&format!("{answer}; exec <&-; echo closed >&2; exec sleep 1000")), LONG);
+    // Its keeper lets go of the pipe a moment later than it starts the program.
+    let let_go = r#"until [ "$(readlink /proc/$PPID/fd/0)" = /dev/null ]; do sleep 0.01; done"#;
+    let script = format!("{answer}; exec <&-; {let_go}; echo closed >&2; exec sleep 1000");
+    let gate = bench.gate(shell(&script), LONG);
     gate.ask("{}").await.unwrap();
     until("it is closed", || texts(&gate) == ["closed"]).await;
     let ended = GateError::Ended { gate: "g".to_owned(), how: "it closed its input".to_owned() };
