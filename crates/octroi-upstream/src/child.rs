@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_core::Secret;
 use octroi_core::server::Program;
-use octroi_core::{Secret, ServerName};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncRead;
@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tracing::debug;
 
 use crate::error::UpstreamError;
-use crate::keeper;
+use crate::keeper::{self, Memory};
 use crate::lines::{Line, Lines};
 use crate::logs::Logs;
 use crate::spawner::{Mark, Spawner};
@@ -48,6 +48,14 @@ const STDERR_LINE_BYTES: usize = 4 << 10;
 const TERM_PATIENCE: Duration = Duration::from_secs(2);
 /// How long its keeper may take to kill what is left, once it does so.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is to be run.
+pub(crate) struct Order<'a> {
+    /// What the log calls it.
+    pub(crate) name: &'a str,
+    pub(crate) program: &'a Program,
+    pub(crate) memory: Option<Memory>,
+}
 
 /// A running child and what it started.
 #[derive(Debug)]
@@ -83,8 +91,7 @@ impl Process {
     /// Starts the program in a process group of its own, with a clean environment, never through a
     /// shell.
     pub(crate) async fn spawn(
-        name: &ServerName,
-        program: &Program,
+        Order { name, program, memory }: Order<'_>,
         spawner: &Spawner,
         (logs, running): (&Arc<Logs>, &Arc<Running>),
         tasks: &tokio_util::task::TaskTracker,
@@ -97,7 +104,7 @@ impl Process {
         let mut command = match keeper {
             Some(keeper) => {
                 let mut command = Command::new(keeper);
-                command.arg0("octroi").args(keeper::command_line(TERM_PATIENCE, &program.command));
+                command.arg0("octroi").args(keeper::command_line(TERM_PATIENCE, memory, &program.command));
                 command
             }
             None => Command::new(&program.command),
@@ -122,9 +129,16 @@ impl Process {
             return Err(UpstreamError::Protocol("the child has no standard streams".to_owned()));
         };
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        // Without a keeper it can be limited only from the outside, when it runs already.
+        if let Some(memory) = memory.filter(|_| !is_kept)
+            && let Err(error) = memory.limit(id)
+        {
+            let _ = child.start_kill();
+            return Err(UpstreamError::spawn(&program.command, &error));
+        }
         running.0.lock().extend(id);
         let since = logs.next();
-        let stderr_reader = tasks.spawn(keep_stderr(name.clone(), stderr, Arc::clone(logs)));
+        let stderr_reader = tasks.spawn(keep_stderr(name.to_owned(), stderr, Arc::clone(logs)));
         let (logs, running) = (Arc::clone(logs), Arc::clone(running));
         Ok((
             Self { child, id, is_kept, mark, logs, since, stderr_reader, running },
@@ -132,18 +146,23 @@ impl Process {
         ))
     }
 
-    /// Waits for the process to end by itself and says how it did.
+    /// Waits for the process to end by itself and says how it did, with its last words.
     pub(crate) async fn ended(&mut self) -> String {
-        let status = self.child.wait().await;
-        // The pipe may be held open by a grandchild, so what is still in it gets a moment only.
-        let _ = tokio::time::timeout(Duration::from_millis(100), &mut self.stderr_reader).await;
-        let how = match status {
-            Ok(status) => status.to_string(),
-            Err(error) => format!("cannot be waited for: {error}"),
-        };
+        let how = self.exited().await;
         match self.last_words() {
             Some(words) => format!("{how}; its last words: {words}"),
             None => how,
+        }
+    }
+
+    /// Waits for the process to end by itself and says how it did.
+    pub(crate) async fn exited(&mut self) -> String {
+        let status = self.child.wait().await;
+        // The pipe may be held open by a grandchild, so what is still in it gets a moment only.
+        let _ = tokio::time::timeout(Duration::from_millis(100), &mut self.stderr_reader).await;
+        match status {
+            Ok(status) => status.to_string(),
+            Err(error) => format!("cannot be waited for: {error}"),
         }
     }
 
@@ -184,7 +203,8 @@ impl Process {
         };
     }
 
-    fn last_words(&self) -> Option<String> {
+    /// The last lines it wrote to its standard error.
+    pub(crate) fn last_words(&self) -> Option<String> {
         let lines = self.logs.last(3, self.since);
         let words: Vec<&str> =
             lines.iter().map(|line| line.text.as_str()).filter(|text| !text.trim().is_empty()).collect();
@@ -230,7 +250,7 @@ fn environment(program: &Program) -> Vec<(String, String)> {
     variables
 }
 
-async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, logs: Arc<Logs>) {
+async fn keep_stderr(name: String, stderr: impl AsyncRead + Unpin, logs: Arc<Logs>) {
     let mut lines = Lines::new(stderr, STDERR_LINE_BYTES);
     while let Ok(Some(line)) = lines.next().await {
         let text = match line {
@@ -238,6 +258,6 @@ async fn keep_stderr(name: ServerName, stderr: impl AsyncRead + Unpin, logs: Arc
             Line::TooLong { head, .. } => format!("{}…", String::from_utf8_lossy(&head)),
         };
         let shown = logs.push(&text);
-        debug!(server.name = %name, stderr = shown, "server says");
+        debug!(program.name = name, stderr = shown, "program says");
     }
 }

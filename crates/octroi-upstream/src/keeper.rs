@@ -6,15 +6,15 @@
 //! subreaper), hears when Octroi dies, and ends only when all of them have. The streams are the program's
 //! alone: no byte passes through the keeper.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, kill_process, set_child_subreaper,
-    set_parent_process_death_signal, setrlimit, wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, getrlimit, kill_process, prlimit,
+    set_child_subreaper, set_parent_process_death_signal, setrlimit, wait,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
@@ -27,13 +27,47 @@ const SELF: &str = "/proc/self/exe";
 pub(crate) const KEEP: &str = "keep";
 /// First word of the command line that becomes the program.
 const LAUNCH: &str = "launch";
+/// Stands where a program has no limit on its memory.
+const UNLIMITED: &str = "-";
 /// What a shell answers when a program cannot be run.
 const NOT_RUN: u8 = 126;
 
-/// The command line of a keeper: `keep PARENT GRACE_MS PROGRAM ARGS…`.
-pub(crate) fn command_line(grace: Duration, program: &str) -> Vec<OsString> {
-    let words = [KEEP.to_owned(), std::process::id().to_string(), grace.as_millis().to_string()];
+/// The command line of a keeper: `keep PARENT GRACE_MS MEMORY PROGRAM ARGS…`.
+pub(crate) fn command_line(grace: Duration, memory: Option<Memory>, program: &str) -> Vec<OsString> {
+    let memory = memory.map_or_else(|| UNLIMITED.to_owned(), |Memory(bytes)| bytes.to_string());
+    let words = [KEEP.to_owned(), std::process::id().to_string(), grace.as_millis().to_string(), memory];
     words.into_iter().chain([program.to_owned()]).map(OsString::from).collect()
+}
+
+/// How much memory each process of a program may take for itself, in bytes.
+///
+/// It limits private writable memory (`RLIMIT_DATA`), not addresses (`RLIMIT_AS`): V8 sets aside gigabytes
+/// of addresses that it never fills, and Node.js hangs at its start where it cannot have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory(u64);
+
+impl Memory {
+    pub(crate) fn mebibytes(count: usize) -> Self {
+        Self(u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(1 << 20))
+    }
+
+    /// Limits a process, or this one. A program that hits the limit leaves no memory image either.
+    pub(crate) fn limit(self, process: Option<Pid>) -> io::Result<()> {
+        // What Octroi itself is limited to cannot be exceeded.
+        let bytes = getrlimit(Resource::Data).maximum.map_or(self.0, |most| most.min(self.0));
+        prlimit(process, Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) })?;
+        prlimit(process, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        Ok(())
+    }
+
+    /// Limits this process to what its command line says.
+    fn obey(word: &OsStr) -> io::Result<()> {
+        if word == UNLIMITED {
+            return Ok(());
+        }
+        let bytes = word.to_str().and_then(|digits| digits.parse().ok());
+        Self(bytes.ok_or_else(|| io::Error::other("the memory limit is no number"))?).limit(None)
+    }
 }
 
 /// Takes over if the command line is that of a keeper. To be called before anything else: a process
@@ -43,10 +77,12 @@ pub fn take_over(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCo
     let outcome = if role == KEEP {
         let parent = number(arguments.next())?;
         let grace = Duration::from_millis(u64::try_from(number(arguments.next())?).ok()?);
-        keep(Pid::from_raw(parent)?, grace, arguments)
+        let memory = arguments.next()?;
+        keep(Pid::from_raw(parent)?, grace, memory, arguments)
     } else if role == LAUNCH {
         let parent = number(arguments.next())?;
-        Err(launch(Pid::from_raw(parent)?, arguments))
+        let memory = arguments.next()?;
+        Err(launch(Pid::from_raw(parent)?, &memory, arguments))
     } else {
         return None;
     };
@@ -62,7 +98,7 @@ fn number(argument: Option<OsString>) -> Option<i32> {
 }
 
 /// Becomes the program. It dies with its keeper, should somebody kill that.
-fn launch(keeper: Pid, mut words: impl Iterator<Item = OsString>) -> io::Error {
+fn launch(keeper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>) -> io::Error {
     let Some(program) = words.next() else {
         return io::Error::other("no program was named");
     };
@@ -70,7 +106,13 @@ fn launch(keeper: Pid, mut words: impl Iterator<Item = OsString>) -> io::Error {
         return error;
     }
     #[expect(clippy::disallowed_methods, reason = "this process becomes the program")]
-    let error = Command::new(&program).args(words).exec();
+    let mut command = Command::new(&program);
+    command.args(words);
+    // Last of all, because this process may hold more already.
+    if let Err(error) = Memory::obey(memory) {
+        return error;
+    }
+    let error = command.exec();
     io::Error::new(error.kind(), format!("cannot run `{}`: {error}", program.display()))
 }
 
@@ -80,7 +122,12 @@ fn die_with(parent: Pid, by: Signal) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the parent process is gone")) }
 }
 
-fn keep(octroi: Pid, grace: Duration, words: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
+fn keep(
+    octroi: Pid,
+    grace: Duration,
+    memory: OsString,
+    words: impl Iterator<Item = OsString>,
+) -> io::Result<ExitCode> {
     // Otherwise it would be listed under the name of the link it was started by.
     let _ = rustix::thread::set_name(c"octroi-keeper");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -90,7 +137,7 @@ fn keep(octroi: Pid, grace: Duration, words: impl Iterator<Item = OsString>) -> 
         let mut child_ended = signal(SignalKind::child())?;
         die_with(octroi, Signal::TERM)?;
         set_child_subreaper(Some(getpid()))?;
-        let program = start(words)?;
+        let program = start(memory, words)?;
         let mut give_up: Option<Instant> = None;
         let mut ended: Option<ExitStatus> = None;
         loop {
@@ -123,11 +170,12 @@ fn keep(octroi: Pid, grace: Duration, words: impl Iterator<Item = OsString>) -> 
     Ok(mirror(ended?))
 }
 
-fn start(words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
+fn start(memory: OsString, words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
     #[expect(clippy::disallowed_methods, reason = "the keeper starts what Octroi told it to")]
     let child = Command::new(SELF)
         .arg(LAUNCH)
         .arg(getpid().as_raw_nonzero().to_string())
+        .arg(memory)
         .args(words)
         .process_group(0)
         .spawn()?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use octroi_core::Secret;
-use octroi_core::server::{ServerSpec, Transport};
+use octroi_core::server::{Program, ServerSpec, Transport};
 use parking_lot::Mutex;
 
 const LINES_MAX: usize = 1_000;
@@ -43,13 +43,20 @@ pub struct LogLine {
 
 impl Logs {
     pub(crate) fn new(spec: &ServerSpec) -> Self {
-        let mut given: Vec<Secret> = match &spec.transport {
-            Transport::Stdio(program) => {
-                let inherited = program.inherit_env.iter().filter_map(|name| std::env::var(name).ok());
-                program.env.values().cloned().chain(inherited.map(Secret::new)).collect()
+        match &spec.transport {
+            Transport::Stdio(program) => Self::of_program(program),
+            Transport::Http(remote) | Transport::Sse(remote) => {
+                Self::without(remote.headers.values().cloned().collect())
             }
-            Transport::Http(remote) | Transport::Sse(remote) => remote.headers.values().cloned().collect(),
-        };
+        }
+    }
+
+    pub(crate) fn of_program(program: &Program) -> Self {
+        let inherited = program.inherit_env.iter().filter_map(|name| std::env::var(name).ok());
+        Self::without(program.env.values().cloned().chain(inherited.map(Secret::new)).collect())
+    }
+
+    fn without(mut given: Vec<Secret>) -> Self {
         // One may be the beginning of another.
         given.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
         let secrets = given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
@@ -58,11 +65,7 @@ impl Logs {
 
     /// Keeps a line; returns it as it may be shown.
     pub(crate) fn push(&self, text: &str) -> String {
-        let text = self
-            .secrets
-            .iter()
-            .filter(|secret| text.contains(secret.expose()))
-            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
+        let text = self.blotted(text);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let mut ring = self.ring.lock();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -76,6 +79,14 @@ impl Logs {
             }
         }
         shown
+    }
+
+    /// The text without what must not be repeated.
+    pub(crate) fn blotted(&self, text: &str) -> String {
+        self.secrets
+            .iter()
+            .filter(|secret| text.contains(secret.expose()))
+            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"))
     }
 
     /// The newest `n` lines from number `from` on, oldest first.
@@ -96,7 +107,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use octroi_core::ServerName;
-    use octroi_core::server::Program;
 
     use super::*;
 

@@ -11,7 +11,7 @@ use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{Process, Running, Streams};
+use crate::child::{Order, Process, Running, Streams};
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
@@ -35,8 +35,8 @@ pub(crate) async fn start(
     shutdown: &CancellationToken,
 ) -> Result<Arc<Mux>, UpstreamError> {
     let Context { tasks, spawner, .. } = context;
-    let (process, Streams { stdin, stdout }) =
-        Process::spawn(&spec.name, program, spawner, kept, tasks).await?;
+    let order = Order { name: spec.name.as_str(), program, memory: None };
+    let (process, Streams { stdin, stdout }) = Process::spawn(order, spawner, kept, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);

@@ -1,0 +1,206 @@
+//! Gates of one's own: programs that are asked about calls.
+//!
+//! A gate is started at the first question and kept. It reads one question per line and writes one
+//! verdict per line, in any order (`docs/gates.md`). A gate that gives no verdict, whatever the cause, is
+//! an error here and a denial for whoever asked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use octroi_core::config::GateSpec;
+use octroi_mcp::json::{self, Span};
+use octroi_mcp::sse::one_line;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::logs::Logs;
+use crate::upstream::Context;
+
+mod answer;
+mod attempts;
+mod error;
+mod run;
+
+pub use answer::GateAnswer;
+use attempts::Attempts;
+pub use error::GateError;
+use run::Run;
+
+/// No caller waits longer, and a clock has an end.
+const TIMEOUT_MAX: Duration = Duration::from_hours(24);
+/// How long a line of a gate may be.
+const LINE_BYTES: usize = 64 << 10;
+
+/// One configured gate and its program.
+#[derive(Debug)]
+pub struct GateProgram {
+    spec: Arc<GateSpec>,
+    context: Arc<Context>,
+    logs: Arc<Logs>,
+    current: ArcSwapOption<Run>,
+    /// Locked while the program is being started.
+    history: tokio::sync::Mutex<History>,
+    next_id: AtomicU64,
+    made: Instant,
+    /// What belongs to this gate among all tasks.
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    /// Ends the program also when nobody closes the gate.
+    _ends_with_it: DropGuard,
+}
+
+#[derive(Debug, Default)]
+struct History {
+    attempts: Attempts,
+    failure: Option<GateError>,
+}
+
+impl GateProgram {
+    /// A gate whose program is not started yet.
+    pub fn new(spec: GateSpec, context: &Arc<Context>) -> Arc<Self> {
+        let closing = context.shutdown.child_token();
+        Arc::new(Self {
+            logs: Arc::new(Logs::of_program(&spec.program)),
+            spec: Arc::new(spec),
+            context: Arc::clone(context),
+            current: ArcSwapOption::empty(),
+            history: tokio::sync::Mutex::default(),
+            next_id: AtomicU64::new(1),
+            made: Instant::now(),
+            tasks: TaskTracker::new(),
+            _ends_with_it: closing.clone().drop_guard(),
+            closing,
+        })
+    }
+
+    /// What the configuration says of it.
+    pub fn spec(&self) -> &GateSpec {
+        &self.spec
+    }
+
+    /// What it wrote to its standard error, over all its starts.
+    pub fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    /// Whether its program runs at present.
+    pub fn is_running(&self) -> bool {
+        self.ready().is_some()
+    }
+
+    /// Asks about a call. The question is the text of a JSON object; it gets an `id` here. The time limit
+    /// is for all of it, also the program's start.
+    pub async fn ask(self: &Arc<Self>, question: &str) -> Result<GateAnswer, GateError> {
+        let deadline = Instant::now() + self.spec.timeout.min(TIMEOUT_MAX);
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let line = with_id(id, question).ok_or_else(|| GateError::Question { gate: self.name() })?;
+        let run = match timeout_at(deadline, self.run()).await {
+            Ok(run) => run?,
+            Err(_) => return Err(GateError::Late { gate: self.name(), timeout: self.spec.timeout }),
+        };
+        run.ask(id, line, deadline).await
+    }
+
+    /// Ends the program and everything it started, for good; returns when nothing is left of it.
+    pub async fn close(&self) {
+        self.closing.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn name(&self) -> String {
+        self.spec.name.clone()
+    }
+
+    fn ready(&self) -> Option<Arc<Run>> {
+        self.current.load_full().filter(|run| !run.is_over())
+    }
+
+    async fn run(self: &Arc<Self>) -> Result<Arc<Run>, GateError> {
+        if let Some(run) = self.ready() {
+            return Ok(run);
+        }
+        // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
+        let start = self.tasks.track_future(Arc::clone(self).start());
+        let started = self.context.tasks.spawn_on(start, &self.context.runtime);
+        started.await.unwrap_or_else(|_| Err(GateError::Stopping { gate: self.name() }))
+    }
+
+    async fn start(self: Arc<Self>) -> Result<Arc<Run>, GateError> {
+        // One start at a time; whoever waited takes what came out of it.
+        let mut history = self.history.lock().await;
+        if let Some(run) = self.ready() {
+            return Ok(run);
+        }
+        if self.closing.is_cancelled() {
+            return Err(GateError::Stopping { gate: self.name() });
+        }
+        if let Some((failure, good, at)) = self.current.swap(None).and_then(|run| run.end()) {
+            history.record(failure, good, at.duration_since(self.made));
+        }
+        if let Some((retry_in, failure)) =
+            history.attempts.pause(self.made.elapsed()).zip(history.failure.clone())
+        {
+            return Err(GateError::Resting { failure: Box::new(failure), retry_in });
+        }
+        let started = Run::start(&self.spec, &self.context, &self.logs, &self.tasks, &self.closing).await;
+        match &started {
+            Ok(run) => self.current.store(Some(Arc::clone(run))),
+            Err(failure) => history.record(failure.clone(), None, self.made.elapsed()),
+        }
+        started
+    }
+}
+
+impl History {
+    fn record(&mut self, failure: GateError, good: Option<Duration>, now: Duration) {
+        self.attempts.failed(good, now);
+        self.failure = Some(failure);
+    }
+}
+
+/// The question as a line, with its id first; `None` if it is no object or has an id.
+fn with_id(id: u64, question: &str) -> Option<Vec<u8>> {
+    let question = question.trim();
+    let members = question.strip_prefix('{')?.strip_suffix('}')?.trim();
+    let whole = Span { start: 0, end: question.len() };
+    if json::member(question.as_bytes(), whole, "id").is_some() {
+        return None;
+    }
+    let mut line = format!("{{\"id\":{id}").into_bytes();
+    if !members.is_empty() {
+        line.push(b',');
+        one_line(&mut line, members.as_bytes());
+    }
+    line.extend_from_slice(b"}\n");
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_becomes_one_line_with_an_id() {
+        for (question, line) in [
+            ("{}", Some("{\"id\":7}\n")),
+            (" { } ", Some("{\"id\":7}\n")),
+            (
+                r#"{"tool":"a","arguments":{"id":1}}"#,
+                Some("{\"id\":7,\"tool\":\"a\",\"arguments\":{\"id\":1}}\n"),
+            ),
+            ("{\n  \"tool\": \"a\\n\"\r\n}", Some("{\"id\":7,\"tool\": \"a\\n\"}\n")),
+            ("{\"a\":1,\n\"b\":2}", Some("{\"id\":7,\"a\":1, \"b\":2}\n")),
+            (r#"{"tool":"a","id":1}"#, None),
+            ("", None),
+            ("[]", None),
+            ("{", None),
+        ] {
+            let written = with_id(7, question).map(|line| String::from_utf8(line).unwrap());
+            assert_eq!(written.as_deref(), line, "{question}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a gate needs around it, and a view of the processes that came of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use octroi_core::config::GateSpec;
+use octroi_core::server::Program;
+use octroi_upstream::{Context, GateProgram, HttpClient, Spawner};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Long enough for anything that is to happen, however busy the machine.
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+/// Sets `id` to that of the question in `q`.
+pub(crate) const ID: &str = r"id=${q#*:}; id=${id%%[,\}]*}";
+
+/// The program that these tests have as a keeper.
+pub(crate) fn keeper() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_octroi-upstream-keeper"))
+}
+
+pub(crate) struct Bench {
+    pub(crate) context: Arc<Context>,
+    pub(crate) owner: String,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with_keeper(Some(keeper()))
+    }
+
+    pub(crate) fn with_keeper(keeper: Option<PathBuf>) -> Self {
+        let owner = owner();
+        let (events, _) = mpsc::channel(1);
+        let context = Context {
+            http: HttpClient::new().unwrap(),
+            spawner: Spawner::new(owner.clone(), keeper, Handle::current()).unwrap(),
+            client_info: "{}".into(),
+            tasks: TaskTracker::new(),
+            runtime: Handle::current(),
+            shutdown: CancellationToken::new(),
+            events,
+        };
+        Self { context: Arc::new(context), owner }
+    }
+
+    pub(crate) fn gate(&self, program: Program, timeout: Duration) -> Arc<GateProgram> {
+        self.gate_with_memory(program, timeout, 256)
+    }
+
+    pub(crate) fn gate_with_memory(
+        &self,
+        program: Program,
+        timeout: Duration,
+        memory_mib: usize,
+    ) -> Arc<GateProgram> {
+        let spec = GateSpec { name: "g".to_owned(), program, tools: Vec::new(), timeout, memory_mib };
+        GateProgram::new(spec, &self.context)
+    }
+
+    /// Every process that was started here and still runs.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        processes_of(&self.owner)
+    }
+
+    pub(crate) async fn until_nothing_is_left(&self) {
+        until_nothing_is_left_of(&self.owner).await;
+    }
+}
+
+/// A mark that nobody else has.
+pub(crate) fn owner() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("gates-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) fn program(words: &[&str]) -> Program {
+    let (command, args) = words.split_first().unwrap();
+    Program {
+        command: (*command).to_owned(),
+        args: args.iter().map(|&word| word.to_owned()).collect(),
+        env: BTreeMap::new(),
+        inherit_env: Vec::new(),
+        cwd: None,
+    }
+}
+
+pub(crate) fn shell(script: &str) -> Program {
+    program(&["sh", "-c", script])
+}
+
+pub(crate) fn python(script: &str) -> Program {
+    program(&["python3", "-c", script])
+}
+
+pub(crate) fn texts(gate: &GateProgram) -> Vec<String> {
+    gate.logs().last(usize::MAX, 0).into_iter().map(|line| line.text).collect()
+}
+
+/// Waits for something that is sure to happen.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(LONG, waiting).await.is_ok(), "{what}");
+}
+
+/// The command lines of all processes with this mark.
+pub(crate) fn processes_of(owner: &str) -> Vec<String> {
+    let suffix = format!(".{owner}");
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let marked = entries.filter(|entry| {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable.starts_with(b"OCTROI_PROCESS=") && variable.ends_with(suffix.as_bytes()))
+    });
+    marked
+        .map(|entry| {
+            let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).replace('\0', " ")
+        })
+        .collect()
+}
+
+pub(crate) async fn until_nothing_is_left_of(owner: &str) {
+    until("every process ends", || processes_of(owner).is_empty()).await;
+}
