@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use octroi_core::audit::Kind;
 use octroi_core::config::AuditSection;
-use octroi_core::decision::CustomVerdict;
 use octroi_core::pin::{DefinitionHash, PinKey};
 use octroi_core::redact::Redactor;
 use tracing::{error, warn};
 
 use super::{Governance, PolicyProblem};
 use crate::audit::Unfinished;
-use crate::caller::Caller;
-use crate::catalogue::Tool;
 use crate::gateway::Gateway;
 use crate::time::now_ms;
 
@@ -81,6 +78,7 @@ impl Gateway {
         self.pins.set(governance.pins.clone());
         self.inference.store(Arc::new(governance.inference.clone()));
         self.quotas.set(&governance.quotas);
+        self.gates.set(&governance.gates, &self.context);
         self.governor.set_settings(governance);
         let servers: Vec<_> = self.fleet.members().keys().cloned().collect();
         for server in servers {
@@ -107,15 +105,5 @@ impl Gateway {
                 }
             }
         }
-    }
-
-    /// What gates of one's own say of a call.
-    pub(crate) async fn ask_gates(
-        &self,
-        _caller: &Caller,
-        _tool: &Tool,
-        _arguments: &[u8],
-    ) -> Vec<CustomVerdict> {
-        Vec::new()
     }
 }
