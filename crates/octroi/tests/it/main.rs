@@ -20,6 +20,7 @@ mod leaks;
 mod life;
 mod manage;
 mod memory;
+mod once;
 mod peers;
 mod processes;
 mod reload;
