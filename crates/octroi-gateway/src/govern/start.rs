@@ -7,12 +7,14 @@ use octroi_core::config::AuditSection;
 use octroi_core::decision::CustomVerdict;
 use octroi_core::pin::{DefinitionHash, PinKey};
 use octroi_core::redact::Redactor;
+use octroi_mcp::Method;
 use tracing::{error, warn};
 
 use super::{Governance, PolicyProblem};
 use crate::audit::Unfinished;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
+use crate::desk::OCTROI;
 use crate::gateway::Gateway;
 use crate::time::now_ms;
 
@@ -81,7 +83,11 @@ impl Gateway {
         self.pins.set(governance.pins.clone());
         self.inference.store(Arc::new(governance.inference.clone()));
         self.quotas.set(&governance.quotas);
+        let is_other_list = self.governor.settings().proposals != governance.proposals;
         self.governor.set_settings(governance);
+        if is_other_list {
+            self.hub.list_changed(&OCTROI, &Method::ToolsList);
+        }
         let servers: Vec<_> = self.fleet.members().keys().cloned().collect();
         for server in servers {
             self.reconsider(&server);
