@@ -132,7 +132,9 @@ async fn check(options: &OneFile) -> Result<(), Failure> {
 
 /// Prints what is wrong; fails if anything is.
 fn complain(file: &str, checked: &Checked, is_silent: bool) -> Result<(), Failure> {
-    for (line, message) in checked.complaints.iter().filter(|_| !is_silent) {
+    let mut complaints: Vec<_> = checked.complaints.iter().filter(|_| !is_silent).collect();
+    complaints.sort_by_key(|(line, _)| *line);
+    for (line, message) in complaints {
         let place = if *line == 0 { file.to_owned() } else { format!("{file}:{line}") };
         printer::data(&format!("{place}: {message}"));
     }
@@ -270,9 +272,9 @@ async fn replay(options: &Replay) -> Result<(), Failure> {
         printer::data(&told.to_string());
         return Ok(());
     }
-    printer::data(&format!("{} calls, {} come out otherwise", told["n_calls"], told["n_flipped"]));
+    printer::data(&format!("{} calls, {} with another outcome", told["n_calls"], told["n_flipped"]));
     for (kind, count) in told["kinds"].as_object().into_iter().flatten() {
-        printer::data(&format!("  {count:>6}  {kind}"));
+        printer::data(&format!("{:>6}  {kind}", count.to_string()));
     }
     let flips = told["flips"].as_array().map(Vec::as_slice).unwrap_or_default();
     for flip in flips {
