@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_replaced_as_a_whole() {
-        let text = |word: &str| (0..3_000).map(|n| format!("{word}{n}\n")).collect::<String>();
+        let text = |word: &str| (0..3_000).map(|n| [word, &n.to_string(), "\n"].concat()).collect::<String>();
         let told = unified(&text("a"), &text("b"), "a", "b");
         assert_eq!(told.lines().filter(|line| line.starts_with('+')).count(), 3_001);
     }

@@ -146,13 +146,13 @@ mod tests {
             side_effects = "fs.read"
             until = 2027-01-31
         "#;
-        expect_test::expect![[r#"
+        expect_test::expect![[r"
             deny[1]: deny every tool, if fact `secrets` holds anything
             no-etc: deny, and stop the agent for, `files.write_*` or `files.move`, if argument `options.force` does not fit (is false) and argument `path` is like `/etc/*` (the system stays as it is)
             ask[1]: ask a person about `db.*` of high risk or more with the side effect `db.write` or `db.delete` called by `ci-*`, if argument `rows` is from 10 to 100 and argument `table` is like `users` or is like `keys`
             ask[2]: ask a person about `db.query` of medium to high risk, if fact `calls_last_minute` is 30 or more and fact `hosts` holds nothing
             allow[1]: allow `files.*` of low risk with no side effects but `fs.read`, until 2027-01-31T00:00:00.000Z
-        "#]]
+        "]]
         .assert_eq(&told(source));
     }
 

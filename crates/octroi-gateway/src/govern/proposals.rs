@@ -170,7 +170,7 @@ impl Gateway {
 
     /// Nothing is changed while it could not be written down.
     fn is_recording(&self) -> Result<(), PolicyProblem> {
-        match self.audit().and_then(|log| log.health()) {
+        match self.audit().and_then(crate::audit::AuditLog::health) {
             Some(error) => Err(PolicyProblem::NotRecorded(error)),
             None => Ok(()),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use octroi_core::decision::{Effect, Mode, Otherwise, SIX};
-use octroi_core::policy::{Document, Expected, Level};
+use octroi_core::policy::{Document, Expected, Level, Rule};
 use octroi_core::tool::Risk;
 use octroi_gateway::{
     Caller, Candidate, Gateway, PolicyLevel, PolicyProblem, PolicyRecord, PolicyRefusal, check_result,
@@ -274,7 +274,7 @@ async fn explain(gateway: &Gateway, agent: Option<&str>) -> Result<Value, String
 /// Each rule as a sentence. What cannot be read is told by checking it.
 fn sentences(source: &str) -> Vec<String> {
     let document = Document::parse(source).unwrap_or_default();
-    let mut sentences: Vec<String> = document.rules.iter().map(|rule| rule.sentence()).collect();
+    let mut sentences: Vec<String> = document.rules.iter().map(Rule::sentence).collect();
     if document.cedar.is_some() {
         sentences.push("cedar: a program says more; it stands in the source".to_owned());
     }

@@ -154,10 +154,11 @@ async fn test(options: &OneFile) -> Result<(), Failure> {
         return complain(&file, &checked, true);
     }
     for test in &checked.tests {
-        printer::data(&match test.passed {
-            true => format!("ok    {}", test.name),
-            false => format!("FAIL  {}: expects {}, got {}", test.name, test.expected, test.got),
-        });
+        if test.passed {
+            printer::data(&format!("ok    {}", test.name));
+        } else {
+            printer::data(&format!("FAIL  {}: expects {}, got {}", test.name, test.expected, test.got));
+        }
     }
     let n_failed = checked.tests.iter().filter(|test| !test.passed).count();
     if n_failed > 0 {
@@ -243,7 +244,9 @@ async fn explain(options: &Explain) -> Result<(), Failure> {
             Some(version) => printer::data(&format!("\nPolicy {name}, version {version}:")),
             None => printer::data(&format!("\nPolicy {name}:")),
         }
-        rules.iter().for_each(|sentence| printer::data(&format!("  {sentence}")));
+        for sentence in &rules {
+            printer::data(&format!("  {sentence}"));
+        }
         if rules.is_empty() {
             printer::data("  says nothing");
         }
@@ -327,7 +330,9 @@ async fn proposals(options: &Proposals) -> Result<(), Failure> {
         return Ok(());
     }
     let proposals = told["proposals"].as_array().map(Vec::as_slice).unwrap_or_default();
-    proposals.iter().for_each(|proposal| printer::data(&line(proposal)));
+    for proposal in proposals {
+        printer::data(&line(proposal));
+    }
     if proposals.is_empty() {
         printer::say("there are no proposals; agents may make them with `proposals = true` in [policy]");
     }

@@ -34,7 +34,7 @@ pub(crate) async fn sh(directory: &Path, command: &str) -> (Option<i32>, String)
         .strip_prefix("octroi")
         .map_or(command.to_owned(), |rest| format!("'{}'{rest}", octroi().display()));
     let output = tokio::process::Command::new("sh")
-        .args(["-c", &format!("{{ {line}; }} 2>&1")])
+        .args(["-c", &format!("{} 2>&1", line.replacen(" | ", " 2>&1 | ", 1))])
         .current_dir(directory)
         .env("OCTROI_DATA", directory.join("data"))
         .env("NO_COLOR", "1")
@@ -121,13 +121,6 @@ async fn from_a_file_to_an_active_policy_and_back() {
             "octroi policy apply calm.toml --yes | tail -n 4",
             "octroi policy apply calm.toml --yes",
             "octroi policy diff calmer.toml",
-            "octroi policy why --agent tester peer.echo '{\"text\": \"drop production\"}'",
-            "octroi policy why --agent tester peer.echo '{\"text\": \"x\"}' | tail -n 2",
-            "octroi policy why --agent tester peer.echo '{\"text\": \"AKIAIOSFODNN7EXAMPLE\"}' | tail -n 2",
-            "octroi policy why --agent tester --mode planning peer.add '{\"a\": 1, \"b\": 2}' | tail -n 1",
-            "octroi policy why peer.echo '[1]'",
-            "octroi policy why peer.ecco",
-            "octroi policy explain --agent tester",
             "octroi policy apply calmer.toml --yes | tail -n 1",
             "octroi policy show | head -n 3",
             "octroi policy show --history",
@@ -146,16 +139,12 @@ async fn from_a_file_to_an_active_policy_and_back() {
         ok    plain text is nobody's business
         calm.toml: 1 test passed
         $ octroi policy apply calm.toml < /dev/null | tail -n 2
-        1 test passed
         error: nobody can be asked whether to go on
         hint: say so with --yes
-        added    ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
-        added    no-secrets: deny every tool, if fact `secrets` holds anything (secrets stay here)
         $ octroi policy apply calm.toml --yes | tail -n 4
-        1 test passed
-        +expect = "silent"
         added    ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
         added    no-secrets: deny every tool, if fact `secrets` holds anything (secrets stay here)
+        1 test passed
         global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
         $ octroi policy apply calm.toml --yes
         the global policy says this already
@@ -173,6 +162,55 @@ async fn from_a_file_to_an_active_policy_and_back() {
          match = [{ tool = "peer.echo", arguments = { text = "drop production" } }]
         added    deny[2]: deny `peer.echo`, if argument `text` is like `*production*`
         removed  ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
+        $ octroi policy apply calmer.toml --yes | tail -n 1
+        global policy version 2 is active; undo with `octroi policy apply --version 1 --global`
+        $ octroi policy show | head -n 3
+        # global policy, version 2, set by admin
+        [[deny]]
+        id = "no-secrets"
+        $ octroi policy show --history
+           2  active      2027-01-31T12:00:00.000Z  admin
+           1  superseded  2027-01-31T12:00:00.000Z  admin
+        $ octroi policy apply --version 1 --yes | tail -n 1
+        global policy version 3 is active; undo with `octroi policy apply --version 2 --global`
+        $ octroi policy apply --version 9 --yes
+        error: there is no version 9 of the global policy
+        hint: `octroi policy show --global --history` lists them
+        [exit 1]
+        $ octroi policy show --floor --agent tester
+        error: the argument '--floor' cannot be used with '--agent <AGENT>'
+
+        Usage: octroi policy show --floor --data <DIR>
+
+        For more information, try '--help'.
+        [exit 2]
+    "#]]
+    .assert_eq(&told);
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_becomes_of_a_call_and_why() {
+    let config = format!("{}[policy]\nprofile = \"guarded\"\n", stdio_entry("peer", &[]));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    write(&gateway, "calm.toml", CALM);
+    let told = session(
+        &gateway,
+        &[
+            "octroi policy apply calm.toml --yes | tail -n 1",
+            "octroi policy why --agent tester peer.echo '{\"text\": \"drop production\"}'",
+            "octroi policy why --agent tester peer.echo '{\"text\": \"x\"}' | tail -n 2",
+            "octroi policy why --agent tester peer.echo '{\"text\": \"AKIAIOSFODNN7EXAMPLE\"}' | tail -n 2",
+            "octroi policy why --agent tester --mode planning peer.add '{\"a\": 1, \"b\": 2}' | tail -n 1",
+            "octroi policy why peer.echo '[1]'",
+            "octroi policy why peer.ecco",
+            "octroi policy explain --agent tester",
+        ],
+    )
+    .await;
+    expect![[r#"
+        $ octroi policy apply calm.toml --yes | tail -n 1
+        global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
         $ octroi policy why --agent tester peer.echo '{"text": "drop production"}'
         caller          agent tester, profile guarded, mode execution
         tool            mcp:peer:echo: low risk, side effects none, medium trust
@@ -233,31 +271,6 @@ async fn from_a_file_to_an_active_policy_and_back() {
           a call of medium risk is made
           a call of high risk is asked about
           a call of critical risk is asked about
-        $ octroi policy apply calmer.toml --yes | tail -n 1
-        1 test passed
-        global policy version 2 is active; undo with `octroi policy apply --version 1 --global`
-        $ octroi policy show | head -n 3
-        # global policy, version 2, set by admin
-        [[deny]]
-        id = "no-secrets"
-        tool = "*"
-        $ octroi policy show --history
-           2  active      2027-01-31T12:00:00.000Z  admin
-           1  superseded  2027-01-31T12:00:00.000Z  admin
-        $ octroi policy apply --version 1 --yes | tail -n 1
-        1 test passed
-        global policy version 3 is active; undo with `octroi policy apply --version 2 --global`
-        $ octroi policy apply --version 9 --yes
-        error: there is no version 9 of the global policy
-        hint: `octroi policy show --global --history` lists them
-        [exit 1]
-        $ octroi policy show --floor --agent tester
-        error: the argument '--floor' cannot be used with '--agent <AGENT>'
-
-        Usage: octroi policy show --floor --data <DIR>
-
-        For more information, try '--help'.
-        [exit 2]
     "#]]
     .assert_eq(&told);
     gateway.stop().await;
@@ -419,7 +432,6 @@ async fn recorded_calls_are_decided_again() {
         hint: write --since 30d or --since 2027-01-31
         [exit 1]
         $ octroi policy apply all.toml --yes | tail -n 1
-        there are no tests
         global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
         $ octroi policy replay --policy calm.toml | head -n 4
         4 calls, 3 with another outcome
@@ -437,7 +449,8 @@ async fn recorded_calls_are_decided_again() {
         $ octroi policy replay --policy calm.toml
         0 calls, 0 with another outcome
         cannot tell of 6: arguments cut or redacted 0, tool gone 6, unreadable 0
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
     gateway.stop().await;
 }
 
@@ -462,7 +475,8 @@ async fn questions_and_denials_are_decided_again_too() {
              1  deny_continue → allow
         2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → allow by global deny[1]
         2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
     // What is tried counts for nothing.
     let (_, told) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
     assert!(told.contains("\"is_first_use\":true") && told.contains("\"calls_last_minute\":0"), "{told}");

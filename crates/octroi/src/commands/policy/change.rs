@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 
-use octroi_core::policy::Document;
+use octroi_core::policy::{Document, Rule};
 use serde_json::{Value, json};
 
 use super::{at, complain, read, text};
@@ -62,7 +62,7 @@ impl Difference {
 
 fn sentences(source: &str) -> BTreeSet<String> {
     let document = Document::parse(source).unwrap_or_default();
-    document.rules.iter().map(|rule| rule.sentence()).collect()
+    document.rules.iter().map(Rule::sentence).collect()
 }
 
 pub(super) async fn apply(options: &Apply) -> Result<(), Failure> {
