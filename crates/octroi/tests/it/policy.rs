@@ -43,7 +43,8 @@ pub(crate) async fn sh(directory: &Path, command: &str) -> (Option<i32>, String)
         .await
         .expect("a shell runs");
     let told = String::from_utf8_lossy(&output.stdout).replace(&directory.display().to_string(), "DIR");
-    (output.status.code(), timeless(told.trim_end()))
+    let lines: Vec<&str> = told.trim_end().lines().map(str::trim_end).collect();
+    (output.status.code(), timeless(&lines.join("\n")))
 }
 
 /// The text with one time in place of all times.
