@@ -14,8 +14,9 @@ mod check;
 mod document;
 mod predicate;
 mod rule;
+mod sentence;
 
-pub use check::{Complaint, Known};
+pub use check::{Complaint, Known, Tested};
 pub use document::{Document, Example, Expected, TestCase};
 pub use rule::{Rule, ToolPattern, Word};
 

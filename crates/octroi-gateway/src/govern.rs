@@ -19,11 +19,17 @@ pub(crate) mod gates;
 pub(crate) mod ledger;
 mod notes;
 pub(crate) mod policies;
+mod proposals;
 pub(crate) mod quotas;
+mod replay;
 mod start;
 pub(crate) mod uses;
+mod why;
 
-pub use policies::{PolicyFile, PolicyProblem, level_of};
+pub use policies::{PolicyFile, PolicyProblem, imagine, level_of};
+pub use proposals::check_result;
+pub use replay::{Candidate, CannotTell, Flip, Replay, ReplayError};
+pub use why::{Explanation, InForce, Said};
 
 /// What the configuration says about deciding.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +50,8 @@ pub struct Governance {
     pub gates: Vec<GateSpec>,
     /// How denials are told.
     pub errors: DenialStyle,
+    /// Whether agents may propose policies for themselves.
+    pub proposals: bool,
     /// The same for some tokens, by what they are called.
     pub errors_of: HashMap<Arc<str>, DenialStyle>,
     /// Policies that stand in files.

@@ -30,14 +30,17 @@ mod view;
 pub use answer::Answer;
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, Rendered};
-pub use desk::{Desk, Served};
+pub use desk::{Desk, Offered, Served};
 pub use fleet::{Changes, ServerStatus};
 pub use gateway::{Gateway, Processes};
-pub use govern::{Governance, PolicyFile, PolicyProblem, level_of};
+pub use govern::{
+    Candidate, CannotTell, Explanation, Flip, Governance, InForce, PolicyFile, PolicyProblem, Replay,
+    ReplayError, Said, check_result, imagine, level_of,
+};
 pub use hub::{Filter, Listener, Notice, Wisher};
 pub use memory::{Memory, MemoryError};
 pub use meters::{BOUNDS_MS, Ending, Reading};
-pub use octroi_store::{PolicyLevel, StoreError};
+pub use octroi_store::{PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, StoreError};
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;
 pub use view::View;

@@ -1,11 +1,13 @@
 //! What the gateway says about itself, and the lists it answers without asking anybody.
 
 use bytes::Bytes;
+use octroi_core::Role;
 use octroi_mcp::{Era, Method, RpcError, Version, code, meta};
 use octroi_upstream::UpstreamError;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Failure};
+use crate::caller::Caller;
 use crate::catalogue::Profile;
 use crate::gateway::Gateway;
 use crate::view::View;
@@ -14,7 +16,14 @@ const DISCOVER_TTL_MS: u64 = 60_000;
 
 impl Gateway {
     /// A list, from the catalogue.
-    pub(crate) async fn list(&self, view: &View, method: &Method, era: Era, cursor: Option<&str>) -> Answer {
+    pub(crate) async fn list(
+        &self,
+        view: &View,
+        method: &Method,
+        caller: &Caller,
+        cursor: Option<&str>,
+    ) -> Answer {
+        let era = caller.era;
         // Octroi gives out whole lists, so every cursor is one it never issued.
         if cursor.is_some() {
             return RpcError::invalid_params("unknown cursor").into();
@@ -22,6 +31,9 @@ impl Gateway {
         self.settled(view).await;
         let catalogue = self.catalogue();
         match view {
+            View::Merged if caller.principal.role == Role::Agent && self.governor.settings().proposals => {
+                Answer::Result(catalogue.proposing().result(method, era))
+            }
             View::Merged => Answer::Result(catalogue.merged().result(method, era)),
             View::Managed => Answer::Result(catalogue.managed().result(method, era)),
             View::Server(name) => match (catalogue.single(name), catalogue.server(name)) {

@@ -46,9 +46,12 @@ impl Gateway {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
-        if *view == View::Managed
-            && let Some(answer) = self.manage(caller, envelope, params).await
-        {
+        let own = match view {
+            View::Managed => self.manage(caller, envelope, params).await,
+            View::Merged => self.serve_agent(caller, envelope, params).await,
+            View::Server(_) => None,
+        };
+        if let Some(answer) = own {
             return answer;
         }
         match envelope.method() {
@@ -56,7 +59,7 @@ impl Gateway {
             method @ (Method::ToolsList
             | Method::PromptsList
             | Method::ResourcesList
-            | Method::TemplatesList) => self.list(view, method, caller.era, params.cursor().as_deref()).await,
+            | Method::TemplatesList) => self.list(view, method, caller, params.cursor().as_deref()).await,
             _ => self.call(view, caller, envelope, params).await,
         }
     }

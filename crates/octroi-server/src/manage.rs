@@ -1,13 +1,15 @@
-//! The management server: Octroi's own tools and resources, for people.
+//! The management server: Octroi's own tools and resources, for people, and a few for agents.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use octroi_core::ServerName;
-use octroi_gateway::{Caller, Desk, Gateway, Served, ServerStatus};
+use octroi_core::{Role, ServerName};
+use octroi_gateway::{Caller, Desk, Gateway, Offered, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
+mod policies;
+mod proposals;
 mod servers;
 
 const SERVERS: &str = "resource://servers/list";
@@ -37,40 +39,69 @@ impl Management {
 
 impl Desk for Management {
     fn tools(&self) -> Vec<Value> {
-        servers::TOOLS.iter().map(servers::Tool::definition).collect()
+        people_tools().map(servers::Tool::definition).collect()
     }
 
     fn resources(&self) -> Vec<Value> {
         let resource = |uri: &str, name: &str, description: &str| json!({"uri": uri, "name": name, "description": description, "mimeType": "application/json"});
-        vec![
+        let mut resources = vec![
             resource(SERVERS, "servers", "Every server and how it is doing"),
             resource(HEALTH, "health", "How well every server answers"),
-        ]
+        ];
+        resources.extend(proposals::resources("The policy for everybody"));
+        resources
     }
 
     fn templates(&self) -> Vec<Value> {
-        vec![json!({
+        let mut templates = vec![json!({
             "uriTemplate": "resource://servers/{id}",
             "name": "server",
             "description": "One server and how it is doing",
             "mimeType": "application/json",
-        })]
+        })];
+        templates.extend(proposals::templates());
+        templates
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        uri == HEALTH || uri.starts_with(SERVER)
+        uri == HEALTH || uri.starts_with(SERVER) || self.has_agent_resource(uri)
+    }
+
+    fn for_agents(&self) -> Offered {
+        Offered {
+            tools: proposals::TOOLS.iter().map(servers::Tool::definition).collect(),
+            resources: proposals::resources("This agent's policy"),
+            templates: proposals::templates(),
+        }
+    }
+
+    fn has_agent_resource(&self, uri: &str) -> bool {
+        proposals::PolicyUri::parse(uri).is_some()
     }
 
     fn call<'a>(
         &'a self,
         gateway: &'a Arc<Gateway>,
-        _caller: &'a Caller,
+        caller: &'a Caller,
         tool: &'a str,
         arguments: Value,
     ) -> Served<'a> {
         Box::pin(async move {
-            let arguments = servers::Arguments::read(tool, arguments)?;
-            Ok(match self.run(gateway, tool, &arguments).await {
+            let is_agent = caller.principal.role == Role::Agent;
+            let known = if is_agent {
+                proposals::TOOLS.iter().find(|known| known.name == tool)
+            } else {
+                people_tools().find(|known| known.name == tool)
+            };
+            let arguments = servers::Arguments::read(tool, known, arguments)?;
+            let served = if is_agent {
+                proposals::run(gateway, caller, tool, &arguments).await
+            } else if policies::TOOLS.iter().any(|known| known.name == tool) {
+                policies::run(gateway, caller, tool, &arguments).await
+            } else {
+                self.run(gateway, tool, &arguments).await
+            };
+            Ok(match served {
                 Ok(structured) => json!({
                     "content": [{"type": "text", "text": structured.to_string()}],
                     "structuredContent": structured,
@@ -80,8 +111,13 @@ impl Desk for Management {
         })
     }
 
-    fn read<'a>(&'a self, gateway: &'a Arc<Gateway>, _caller: &'a Caller, uri: &'a str) -> Served<'a> {
+    fn read<'a>(&'a self, gateway: &'a Arc<Gateway>, caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
+            if let Some(policy) = proposals::PolicyUri::parse(uri) {
+                let found = policy.read(gateway, caller).await.ok_or_else(|| not_found(uri))?;
+                let (mime_type, text) = found;
+                return Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}));
+            }
             let value = match uri {
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
@@ -96,6 +132,11 @@ impl Desk for Management {
             }))
         })
     }
+}
+
+/// The tools that people have.
+fn people_tools() -> impl Iterator<Item = &'static servers::Tool> {
+    servers::TOOLS.iter().chain(&policies::TOOLS)
 }
 
 fn not_found(uri: &str) -> RpcError {

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) mod policy;
+
+pub(crate) use policy::PolicyCommand;
+
 /// The gate between AI agents and their tools: one endpoint in front of every MCP server.
 #[derive(Debug, Parser)]
 #[command(name = "octroi", version, propagate_version = true, max_term_width = 100)]
@@ -29,6 +33,9 @@ pub(crate) enum Command {
     /// Show, check and describe the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show, try, explain and change what is allowed.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Say what is running and whether all is well.
     Status(Target),
     /// List the servers.

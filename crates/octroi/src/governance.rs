@@ -37,6 +37,7 @@ pub(crate) fn read(settings: &Settings) -> Result<(Governance, Vec<PathBuf>), Fa
         quotas: settings.quotas.clone(),
         gates: settings.gates.clone(),
         errors: settings.policy.errors,
+        proposals: settings.policy.proposals,
         errors_of: settings
             .token_settings
             .values()

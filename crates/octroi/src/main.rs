@@ -9,6 +9,7 @@ mod client;
 mod commands;
 mod config;
 mod demo;
+mod diff;
 mod governance;
 mod logging;
 mod printer;

@@ -26,6 +26,13 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+/// A question, whose answer is typed behind it.
+pub(crate) fn ask(text: &str) {
+    let mut out = anstream::stderr().lock();
+    let _ = write!(out, "{text}");
+    let _ = out.flush();
+}
+
 /// A warning.
 pub(crate) fn warn(text: &str) {
     let mut out = anstream::stderr().lock();
@@ -34,6 +41,9 @@ pub(crate) fn warn(text: &str) {
 
 /// What failed, why, and what to do next.
 pub(crate) fn failure(failure: &Failure) {
+    if failure.message.is_empty() {
+        return;
+    }
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{} {}", "error:".red().bold(), failure.message);
     for cause in &failure.causes {

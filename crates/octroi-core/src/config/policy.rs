@@ -26,6 +26,8 @@ pub struct PolicySection {
     pub global: Option<PathBuf>,
     /// How clients are told of a denial, unless their token says otherwise.
     pub errors: DenialStyle,
+    /// Whether agents may propose policies for themselves.
+    pub proposals: bool,
 }
 
 /// How a client is told of a denial.
@@ -85,6 +87,7 @@ impl Context<'_> {
             floor: reader.path("floor"),
             global: reader.path("global"),
             errors: reader.word_or("errors", &DENIAL_STYLES, DenialStyle::default()),
+            proposals: reader.flag("proposals", false),
         };
         (section, reader.shown, reader.notes.problems)
     }

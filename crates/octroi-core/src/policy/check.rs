@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::document::{Document, Example, Expected};
+use super::document::{Document, Example, Expected, TestCase};
 use super::rule::{Rule, ToolPattern, Word};
 use super::{Level, Policy};
 use crate::config::did_you_mean;
@@ -62,18 +62,51 @@ impl Policy {
             complaints.extend(shadow_of(rule, &self.document));
             complaints.extend(failed_examples(rule, known));
         }
-        for test in &self.document.tests {
-            let said = judge(self, &test.call, known);
-            let got = match &said {
-                Err(error) => format!("an error: {error}"),
-                Ok(word) => word.as_str().to_owned(),
-            };
-            if said.as_ref() != Ok(&test.expected) {
-                let message = format!("test `{}` expects {}, got {got}", test.name, test.expected.as_str());
-                complaints.push(Complaint::at(test.call.line, message));
-            }
+        for tested in self.run_tests(known).iter().filter(|tested| !tested.passed()) {
+            let Tested { name, expected, .. } = tested;
+            let message = format!("test `{name}` expects {}, got {}", expected.as_str(), tested.got());
+            complaints.push(Complaint::at(tested.line, message));
         }
         complaints
+    }
+
+    /// Runs the tests that stand in the policy, in their order.
+    pub fn run_tests(&self, known: &Known<'_>) -> Vec<Tested> {
+        let run = |test: &TestCase| Tested {
+            name: test.name.clone(),
+            line: test.call.line,
+            expected: test.expected,
+            said: judge(self, &test.call, known),
+        };
+        self.document.tests.iter().map(run).collect()
+    }
+}
+
+/// One test of a policy that was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tested {
+    /// What is tested.
+    pub name: String,
+    /// In which line it stands.
+    pub line: usize,
+    /// What must be said.
+    pub expected: Expected,
+    /// What was said, or why nothing could be.
+    pub said: Result<Expected, String>,
+}
+
+impl Tested {
+    /// Whether the policy said what it must.
+    pub fn passed(&self) -> bool {
+        self.said.as_ref() == Ok(&self.expected)
+    }
+
+    /// What was said, in a word or a few.
+    pub fn got(&self) -> String {
+        match &self.said {
+            Err(error) => format!("an error: {error}"),
+            Ok(word) => word.as_str().to_owned(),
+        }
     }
 }
 
@@ -88,8 +121,7 @@ fn with_call<T>(
     known: &Known<'_>,
     judge: impl FnOnce(&Call<'_>) -> T,
 ) -> Result<T, String> {
-    let literal = ToolPattern::parse(&example.tool)
-        .and_then(|pattern| Some((pattern.server.literal()?.to_owned(), pattern.tool.literal()?.to_owned())));
+    let literal = ToolPattern::parse(&example.tool).and_then(|pattern| pattern.literal());
     let Some((server, name)) = literal else {
         return Err(format!("`{}` names no tool: write server.tool", example.tool));
     };

@@ -1,5 +1,6 @@
 //! A policy as people write it: TOML with lists of rules, a program, and tests.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -129,6 +130,12 @@ impl Document {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
+    }
+
+    /// The servers that its rules call by their whole name.
+    pub fn servers(&self) -> BTreeSet<&str> {
+        let patterns = self.rules.iter().flat_map(|rule| &rule.tools);
+        patterns.filter_map(|pattern| pattern.server.literal()).collect()
     }
 
     /// Whether it says nothing at all.

@@ -55,6 +55,11 @@ impl ToolPattern {
         fine.then(|| Self { server: Glob::new(server), tool: Glob::new(tool) })
     }
 
+    /// The server and the tool, if it means one tool alone.
+    pub fn literal(&self) -> Option<(String, String)> {
+        Some((self.server.literal()?.to_owned(), self.tool.literal()?.to_owned()))
+    }
+
     /// Whether this tool is meant.
     pub fn matches(&self, server: &str, tool: &str) -> bool {
         self.server.matches(server) && self.tool.matches(tool)

@@ -108,6 +108,7 @@ fn what_holds_if_nothing_is_written() {
 
         profile = "guarded"
         errors = "rpc"
+        proposals = false
 
         [approvals]
         wait = "50s"

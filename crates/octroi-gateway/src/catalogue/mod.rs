@@ -1,6 +1,6 @@
 //! Everything all servers offer, as one immutable value.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -31,6 +31,7 @@ pub struct Catalogue {
     aliases: HashMap<String, Vec<String>>,
     merged: Rendered,
     managed: Rendered,
+    proposing: Rendered,
     single: HashMap<ServerName, Rendered>,
     /// Tools under their own names that have arguments in headers; few have.
     headers: HashMap<ServerName, HashMap<String, Arc<ParamHeaders>>>,
@@ -65,8 +66,8 @@ impl Catalogue {
     ) -> Self {
         let mut catalogue = Self::default();
         // What is kept back has a name too: it keeps it when it is let go, and who calls it is told.
-        let mut tools = named(&offers, |lists| &lists.tools, &builtins.names, wire_name_max);
-        let mut prompts = named(&offers, |lists| &lists.prompts, &HashSet::new(), wire_name_max);
+        let mut tools = named(&offers, |lists| &lists.tools, &|name| builtins.takes(name), wire_name_max);
+        let mut prompts = named(&offers, |lists| &lists.prompts, &|_| false, wire_name_max);
         for (wire, server, item) in &tools {
             for alias in wire_name::aliases(server, &item.name) {
                 catalogue.aliases.entry(alias).or_default().push(wire.clone());
@@ -89,7 +90,8 @@ impl Catalogue {
         let servers: BTreeMap<ServerName, Arc<ServerLists>> =
             offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.shown))).collect();
         catalogue.merged = render::merged(&servers, &tools, &prompts, None);
-        catalogue.managed = render::merged(&servers, &tools, &prompts, Some(builtins));
+        catalogue.managed = render::merged(&servers, &tools, &prompts, Some(&builtins.people));
+        catalogue.proposing = render::merged(&servers, &tools, &prompts, Some(&builtins.agents));
         catalogue.single =
             servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
         for (name, lists) in &servers {
@@ -123,6 +125,11 @@ impl Catalogue {
     /// The rendered lists of everything, and of Octroi itself.
     pub(crate) fn managed(&self) -> &Rendered {
         &self.managed
+    }
+
+    /// The rendered lists of everything, and of what agents have that may propose policies.
+    pub(crate) fn proposing(&self) -> &Rendered {
+        &self.proposing
     }
 
     /// The rendered lists of one server.
@@ -211,7 +218,7 @@ fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
 fn named<'a>(
     offers: &'a BTreeMap<ServerName, Arc<Offer>>,
     list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
-    taken: &HashSet<String>,
+    is_taken: &dyn Fn(&str) -> bool,
     max: usize,
 ) -> Vec<(String, &'a ServerName, &'a Item)> {
     let items: Vec<(&ServerName, &Item)> = offers
@@ -220,7 +227,7 @@ fn named<'a>(
         .collect();
     let keys: Vec<(&ServerName, &str)> =
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
-    let names = wire_name::assign(&keys, |name| taken.contains(name), max);
+    let names = wire_name::assign(&keys, is_taken, max);
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
 }
 

@@ -10,7 +10,7 @@ use octroi_mcp::{Era, Method};
 use serde_json::Value;
 
 use super::fetch::{Item, ServerLists};
-use crate::desk::Builtins;
+use crate::desk::Written;
 
 /// How long a client may keep a list. News come by notification; this is for clients that do not
 /// listen.
@@ -118,9 +118,9 @@ pub(super) fn merged(
     servers: &BTreeMap<ServerName, Arc<ServerLists>>,
     tools: &[(String, &ServerName, &Item)],
     prompts: &[(String, &ServerName, &Item)],
-    builtins: Option<&Builtins>,
+    builtins: Option<&Written>,
 ) -> Rendered {
-    let own = |list: fn(&Builtins) -> &Vec<Bytes>| builtins.map(list).cloned().unwrap_or_default();
+    let own = |list: fn(&Written) -> &Vec<Bytes>| builtins.map(list).cloned().unwrap_or_default();
     let published = |own: Vec<Bytes>, list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
         let published = servers
             .iter()

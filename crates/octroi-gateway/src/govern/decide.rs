@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use octroi_core::arguments;
-use octroi_core::decision::{Call, Circumstances, CustomVerdict, Decision, decide, decide_other};
+use octroi_core::decision::{
+    AgentContext, Call, Circumstances, CustomVerdict, Decision, decide, decide_other,
+};
 use octroi_core::facts::Facts;
 use octroi_core::pin::PinKind;
+use octroi_core::{Principal, ServerName};
 use octroi_mcp::Method;
 use octroi_mcp::params::Params;
 use serde_json::Value;
 
 use super::quotas::{Asker, Taken};
 use crate::caller::Caller;
-use crate::catalogue::Tool;
+use crate::catalogue::{Catalogue, Tool};
 use crate::gateway::Gateway;
 use crate::pipeline::Target;
 
@@ -22,6 +25,53 @@ pub(crate) struct Judged {
     /// Held while the call is made.
     pub(crate) taken: Taken,
 }
+
+/// Everything about a tool call that the gates look at, whether it is made or only thought of.
+pub(crate) struct Considered<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) has_admin_token: bool,
+    pub(crate) tool: &'a Tool,
+    pub(crate) arguments: &'a Value,
+    pub(crate) circumstances: Circumstances<'a>,
+    pub(crate) find_facts: &'a dyn Fn() -> Facts,
+    pub(crate) now_ms: i64,
+}
+
+impl Considered<'_> {
+    pub(crate) fn decide(&self) -> Decision {
+        let Self { principal, context, tool, arguments, find_facts, now_ms, .. } = *self;
+        let mut call = Call::new(principal, context, &tool.descriptor, arguments, find_facts, now_ms);
+        call.has_admin_token = self.has_admin_token;
+        decide(&call, &self.circumstances)
+    }
+}
+
+/// Arguments as they came, read.
+pub(crate) struct ReadArguments {
+    pub(crate) value: Value,
+    pub(crate) n_bytes: u64,
+    /// What is wrong with them, if anything is.
+    pub(crate) complaint: Option<String>,
+}
+
+impl ReadArguments {
+    /// Without any they are an empty object.
+    pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool) -> Self {
+        let read = raw.map_or_else(|| Ok(Value::Object(serde_json::Map::new())), arguments::read);
+        let (value, complaint) = match read {
+            Ok(value) => {
+                let complaint = tool.complaint(&value);
+                (value, complaint)
+            }
+            Err(reason) => (Value::Null, Some(reason)),
+        };
+        Self { value, n_bytes: raw.map_or(2, <[u8]>::len) as u64, complaint }
+    }
+}
+
+/// Said of every server that is not on.
+pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
 
 impl Gateway {
     /// Takes a tool call past every gate.
@@ -34,50 +84,50 @@ impl Gateway {
         custom: &[CustomVerdict],
         now_ms: i64,
     ) -> Judged {
-        let raw = params.arguments();
-        let payload_bytes = raw.as_ref().map_or(2, |raw| raw.len());
-        let read = raw
-            .as_ref()
-            .map_or_else(|| Ok(Value::Object(serde_json::Map::new())), |raw| arguments::read(raw));
-        let (arguments, invalid) = match read {
-            Ok(arguments) => {
-                let complaint = tool.complaint(&arguments);
-                (arguments, complaint)
-            }
-            Err(reason) => (Value::Null, Some(reason)),
-        };
-        let descriptor = &tool.descriptor;
+        let arguments = ReadArguments::of(params.arguments().as_deref(), tool);
         let principal = &caller.principal;
         let context = self.governor.context(principal);
         let agent = principal.agent_id.as_deref().unwrap_or_default();
-        let find_facts = || {
-            let mut facts = Facts::of(&arguments, payload_bytes as u64, context.project_root.as_deref());
-            facts.is_first_use = self.uses.is_first(agent, descriptor);
-            facts.calls_last_minute = self.uses.lately(agent, now_ms);
-            facts
-        };
-        let mut call = Call::new(principal, &context, descriptor, &arguments, &find_facts, now_ms);
-        call.has_admin_token = caller.has_admin_token;
+        let quota =
+            self.quotas.take(Asker { token: &principal.token, agent, tool: &tool.descriptor }, now_ms);
         let spec = target.upstream.spec();
         let catalogue = self.catalogue();
-        let held = catalogue.offer(&spec.name).and_then(|offer| offer.held(PinKind::Tool, &descriptor.name));
-        let policies = self.governor.policies.load();
-        let quota = self.quotas.take(Asker { token: &principal.token, agent, tool: descriptor }, now_ms);
-        let decision = decide(
-            &call,
-            &Circumstances {
+        let decision = Considered {
+            principal,
+            context: &context,
+            has_admin_token: caller.has_admin_token,
+            tool,
+            arguments: &arguments.value,
+            circumstances: Circumstances {
                 server: &spec.name,
-                switched_off: (!spec.enabled).then_some("its server is switched off"),
-                invalid_arguments: invalid.as_deref(),
+                switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
+                invalid_arguments: arguments.complaint.as_deref(),
                 access: &spec.access,
-                held,
+                held: held(&catalogue, &spec.name, tool),
                 custom,
                 exceeded: quota.as_ref().err().map(String::as_str),
-                policies: &policies,
+                policies: &self.governor.policies.load(),
             },
-        );
-        drop(call);
+            find_facts: &|| self.facts(agent, tool, &arguments, &context, now_ms),
+            now_ms,
+        }
+        .decide();
         Judged { decision, taken: quota.unwrap_or_default() }
+    }
+
+    /// What the arguments and the past tell of a call.
+    pub(crate) fn facts(
+        &self,
+        agent: &str,
+        tool: &Tool,
+        arguments: &ReadArguments,
+        context: &AgentContext,
+        now_ms: i64,
+    ) -> Facts {
+        let mut facts = Facts::of(&arguments.value, arguments.n_bytes, context.project_root.as_deref());
+        facts.is_first_use = self.uses.is_first(agent, &tool.descriptor);
+        facts.calls_last_minute = self.uses.lately(agent, now_ms);
+        facts
     }
 
     /// Decides what is not a tool call.
@@ -91,8 +141,13 @@ impl Gateway {
             Method::ResourcesRead => offer.held_template(subject.uri.as_deref()?),
             _ => None,
         });
-        let off = (!spec.enabled).then_some("its server is switched off");
+        let off = (!spec.enabled).then_some(SWITCHED_OFF);
         let agent = caller.principal.agent_id.as_deref().unwrap_or_default();
         decide_other(&spec.name, off, held, self.governor.policies.load().revision(agent))
     }
+}
+
+/// Why a tool's definition is kept back, if it is.
+pub(crate) fn held<'a>(catalogue: &'a Catalogue, server: &ServerName, tool: &Tool) -> Option<&'a str> {
+    catalogue.offer(server)?.held(PinKind::Tool, &tool.descriptor.name)
 }

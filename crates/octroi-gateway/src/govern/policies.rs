@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use octroi_core::decision::Call;
 use octroi_core::facts::Facts;
-use octroi_core::policy::{Complaint, Document, Known, Level, Policies, Policy, Program, Said, Word};
+use octroi_core::policy::{Complaint, Document, Known, Level, Policies, Policy, Program, Said, Tested, Word};
 use octroi_core::tool::infer::{self, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
 use octroi_core::{CanonicalId, ServerName};
@@ -41,6 +41,21 @@ pub enum PolicyProblem {
     /// It stands in a file.
     #[error("this policy stands in {}; change the file", .0.display())]
     InFile(PathBuf),
+    /// The same, told to an agent.
+    #[error("this agent's policy stands in a file of its owner's and cannot be changed by proposals")]
+    InSomeFile,
+    /// Only agents propose, and only for themselves.
+    #[error("only a token that names an agent can propose policies")]
+    NoAgent,
+    /// It is too long.
+    #[error("a proposal may have {0} bytes at most")]
+    TooLong(usize),
+    /// Nobody will read all of them.
+    #[error("{0} proposals wait already; withdraw one first")]
+    TooMany(usize),
+    /// It cannot be written down, so it is not done; or it was done and the record of it failed.
+    #[error("the change cannot be recorded")]
+    NotRecorded(#[source] crate::audit::AuditError),
     /// Nothing can be kept.
     #[error("this gateway keeps nothing, so its policies cannot be changed")]
     NoStore,
@@ -82,6 +97,17 @@ impl Gateway {
     }
 
     fn complaints(&self, policy: &Policy, level: Level) -> Vec<Complaint> {
+        self.with_known(|known| policy.check(level, known))
+    }
+
+    /// Runs the tests that stand in a policy.
+    pub fn test_policy(&self, source: &str) -> Result<Vec<Tested>, Vec<Complaint>> {
+        let policy = self.compile(source, 0)?;
+        Ok(self.with_known(|known| policy.run_tests(known)))
+    }
+
+    /// What policies are checked against now.
+    fn with_known<T>(&self, check: impl FnOnce(&Known<'_>) -> T) -> T {
         let catalogue = self.catalogue();
         let tools: Vec<ToolDescriptor> = catalogue
             .offers()
@@ -92,7 +118,12 @@ impl Gateway {
         let facts = |arguments: &Value| Facts::of(arguments, arguments.to_string().len() as u64, None);
         let known =
             Known { tools: &tools, servers: &servers, facts: &facts, imagine: &imagine, now_ms: now_ms() };
-        policy.check(level, &known)
+        check(&known)
+    }
+
+    /// What Cedar policies may say of the tools that there are.
+    pub fn policy_schema(&self) -> Result<String, octroi_cedar::SchemaError> {
+        schema(&self.catalogue()).map(|schema| schema.to_text().to_owned())
     }
 
     /// Makes a policy active, if it is in order.
@@ -220,7 +251,7 @@ impl Gateway {
     }
 }
 
-fn place(policies: &mut Policies, level: &PolicyLevel, policy: Policy) {
+pub(crate) fn place(policies: &mut Policies, level: &PolicyLevel, policy: Policy) {
     match level {
         PolicyLevel::Floor => policies.floor = policy,
         PolicyLevel::Global => policies.global = policy,
@@ -241,7 +272,7 @@ impl Program for Unusable {
 }
 
 /// A tool that is not there, as far as its name tells.
-fn imagine(server: &str, name: &str) -> ToolDescriptor {
+pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::Known {
         server,
         name,

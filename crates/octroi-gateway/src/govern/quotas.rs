@@ -87,6 +87,18 @@ impl Quotas {
     }
 }
 
+impl Quotas {
+    /// The quota that has no place left for a call, if there is one. Nothing is taken.
+    pub(crate) fn exceeded(&self, asker: Asker<'_>, now_ms: i64) -> Option<String> {
+        let quotas = self.quotas.load();
+        let mut concerned = quotas.iter().filter(|quota| quota.concerns(asker));
+        concerned.find_map(|quota| {
+            let counters = quota.counters.lock();
+            quota.objection(counters.get(&quota.key(asker))?, now_ms)
+        })
+    }
+}
+
 impl Quota {
     fn concerns(&self, asker: Asker<'_>) -> bool {
         let QuotaSpec { token, agent, server, tool, .. } = &self.spec;
@@ -122,14 +134,11 @@ impl Quota {
             counters.retain(|_, counter| counter.in_flight > 0 || counter.window.count(now_ms) > 0);
         }
         let counter = counters.entry(key.to_owned()).or_default();
+        if let Some(objection) = self.objection(counter, now_ms) {
+            return Err(objection);
+        }
         let name = &self.spec.name;
         let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
-        if let Some(max) = self.spec.calls_per_minute.filter(|max| n_lately >= *max) {
-            return Err(format!("{name}: {max} calls per minute are used up"));
-        }
-        if let Some(max) = self.spec.max_in_flight.filter(|max| n_running >= *max) {
-            return Err(format!("{name}: {max} calls are being made already"));
-        }
         counter.window.add(now_ms);
         counter.in_flight += 1;
         let is_nearly_full = |max: Option<usize>, used: usize| max.is_some_and(|max| used * 5 >= max * 4);
@@ -140,6 +149,17 @@ impl Quota {
         }
         counter.warned_at_ms = now_ms;
         Ok(Some(format!("{name}: 80 % are used")))
+    }
+
+    /// What speaks against one more call.
+    fn objection(&self, counter: &Counter, now_ms: i64) -> Option<String> {
+        let name = &self.spec.name;
+        let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
+        if let Some(max) = self.spec.calls_per_minute.filter(|max| n_lately >= *max) {
+            return Some(format!("{name}: {max} calls per minute are used up"));
+        }
+        let max = self.spec.max_in_flight.filter(|max| n_running >= *max)?;
+        Some(format!("{name}: {max} calls are being made already"))
     }
 
     fn give_back(&self, key: &str, is_made: bool) {

@@ -6,10 +6,12 @@ use octroi_core::audit::Kind;
 use octroi_core::config::AuditSection;
 use octroi_core::pin::{DefinitionHash, PinKey};
 use octroi_core::redact::Redactor;
+use octroi_mcp::Method;
 use tracing::{error, warn};
 
 use super::{Governance, PolicyProblem};
 use crate::audit::Unfinished;
+use crate::desk::OCTROI;
 use crate::gateway::Gateway;
 use crate::time::now_ms;
 
@@ -79,7 +81,11 @@ impl Gateway {
         self.inference.store(Arc::new(governance.inference.clone()));
         self.quotas.set(&governance.quotas);
         self.gates.set(&governance.gates, &self.context);
+        let is_other_list = self.governor.settings().proposals != governance.proposals;
         self.governor.set_settings(governance);
+        if is_other_list {
+            self.hub.list_changed(&OCTROI, &Method::ToolsList);
+        }
         let servers: Vec<_> = self.fleet.members().keys().cloned().collect();
         for server in servers {
             self.reconsider(&server);

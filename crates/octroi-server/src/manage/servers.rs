@@ -15,7 +15,7 @@ const CHECKS_SHOWN: u32 = 10;
 
 /// A tool and what it takes.
 pub(super) struct Tool {
-    name: &'static str,
+    pub(super) name: &'static str,
     description: &'static str,
     /// Name, type, whether it is needed, what it is.
     arguments: &'static [(&'static str, &'static str, bool, &'static str)],
@@ -56,7 +56,7 @@ pub(super) const TOOLS: [Tool; 9] = [
     tool("config_reload", "Read the configuration file again.", &[], false),
 ];
 
-const fn tool(
+pub(super) const fn tool(
     name: &'static str,
     description: &'static str,
     arguments: &'static [(&'static str, &'static str, bool, &'static str)],
@@ -94,18 +94,19 @@ impl Tool {
 pub(super) struct Arguments(Map<String, Value>);
 
 impl Arguments {
-    pub(super) fn read(name: &str, arguments: Value) -> Result<Self, RpcError> {
+    pub(super) fn read(name: &str, tool: Option<&Tool>, arguments: Value) -> Result<Self, RpcError> {
         let members = match arguments {
             Value::Object(members) => members,
             Value::Null => Map::new(),
             _ => return Err(RpcError::invalid_params("arguments must be an object")),
         };
-        let known = TOOLS.iter().find(|tool| tool.name == name).map_or(&[][..], |tool| tool.arguments);
+        let known = tool.map_or(&[][..], |tool| tool.arguments);
         for (argument, kind, is_needed, _) in known {
             let fits = match (members.get(*argument), *kind) {
                 (None, _) => !is_needed,
                 (Some(value), "string") => value.is_string(),
                 (Some(value), "boolean") => value.is_boolean(),
+                (Some(value), "object") => value.is_object(),
                 (Some(value), _) => value.is_u64(),
             };
             if !fits {
@@ -116,6 +117,21 @@ impl Arguments {
             Some(unknown) => Err(RpcError::invalid_params(format!("`{name}` does not take `{unknown}`"))),
             None => Ok(Self(members)),
         }
+    }
+
+    /// A number that may be missing.
+    pub(super) fn integer(&self, name: &str) -> Option<i64> {
+        self.0.get(name).and_then(Value::as_i64)
+    }
+
+    /// A text that may be missing.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// An object; an empty one if it is missing.
+    pub(super) fn object(&self, name: &str) -> Value {
+        self.0.get(name).cloned().unwrap_or_else(|| json!({}))
     }
 
     fn number(&self, name: &str, default: u64) -> u64 {

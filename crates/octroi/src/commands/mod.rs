@@ -8,6 +8,7 @@ use crate::config::ConfigError;
 use crate::logging;
 
 mod config;
+mod policy;
 mod reload;
 mod servers;
 mod stdio;
@@ -25,6 +26,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), causes: Vec::new(), hint: None, exit_code: 1 }
+    }
+
+    /// An outcome that is no failure and was told already, but is not a plain yes.
+    pub(crate) fn outcome(exit_code: u8) -> Self {
+        Self { exit_code, ..Self::new("") }
     }
 
     pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
@@ -80,6 +86,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Up(options)) => up::run(options).await,
         Some(Command::Stdio(options)) => stdio::run(options).await,
         Some(Command::Config(command)) => config::run(command),
+        Some(Command::Policy(command)) => policy::run(command).await,
         Some(Command::DemoServer) => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),
         Some(Command::Status(target)) => servers::status(&target).await,
         Some(Command::List(target)) => servers::list(&target).await,

@@ -281,6 +281,7 @@ fn show_hides_secrets() {
         [policy]
         profile = "guarded"
         errors = "rpc"
+        proposals = false
 
         [approvals]
         wait = "50s"

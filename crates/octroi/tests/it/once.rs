@@ -113,14 +113,17 @@ async fn an_approved_call_is_made_once_whenever_the_gateway_is_killed() {
         gateway.wait_until_settled().await;
         let decider = person(&gateway).await;
         let states = approvals(&decider, &note).await;
-        let is_over = states.iter().any(|one| ["done", "orphaned"].contains(&one["state"].as_str().unwrap_or_default()));
+        let is_over = states
+            .iter()
+            .any(|one| ["done", "orphaned"].contains(&one["state"].as_str().unwrap_or_default()));
         if is_over {
             n_cut_off += 1;
             continue;
         }
         assert_eq!(n_before, 0, "{note} was made, and its approval can still be used: {states:?}");
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        let (told, ()) = tokio::join!(agent.call("notes_write", json!({"note": note})), approve_once(&decider, &note));
+        let (told, ()) =
+            tokio::join!(agent.call("notes_write", json!({"note": note})), approve_once(&decider, &note));
         assert!(is_noted(told.as_ref().ok()), "{note}: {told:?} {states:?}");
         assert_eq!(n_written(&log, &note), 1, "{note}");
         n_completed += 1;

@@ -48,6 +48,12 @@ pub const POLICY: &[Key] = &[
         "rpc",
         "How clients are told of a denial: `rpc` is a JSON-RPC error, `result` a result that says it is one.",
     ),
+    key(
+        "proposals",
+        Kind::Flag,
+        "false",
+        "Whether agents may propose policies for themselves; a person decides about each.",
+    ),
 ];
 
 /// `[[agents]]`.

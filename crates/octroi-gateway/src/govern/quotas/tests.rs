@@ -119,3 +119,20 @@ fn a_quota_that_stays_goes_on_counting() {
     quotas.set(&specs);
     assert!(call(&quotas, "a", "x", 0).is_err());
 }
+
+#[test]
+fn looking_takes_nothing() {
+    let quotas = quota(|spec| {
+        spec.agent = Some(Glob::new("*"));
+        spec.calls_per_minute = Some(1);
+        spec.max_in_flight = Some(1);
+    });
+    let (now, tool) = (100 * MINUTE_MS, tool("x"));
+    let asker = |agent| Asker { token: "t", agent, tool: &tool };
+    for _ in 0..3 {
+        assert_eq!(quotas.exceeded(asker("a"), now), None);
+    }
+    call(&quotas, "a", "x", now).expect("there is a place");
+    assert_eq!(quotas.exceeded(asker("a"), now).as_deref(), Some("q: 1 calls per minute are used up"));
+    assert_eq!(quotas.exceeded(asker("b"), now), None);
+}
