@@ -628,6 +628,14 @@ async fn agents_propose_only_where_they_may() {
     assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
     let (_, told) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
     assert!(told.contains("proposed") && told.ends_with("fine    tester: 0"), "{told}");
+    // What an agent writes does not move the cursor of the person who reads it.
+    let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
+    let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
+    let sly = done(&other, "policy_propose", sly).await;
+    let shown = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
+    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\u{a}c"), "{shown}");
+    let shown = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
+    assert!(shown.contains("# \\u{202e}x\\u{1b}[2J") && !shown.contains('\u{1b}'), "{shown}");
     gateway.stop().await;
 }
 
