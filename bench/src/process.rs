@@ -75,10 +75,12 @@ impl Gateway {
         wrapper: &[String],
     ) -> Outcome<Self> {
         let config = directory.path().join("octroi.toml");
+        std::fs::write(directory.path().join("policy.toml"), rules())?;
         std::fs::write(
             &config,
             format!(
                 "[server]\nsession_idle = \"5s\"\n{servers}\
+                 [policy]\nglobal = \"policy.toml\"\n\
                  [[tokens]]\ntoken = \"{TOKEN}\"\nrole = \"agent\"\nagent_id = \"bench\"\n"
             ),
         )?;
@@ -121,6 +123,19 @@ impl Gateway {
     pub(crate) fn id(&self) -> Outcome<u32> {
         Ok(self.child.id().ok_or("octroi has ended")?)
     }
+}
+
+/// Two hundred rules, as a company might have them: most are about other tools, some look at arguments and
+/// find that they do not concern the call.
+fn rules() -> String {
+    let mut rules = String::new();
+    for number in 0..50 {
+        rules += &format!("[[deny]]\ntool = \"server{number}.delete_*\"\nagent = \"team{number}-*\"\n");
+        rules += &format!("[[ask]]\ntool = \"*.write_{number}\"\nmin_risk = \"high\"\n");
+        rules += &format!("[[allow]]\ntool = \"server{number}.*\"\nmax_risk = \"medium\"\n");
+        rules += &format!("[[deny]]\ntool = \"peer.*\"\nargs = {{ path{number} = \"/etc/*\" }}\n");
+    }
+    rules
 }
 
 /// Configuration lines for a peer over HTTP.

@@ -41,9 +41,20 @@ impl ArgumentSchema {
         }
     }
 
+    /// Many clients write `null` for what they leave out. Where leaving it out is allowed, so is that.
+    fn is_valid_without_nulls(&self, arguments: &Value) -> bool {
+        let Some(members) = arguments.as_object().filter(|members| members.values().any(Value::is_null))
+        else {
+            return false;
+        };
+        let kept = members.iter().filter(|(_, value)| !value.is_null());
+        self.validator
+            .is_valid(&Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+    }
+
     /// What is wrong with the arguments, if anything is. Their values are not repeated: they may be secret.
     pub fn complaint(&self, arguments: &Value) -> Option<String> {
-        if self.validator.is_valid(arguments) {
+        if self.validator.is_valid(arguments) || self.is_valid_without_nulls(arguments) {
             return None;
         }
         let complaints: Vec<String> = self
@@ -163,6 +174,8 @@ mod tests {
         .unwrap();
         assert_eq!(schema.complaint(&json!({"path": "x"})), None);
         assert_eq!(schema.complaint(&json!({"path": "x", "other": 1})), None, "only what the schema forbids");
+        assert_eq!(schema.complaint(&json!({"path": "x", "count": null})), None, "as if it were left out");
+        assert!(schema.complaint(&json!({"path": null})).is_some(), "what is required cannot be left out");
         let missing = schema.complaint(&json!({"count": 1})).unwrap();
         assert!(missing.contains("path") && missing.contains("required"), "{missing}");
         let secret = schema.complaint(&json!({"path": 5, "count": "hunter2"})).unwrap();

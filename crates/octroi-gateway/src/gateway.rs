@@ -25,6 +25,7 @@ use crate::desk::{self, Builtins, Desk};
 use crate::fleet::Fleet;
 use crate::govern::Governor;
 use crate::govern::approvals::Waiting;
+use crate::govern::gates::Gates;
 use crate::govern::ledger::Ledger;
 use crate::govern::quotas::Quotas;
 use crate::govern::uses::Uses;
@@ -58,6 +59,7 @@ pub struct Gateway {
     pub(crate) meters: Meters,
     pub(crate) pins: Pins,
     pub(crate) governor: Governor,
+    pub(crate) gates: Gates,
     pub(crate) quotas: Quotas,
     pub(crate) uses: Uses,
     pub(crate) waiting: Waiting,
@@ -147,6 +149,7 @@ impl Gateway {
             meters: Meters::default(),
             pins: Pins::default(),
             governor: Governor::default(),
+            gates: Gates::default(),
             quotas: Quotas::default(),
             uses: Uses::default(),
             waiting: Waiting::default(),
@@ -169,6 +172,7 @@ impl Gateway {
             let members: Vec<_> = self.fleet.members().values().cloned().collect();
             let servers = members.iter().map(|member| member.upstream.close());
             let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(servers)).await;
+            let _ = tokio::time::timeout(GOODBYE, self.gates.close()).await;
             self.context.shutdown.cancel();
             self.context.tasks.close();
             self.context.tasks.wait().await;

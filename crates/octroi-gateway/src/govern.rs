@@ -15,6 +15,7 @@ use crate::pins::PinSettings;
 
 pub(crate) mod approvals;
 pub(crate) mod decide;
+pub(crate) mod gates;
 pub(crate) mod ledger;
 mod notes;
 pub(crate) mod policies;

@@ -19,7 +19,7 @@ use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
 use crate::gateway::Gateway;
-use crate::govern::approvals::{Asking, Settled};
+use crate::govern::approvals::{Asking, Granted, Settled};
 use crate::govern::decide::Judged;
 use crate::govern::ledger::{Described, Doer};
 use crate::rounds::Run;
@@ -78,9 +78,9 @@ impl Gateway {
         };
         let way = Way { view, caller, envelope, params, target: &target };
         match &target.tool {
-            Some(tool) => self.call_tool(&way, tool).await.in_era(caller.era, method),
+            Some(tool) => self.call_tool(&way, tool).await,
             None => match self.judge_other(caller, &target, method) {
-                Decision::Allow(permit) => self.run(&way, &permit, None).await.0,
+                Decision::Allow(permit) => self.run(&way, params, &permit, None).await.0,
                 Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
                 Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
             },
@@ -89,6 +89,8 @@ impl Gateway {
 
     async fn call_tool(self: &Arc<Self>, way: &Way<'_>, tool: &Arc<Tool>) -> Answer {
         let Way { caller, params, target, .. } = *way;
+        // What is answered here has the shape of the legacy era.
+        let here = |answer: Answer| answer.in_era(caller.era, way.envelope.method());
         let now_ms = now_ms();
         let (call, doer) = (self.ledger.call_id(now_ms), Doer::of(&caller.principal));
         let context = self.governor.context(&caller.principal);
@@ -103,7 +105,7 @@ impl Gateway {
         let mut judged = self.judge(caller, target, tool, params, &[], now_ms);
         let custom = match &judged.decision {
             Decision::Deny(_) => Vec::new(),
-            Decision::Allow(_) | Decision::Ask(_) => self.ask_gates(caller, tool, arguments).await,
+            Decision::Allow(_) | Decision::Ask(_) => self.ask_gates(caller, &context, tool, arguments).await,
         };
         if !custom.is_empty() {
             drop(judged);
@@ -117,7 +119,7 @@ impl Gateway {
                 if let Err(error) = self.ledger.deny(call, described, &denied, now_ms).await {
                     tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
                 }
-                return denial::denied(&denied, self.style(caller));
+                return here(denial::denied(&denied, self.style(caller)));
             }
             Decision::Ask(question) => {
                 let asking = Asking {
@@ -130,9 +132,14 @@ impl Gateway {
                     grant: state.as_ref().and_then(|state| state.grant.as_ref()),
                     digest: way.digest(),
                 };
-                match self.ask_person(question, &asking).await {
+                taken.rest();
+                let settled = self.ask_person(question, &asking).await;
+                taken.resume();
+                match settled {
                     Settled::Refused(answer) => return answer,
-                    Settled::Granted { permit, approval, edited } => (permit, Some(approval), edited),
+                    Settled::Granted { permit, approval, edited } => {
+                        (permit, Some(Granted::new(self, approval)), edited)
+                    }
                 }
             }
         };
@@ -140,33 +147,36 @@ impl Gateway {
         if let Some(edited) = &edited_arguments {
             described.arguments = edited;
         }
-        described.approval = approval.as_deref();
+        described.approval = approval.as_ref().map(Granted::id);
         // Begun before the server sees a byte: a crash must leave a trace of the attempt.
         let record = match self.ledger.begin(call, described, permit.trace(), now_ms).await {
             Ok(record) => record,
             Err(error) => {
-                if let Some(approval) = &approval {
-                    self.finish(approval, "not_recorded").await;
+                if let Some(approval) = approval {
+                    approval.finish("not_recorded").await;
                 }
-                return denial::unrecorded(&error);
+                return here(denial::unrecorded(&error));
             }
         };
         taken.make();
         self.uses.count(caller.principal.agent_id.as_deref().unwrap_or_default(), &tool.descriptor, now_ms);
         let continuing = Continuing {
             position: state.map(|state| state.round),
-            approval: approval.as_deref(),
+            approval: approval.as_ref().map(Granted::id),
             max_runtime: taken.max_runtime,
         };
-        let way = Way { params: edited.as_ref().unwrap_or(params), ..*way };
-        let (answer, outcome) = self.run(&way, &permit, Some(continuing)).await;
+        let edited_way = Way { params: edited.as_ref().unwrap_or(params), ..*way };
+        let (answer, outcome) = self.run(&edited_way, params, &permit, Some(continuing)).await;
         let result = match &answer {
             Answer::Result(result) | Answer::ErrorJson { json: result, .. } => Some(&**result),
             Answer::Error(_) => None,
         };
         record.end(outcome, result).await;
-        if let Some(approval) = approval.filter(|_| outcome != "input_required") {
-            self.finish(&approval, outcome).await;
+        match approval {
+            // The client comes back to it.
+            Some(approval) if outcome == "input_required" => approval.leave_open(),
+            Some(approval) => approval.finish(outcome).await,
+            None => {}
         }
         answer
     }
@@ -175,6 +185,7 @@ impl Gateway {
     async fn run(
         self: &Arc<Self>,
         way: &Way<'_>,
+        sent: &Params,
         permit: &Permit,
         continuing: Option<Continuing<'_>>,
     ) -> (Answer, &'static str) {
@@ -205,7 +216,7 @@ impl Gateway {
             position: continuing.position,
             approval: continuing.approval,
             max_runtime: continuing.max_runtime,
-            digest: way.digest(),
+            sent,
             tool_failed: AtomicBool::new(false),
             is_interim: AtomicBool::new(false),
         }
@@ -404,14 +415,7 @@ struct Continuing<'a> {
 
 impl Way<'_> {
     fn digest(&self) -> [u8; 32] {
-        let subject = &self.target.subject;
-        let parts = [
-            self.envelope.method().as_str(),
-            self.target.upstream.spec().name.as_str(),
-            subject.name.as_deref().unwrap_or_default(),
-            subject.uri.as_deref().unwrap_or_default(),
-        ];
-        seal::digest(&parts, self.params.arguments().as_deref())
+        seal::digest_of(self.envelope, self.target, self.params)
     }
 }
 

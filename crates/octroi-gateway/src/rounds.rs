@@ -29,7 +29,7 @@ use crate::gateway::Gateway;
 use crate::meters::Ending;
 use crate::park::Parked;
 use crate::pipeline::Target;
-use crate::seal::{Grant, Position};
+use crate::seal::{self, Grant, Position};
 use crate::view::View;
 
 /// A server that keeps asking is asking too much.
@@ -52,8 +52,8 @@ pub(crate) struct Run<'a> {
     pub(crate) approval: Option<&'a str>,
     /// How long it may take in all.
     pub(crate) max_runtime: Option<Duration>,
-    /// Binds a state that the client carries to this call.
-    pub(crate) digest: [u8; 32],
+    /// The parameters as the client sent them, and will send them again.
+    pub(crate) sent: &'a Params,
     /// Set when the tool itself said that it failed.
     pub(crate) tool_failed: AtomicBool,
     /// Set when the client is to come back with an answer.
@@ -412,7 +412,8 @@ impl Run<'_> {
             .approval
             .map(|id| Grant { approval: id.to_owned(), round: self.gateway.waiting.next_round(id) });
         let principal = self.caller.principal.id.to_string();
-        self.gateway.sealer.seal_position(round, principal, self.digest, grant)
+        let digest = seal::digest_of(self.envelope, self.target, self.sent);
+        self.gateway.sealer.seal_position(round, principal, digest, grant)
     }
 
     /// A legacy server sends log messages by a level set beforehand; one that a client wants must be

@@ -4,11 +4,13 @@ use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use octroi_mcp::RpcError;
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, RpcError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::park::PATIENCE;
+use crate::pipeline::Target;
 use crate::time::now_ms;
 
 const NONCE_LENGTH: usize = 12;
@@ -126,9 +128,21 @@ impl Sealer {
     }
 }
 
+/// Digest of a call as the client sent it.
+pub(crate) fn digest_of(envelope: &Envelope, target: &Target, params: &Params) -> [u8; 32] {
+    let subject = &target.subject;
+    let parts = [
+        envelope.method().as_str(),
+        target.upstream.spec().name.as_str(),
+        subject.name.as_deref().unwrap_or_default(),
+        subject.uri.as_deref().unwrap_or_default(),
+    ];
+    digest(&parts, params.arguments().as_deref())
+}
+
 /// Digest of what makes a call the same call: where, what, and its arguments, whatever the order of
 /// their members.
-pub(crate) fn digest(parts: &[&str], arguments: Option<&[u8]>) -> [u8; 32] {
+fn digest(parts: &[&str], arguments: Option<&[u8]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());

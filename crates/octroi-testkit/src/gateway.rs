@@ -133,6 +133,12 @@ impl TestGateway {
         std::fs::rename(file, self.directory.path().join("octroi.toml")).expect("the file can be replaced");
     }
 
+    /// Kills the process, as a power cut would, and keeps its directory.
+    pub async fn kill(mut self) -> tempfile::TempDir {
+        let _ = self.child.kill().await;
+        self.directory
+    }
+
     /// Asks the process to end and returns what it said.
     pub async fn stop(self) -> String {
         self.stop_and_keep().await.1

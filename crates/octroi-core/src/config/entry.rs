@@ -136,7 +136,12 @@ fn definition(
     let timeouts = timeouts(reader);
     let limits = limits(reader);
     let trust = trust.unwrap_or_else(|| {
-        let (word, trust) = if is_local { ("medium", Trust::Medium) } else { ("low", Trust::Low) };
+        let is_near = match &transport {
+            Some(Transport::Stdio(_)) => true,
+            Some(Transport::Http(remote) | Transport::Sse(remote)) => is_on_this_machine(&remote.url),
+            None => false,
+        };
+        let (word, trust) = if is_near { ("medium", Trust::Medium) } else { ("low", Trust::Low) };
         reader.show("trust", json!(word));
         trust
     });
@@ -247,6 +252,18 @@ fn oauth(reader: &mut Reader<'_>, context: Context<'_>) -> OauthChoice {
         | Value::List(_)
         | Value::Other(_) => reader.wrong("oauth", "a table or false", OauthChoice::Unset),
     }
+}
+
+/// Whether an address leads to this machine.
+fn is_on_this_machine(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn runtime(reader: &mut Reader<'_>, is_local: bool) -> Runtime {

@@ -292,7 +292,7 @@ pub const ENTRY: &[Key] = &[
         "false",
         "Stopped after this long without a call, until the next one.",
     ),
-    key("trust", Kind::Words(|| names(&TRUSTS)), "medium; low if remote", "How far it is trusted."),
+    key("trust", Kind::Words(|| names(&TRUSTS)), "medium; low on another machine", "How far it is trusted."),
     key("allow_tools", Kind::Texts, "all", "Patterns over its own tool names: only these."),
     key("deny_tools", Kind::Texts, "none", "Patterns over its own tool names: never these."),
     key("deny_side_effect_tags", Kind::Texts, "none", "No tool with one of these side effects."),

@@ -12,6 +12,7 @@ use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::ServerSpec;
 use octroi_core::tool::infer::{InferenceRule, Known, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
+use octroi_mcp::json::{self, Span};
 use serde_json::Value;
 use tracing::warn;
 
@@ -144,12 +145,13 @@ pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
 
 impl Tool {
     fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
-        let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
-        let hint = |name: &str| definition["annotations"][name].as_bool();
+        let annotations = member(&item.definition, "annotations").and_then(Result::ok).unwrap_or_default();
+        let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
+        let hint = |name: &str| annotations[name].as_bool();
         let known = Known {
             server: spec.name.as_str(),
             name: &item.name,
-            description: definition["description"].as_str().unwrap_or_default(),
+            description: description.as_str().unwrap_or_default(),
             annotations: Annotations {
                 read_only: hint("readOnlyHint"),
                 destructive: hint("destructiveHint"),
@@ -204,7 +206,7 @@ impl Tool {
     /// The schema of its arguments, made ready when first asked for.
     pub(crate) fn schema(&self) -> &Result<ArgumentSchema, String> {
         self.schema.get_or_init(|| {
-            let schema = ArgumentSchema::new(&self.input_schema());
+            let schema = self.read_schema().and_then(|schema| ArgumentSchema::new(&schema));
             if let Err(reason) = &schema {
                 warn!(tool = %self.descriptor.id, reason, "tool with an invalid input schema, not callable");
             }
@@ -212,12 +214,19 @@ impl Tool {
         })
     }
 
-    /// The schema of its arguments as the server wrote it.
+    /// The schema of its arguments as the server wrote it; one that cannot be read is empty.
     pub(crate) fn input_schema(&self) -> Value {
-        let definition: Value = serde_json::from_slice(&self.definition).unwrap_or_default();
-        match definition.get("inputSchema") {
-            Some(schema) => schema.clone(),
-            None => serde_json::json!({}),
-        }
+        self.read_schema().unwrap_or_default()
     }
+
+    fn read_schema(&self) -> Result<Value, String> {
+        member(&self.definition, "inputSchema").unwrap_or_else(|| Ok(serde_json::json!({})))
+    }
+}
+
+/// One member of a definition. The others need not be readable for it.
+fn member(definition: &Bytes, name: &str) -> Option<Result<Value, String>> {
+    let whole = Span { start: 0, end: definition.len() };
+    let text = json::member(definition, whole, name)?.of(definition);
+    Some(serde_json::from_slice(text).map_err(|error| error.to_string()))
 }

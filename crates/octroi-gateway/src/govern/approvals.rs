@@ -100,6 +100,43 @@ pub(crate) enum Settled {
     Refused(Answer),
 }
 
+/// An approval in use. Dropped before the call is over, it says that nobody waited for it.
+pub(crate) struct Granted {
+    gateway: Arc<Gateway>,
+    id: Option<String>,
+}
+
+impl Granted {
+    pub(crate) fn new(gateway: &Arc<Gateway>, id: String) -> Self {
+        Self { gateway: Arc::clone(gateway), id: Some(id) }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+
+    /// The call is over.
+    pub(crate) async fn finish(mut self, outcome: &str) {
+        if let Some(id) = self.id.take() {
+            self.gateway.finish(&id, outcome).await;
+        }
+    }
+
+    /// The call goes on when the client comes back.
+    pub(crate) fn leave_open(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let gateway = Arc::clone(&self.gateway);
+            self.gateway.context.runtime.spawn(async move { gateway.finish(&id, "cancelled").await });
+        }
+    }
+}
+
 impl Gateway {
     /// Asks a person about a call, or finds that one has answered.
     pub(crate) async fn ask_person(self: &Arc<Self>, question: Question, asking: &Asking<'_>) -> Settled {
@@ -150,9 +187,9 @@ impl Gateway {
             ApprovalState::Approved => self.claim(store, question, asking, &binding, &decided.id).await,
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => Settled::Refused(denial::pending(&decided)),
+                _ => refuse(asking, denial::pending(&decided)),
             }),
-            _ => Ok(Settled::Refused(denial::not_approved(&decided, self.style(asking.caller)))),
+            _ => Ok(refuse(asking, denial::not_approved(&decided, self.style(asking.caller)))),
         }
     }
 
@@ -252,9 +289,7 @@ impl Gateway {
                 let binding = claimed.binding.clone();
                 question.granted(claimed, &binding).map_err(|refusal| unusable(&claimed.id, &refusal))
             }
-            Decision::Deny(denied) => {
-                Err(Settled::Refused(denial::denied(&denied, self.style(asking.caller))))
-            }
+            Decision::Deny(denied) => Err(refuse(asking, denial::denied(&denied, self.style(asking.caller)))),
         }
     }
 
@@ -403,6 +438,11 @@ fn with_arguments(params: &Params, arguments: &Secret) -> Option<Params> {
 
 fn unusable(id: &str, refusal: &Refusal) -> Settled {
     refused(&format!("approval {id} cannot be used: {refusal}; make the call again to ask anew"))
+}
+
+/// An answer that was made here, in the client's era.
+fn refuse(asking: &Asking<'_>, answer: Answer) -> Settled {
+    Settled::Refused(answer.in_era(asking.caller.era, &Method::ToolsCall))
 }
 
 fn refused(message: &str) -> Settled {

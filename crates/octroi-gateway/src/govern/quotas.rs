@@ -52,6 +52,7 @@ pub(crate) struct Taken {
     /// Quotas that are nearly used up.
     pub(crate) warnings: Vec<String>,
     is_made: bool,
+    is_resting: bool,
 }
 
 impl Quotas {
@@ -176,10 +177,33 @@ impl Taken {
     pub(crate) fn make(&mut self) {
         self.is_made = true;
     }
+
+    /// While a person thinks, the call is not being made.
+    pub(crate) fn rest(&mut self) {
+        self.set_resting(true);
+    }
+
+    /// The person has spoken.
+    pub(crate) fn resume(&mut self) {
+        self.set_resting(false);
+    }
+
+    fn set_resting(&mut self, is_resting: bool) {
+        if std::mem::replace(&mut self.is_resting, is_resting) == is_resting {
+            return;
+        }
+        for (quota, key) in &self.held {
+            if let Some(counter) = quota.counters.lock().get_mut(key) {
+                let in_flight = counter.in_flight;
+                counter.in_flight = if is_resting { in_flight.saturating_sub(1) } else { in_flight + 1 };
+            }
+        }
+    }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
+        self.resume();
         for (quota, key) in &self.held {
             quota.give_back(key, self.is_made);
         }

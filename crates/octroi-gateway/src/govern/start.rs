@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use octroi_core::audit::Kind;
 use octroi_core::config::AuditSection;
-use octroi_core::decision::CustomVerdict;
 use octroi_core::pin::{DefinitionHash, PinKey};
 use octroi_core::redact::Redactor;
 use octroi_mcp::Method;
@@ -12,8 +11,6 @@ use tracing::{error, warn};
 
 use super::{Governance, PolicyProblem};
 use crate::audit::Unfinished;
-use crate::caller::Caller;
-use crate::catalogue::Tool;
 use crate::desk::OCTROI;
 use crate::gateway::Gateway;
 use crate::time::now_ms;
@@ -83,6 +80,7 @@ impl Gateway {
         self.pins.set(governance.pins.clone());
         self.inference.store(Arc::new(governance.inference.clone()));
         self.quotas.set(&governance.quotas);
+        self.gates.set(&governance.gates, &self.context);
         let is_other_list = self.governor.settings().proposals != governance.proposals;
         self.governor.set_settings(governance);
         if is_other_list {
@@ -113,15 +111,5 @@ impl Gateway {
                 }
             }
         }
-    }
-
-    /// What gates of one's own say of a call.
-    pub(crate) async fn ask_gates(
-        &self,
-        _caller: &Caller,
-        _tool: &Tool,
-        _arguments: &[u8],
-    ) -> Vec<CustomVerdict> {
-        Vec::new()
     }
 }

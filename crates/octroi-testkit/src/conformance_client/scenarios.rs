@@ -62,7 +62,8 @@ pub(crate) async fn run(steps: Steps, session: &Session, context: &Value) -> Res
         }
         Steps::UseEverything => use_everything(session, &tools).await,
         Steps::CallBlindly => {
-            session.alone.call("any", json!({})).await?;
+            // A tool that is not listed cannot be decided about; a prompt may be asked for by any name.
+            session.alone.request("prompts/get", json!({"name": "any"})).await?;
             Ok(())
         }
         Steps::AnswerQuestions => answer_questions(session).await,

@@ -460,7 +460,7 @@ fn objection(schema: &Value, value: &Value) -> Option<String> {
 
 #[test]
 fn what_is_not_understood_does_not_run() {
-    let text = "{ \"mcp\": {}, \"agents\": [] }";
+    let text = "{ \"mcp\": {}, \"plugins\": [] }";
     check(
         &[("config.jsonc", text)],
         &["stdio", "--config", "config.jsonc"],
@@ -469,7 +469,7 @@ fn what_is_not_understood_does_not_run() {
         ----- out
         ----- err
         error: the configuration cannot be used
-          caused by: config.jsonc:1: unknown key `agents`
+          caused by: config.jsonc:1: unknown key `plugins`
         hint: `octroi config check` lists everything; `--lenient` only warns of unknown keys
     "#]],
     );
@@ -480,7 +480,7 @@ fn what_is_not_understood_does_not_run() {
         exit: 0
         ----- out
         ----- err
-        warning: config.jsonc:1: unknown key `agents`
+        warning: config.jsonc:1: unknown key `plugins`
     "#]],
     );
 }

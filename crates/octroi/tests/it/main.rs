@@ -21,6 +21,7 @@ mod leaks;
 mod life;
 mod manage;
 mod memory;
+mod once;
 mod peers;
 mod policy;
 mod processes;

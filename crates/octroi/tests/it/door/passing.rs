@@ -8,8 +8,8 @@ use super::scribe::Scribe;
 use super::{Modern, Session, gateway, gateway_with};
 use crate::harness::{connect, remote_entry, stdio_entry};
 
-/// Arguments that a careless gateway would change: order, digits, escapes, doubles, depth.
-const ARGUMENTS: &str = r#"{"z":1,"a":123456789012345678901234567890,"e":1e400,"t":1.10,"m":-0.0,"s":"\u00e9\/\ud83d\ude00","d":1,"d":2,"deep":[[{"":[null,{}]}]]}"#;
+/// Arguments that a careless gateway would change: order, digits, escapes, depth.
+const ARGUMENTS: &str = r#"{"z":1,"a":123456789012345678901234567890,"t":1.10,"m":-0.0,"s":"\u00e9\/\ud83d\ude00","deep":[[{"":[null,{}]}]]}"#;
 const UNKNOWN: &str = r#""x-unknown":{"n":[0.1e-9999,2]}"#;
 const RESULT: &str = r#"{"x-first":100000000000000000000.00,"content":[{"type":"x-new","b":1E+2}],"structuredContent":{"z":1,"a":[1.0]},"_meta":{"vendor/x":-0}}"#;
 
@@ -123,4 +123,21 @@ async fn a_list_of_many_pages_is_whole() {
         assert_eq!(client.call_text("modern_http_t1000", json!({})).await.as_deref(), Ok("t1000"));
         assert_eq!(client.call_text("legacy_stdio_t0777", json!({})).await.as_deref(), Ok("t0777"));
     }
+}
+
+/// What the server might read otherwise than the gates did is not passed on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arguments_that_can_be_read_in_two_ways_are_refused() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let scribe = Scribe::new(directory.path(), "legacy", RESULT);
+    let gateway = gateway_with(&scribe.entry).await;
+    let session = Session::open(&gateway, "2025-11-25").await;
+    for arguments in [r#"{"path":"/tmp","path":"/etc"}"#, r#"{"a":{"b":1,"\u0062":2}}"#, r#"{"a":1e400}"#] {
+        let params = format!(r#"{{"name":"scribe_write","arguments":{arguments}}}"#);
+        let call = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#);
+        let result = session.post(&call).await.json()["result"].clone();
+        assert_eq!(result["isError"], true, "{arguments}: {result}");
+        assert_eq!(result["_meta"]["octroi/error"]["code"], "invalid_arguments", "{result}");
+    }
+    assert!(!scribe.was_called(), "nothing reached the server");
 }

@@ -23,6 +23,11 @@ impl Scribe {
         Self { entry, log }
     }
 
+    /// Whether any tool call came.
+    pub(super) fn was_called(&self) -> bool {
+        std::fs::read_to_string(&self.log).expect("the log can be read").contains("tools/call")
+    }
+
     /// The last tool call, as it came.
     pub(super) fn last_call(&self) -> String {
         let log = std::fs::read_to_string(&self.log).expect("the log can be read");
