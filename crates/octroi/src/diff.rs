@@ -109,7 +109,7 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::unified;
+    use super::{Line, compare, unified};
 
     fn check(old: &str, new: &str, expected: &str) {
         let told = unified(&old.replace(' ', "\n"), &new.replace(' ', "\n"), "a", "b");
@@ -130,6 +130,36 @@ mod tests {
             "1 x 3 4 5 6 7 8 9 y 11",
             "@@ -1,5 +1,5 @@| 1|-2|+x| 3| 4| 5|@@ -7,5 +7,5 @@| 7| 8| 9|-10|+y| 11|",
         );
+    }
+
+    /// Every pair of short texts: what stays and goes is the old one, what stays and comes is the new one.
+    #[test]
+    fn nothing_is_lost() {
+        let mut texts: Vec<Vec<&str>> = vec![Vec::new()];
+        for length in 0..5 {
+            let longest: Vec<Vec<&str>> = texts.iter().filter(|text| text.len() == length).cloned().collect();
+            for text in longest {
+                texts.extend(["a", "b"].map(|letter| [&text[..], &[letter]].concat()));
+            }
+        }
+        assert_eq!(texts.len(), 63);
+        for old in &texts {
+            for new in &texts {
+                let lines = compare(old, new);
+                let of_old = lines.iter().filter_map(|line| match line {
+                    Line::Same(text) | Line::Gone(text) => Some(*text),
+                    Line::New(_) => None,
+                });
+                let of_new = lines.iter().filter_map(|line| match line {
+                    Line::Same(text) | Line::New(text) => Some(*text),
+                    Line::Gone(_) => None,
+                });
+                assert_eq!(
+                    (of_old.collect::<Vec<_>>(), of_new.collect::<Vec<_>>()),
+                    (old.clone(), new.clone())
+                );
+            }
+        }
     }
 
     #[test]

@@ -37,7 +37,10 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            printer::failure(&failure);
+            // Some outcomes were told already.
+            if !failure.message.is_empty() {
+                printer::failure(&failure);
+            }
             ExitCode::from(failure.exit_code)
         }
     }

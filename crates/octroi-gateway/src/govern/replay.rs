@@ -333,3 +333,55 @@ fn principal_of(entry: &Entry<'_>) -> Principal {
 fn signed(at_ms: u64) -> i64 {
     i64::try_from(at_ms).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::redact::Redactor;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::is_whole;
+
+    #[test]
+    fn what_was_taken_out_is_noticed() {
+        let redactor = Redactor::new(["correct horse battery"].into_iter());
+        for (arguments, expected) in [
+            (r#"{"text":"plain"}"#, true),
+            (r#"{"text":"correct horse battery"}"#, false),
+            (r#"{"text":"AKIAIOSFODNN7EXAMPLE"}"#, false),
+            (r#"{"password":"x1"}"#, false),
+            (r#"{"n":[1,2,3],"s":"\u00e9\n"}"#, true),
+        ] {
+            let preview = redactor.preview(arguments.as_bytes(), 4096);
+            assert_eq!(is_whole(&preview), expected, "{preview}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-zé\\\\\" ]{0,60}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 60, 12, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..12).prop_map(Value::from),
+                proptest::collection::btree_map("[a-z]{1,4}", inner, 0..12)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        /// No call is decided again by arguments that it did not have.
+        #[test]
+        fn what_passes_for_whole_is_whole(value in json(), max_bytes in 0_usize..400) {
+            let redactor = Redactor::new(std::iter::empty());
+            let preview = redactor.preview(value.to_string().as_bytes(), max_bytes);
+            if is_whole(&preview) {
+                prop_assert_eq!(serde_json::from_str::<Value>(&preview).unwrap(), value);
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octroi_core::decision::{AgentContext, Circumstances, Decision, Mode, Trace};
+use octroi_core::decision::{AgentContext, Circumstances, CustomVerdict, Decision, Mode, Trace};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Level, ToolPattern};
 use octroi_core::tool::ToolDescriptor;
@@ -87,33 +87,42 @@ impl Gateway {
         let text = arguments.to_string();
         let arguments = ReadArguments::of(Some(text.as_bytes()), &tool);
         let name = agent.unwrap_or_default();
-        let custom = self.ask_gates(&caller(principal.clone()), &context, &tool, text.as_bytes()).await;
         let asker = Asker { token: &principal.token, agent: name, tool: &tool.descriptor };
         let exceeded = self.quotas.exceeded(asker, now_ms);
         let spec = upstream.spec();
         let catalogue = self.catalogue();
         let policies = self.governor.policies.load_full();
         let facts = || self.facts(name, &tool, &arguments, &context, now_ms);
-        let decision = Considered {
-            principal: &principal,
-            context: &context,
-            has_admin_token: false,
-            tool: &tool,
-            arguments: &arguments.value,
-            circumstances: Circumstances {
-                server: &spec.name,
-                switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
-                invalid_arguments: arguments.complaint.as_deref(),
-                access: &spec.access,
-                held: held(&catalogue, &spec.name, &tool),
-                custom: &custom,
-                exceeded: exceeded.as_deref(),
-                policies: &policies,
-            },
-            find_facts: &facts,
-            now_ms,
-        }
-        .decide();
+        let decide = |custom: &[CustomVerdict]| {
+            Considered {
+                principal: &principal,
+                context: &context,
+                has_admin_token: false,
+                tool: &tool,
+                arguments: &arguments.value,
+                circumstances: Circumstances {
+                    server: &spec.name,
+                    switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
+                    invalid_arguments: arguments.complaint.as_deref(),
+                    access: &spec.access,
+                    held: held(&catalogue, &spec.name, &tool),
+                    custom,
+                    exceeded: exceeded.as_deref(),
+                    policies: &policies,
+                },
+                find_facts: &facts,
+                now_ms,
+            }
+            .decide()
+        };
+        // Programs are not asked about what is denied anyhow, as with a call that is made.
+        let decision = match decide(&[]) {
+            denied @ Decision::Deny(_) => denied,
+            Decision::Allow(_) | Decision::Ask(_) => {
+                let caller = caller(principal.clone());
+                decide(&self.ask_gates(&caller, &context, &tool, text.as_bytes()).await)
+            }
+        };
         Ok(Explanation {
             decision: decision.as_str(),
             reason: reason_of(&decision),

@@ -1,5 +1,6 @@
 //! `octroi policy`: what is allowed, why, and what would change it.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use octroi_core::server::parse_duration;
@@ -36,7 +37,7 @@ pub(super) async fn run(command: PolicyCommand) -> Result<(), Failure> {
         PolicyCommand::RejectProposal(options) => reject(&options).await,
         PolicyCommand::Schema(target) => {
             let told = Client::find(&target)?.call("policy_schema", json!({})).await?;
-            printer::data(&if target.json { told.to_string() } else { text(&told["schema"]).to_owned() });
+            put(&if target.json { told.to_string() } else { text(&told["schema"]).to_owned() });
             Ok(())
         }
     }
@@ -68,10 +69,7 @@ async fn show(options: &Show) -> Result<(), Failure> {
         for version in versions {
             let number = version["version"].to_string();
             let (status, author) = (text(&version["status"]), text(&version["author"]));
-            printer::data(&format!(
-                "{number:>4}  {status:<10}  {}  {author}",
-                time(&version["created_at_ms"])
-            ));
+            put(&format!("{number:>4}  {status:<10}  {}  {author}", time(&version["created_at_ms"])));
         }
         if versions.is_empty() {
             printer::say(&format!("there was never a {}", options.at.name()));
@@ -93,7 +91,12 @@ async fn show(options: &Show) -> Result<(), Failure> {
         None => format!("set by {}", text(&told["author"])),
     };
     printer::say(&format!("# {}, version {}, {by}", options.at.name(), told["version"]));
-    printer::data(text(&told["source"]).trim_end());
+    let source = text(&told["source"]).trim_end();
+    if std::io::stdout().is_terminal() {
+        put(source)
+    } else {
+        printer::data(source)
+    }
     Ok(())
 }
 
@@ -136,7 +139,7 @@ fn complain(file: &str, checked: &Checked, is_silent: bool) -> Result<(), Failur
     complaints.sort_by_key(|(line, _)| *line);
     for (line, message) in complaints {
         let place = if *line == 0 { file.to_owned() } else { format!("{file}:{line}") };
-        printer::data(&format!("{place}: {message}"));
+        put(&format!("{place}: {message}"));
     }
     match checked.complaints.len() {
         0 => Ok(()),
@@ -155,9 +158,9 @@ async fn test(options: &OneFile) -> Result<(), Failure> {
     }
     for test in &checked.tests {
         if test.passed {
-            printer::data(&format!("ok    {}", test.name));
+            put(&format!("ok    {}", test.name));
         } else {
-            printer::data(&format!("FAIL  {}: expects {}, got {}", test.name, test.expected, test.got));
+            put(&format!("FAIL  {}: expects {}, got {}", test.name, test.expected, test.got));
         }
     }
     let n_failed = checked.tests.iter().filter(|test| !test.passed).count();
@@ -203,9 +206,9 @@ fn explain_call(told: &Value) {
     let effects = if effects.is_empty() { "none".to_owned() } else { effects.join(", ") };
     let who = told["agent"].as_str().map_or("a person".to_owned(), |agent| format!("agent {agent}"));
     let (profile, mode) = (text(&told["profile"]), text(&told["mode"]));
-    printer::data(&format!("caller          {who}, profile {profile}, mode {mode}"));
+    put(&format!("caller          {who}, profile {profile}, mode {mode}"));
     let (risk, trust) = (text(&tool["risk"]), text(&tool["trust"]));
-    printer::data(&format!(
+    put(&format!(
         "tool            {}: {risk} risk, side effects {effects}, {trust} trust",
         text(&tool["id"])
     ));
@@ -215,14 +218,14 @@ fn explain_call(told: &Value) {
     });
     let policies: Vec<String> = policies.collect();
     let policies = if policies.is_empty() { "none".to_owned() } else { policies.join(", ") };
-    printer::data(&format!("policies        {policies}"));
+    put(&format!("policies        {policies}"));
     for verdict in told["trace"].as_array().into_iter().flatten() {
         let by = verdict["by"].as_str().map(|by| format!(" by {by}")).unwrap_or_default();
         let reason = verdict["reason"].as_str().map(|reason| format!(": {reason}")).unwrap_or_default();
-        printer::data(&format!("{:<15} {}{by}{reason}", text(&verdict["gate"]), text(&verdict["outcome"])));
+        put(&format!("{:<15} {}{by}{reason}", text(&verdict["gate"]), text(&verdict["outcome"])));
     }
     let reason = told["reason"].as_str().map(|reason| format!(": {reason}")).unwrap_or_default();
-    printer::data(&format!("{}{reason}", text(&told["decision"])));
+    put(&format!("{}{reason}", text(&told["decision"])));
 }
 
 async fn explain(options: &Explain) -> Result<(), Failure> {
@@ -234,25 +237,25 @@ async fn explain(options: &Explain) -> Result<(), Failure> {
     }
     let who = options.agent.as_ref().map_or("A person".to_owned(), |agent| format!("Agent {agent}"));
     let (profile, mode) = (text(&told["profile"]), text(&told["mode"]));
-    printer::data(&format!("{who} has the profile {profile} and is in mode {mode}."));
-    printer::data("\nGates:");
-    texts(&told["gates"]).for_each(|sentence| printer::data(&format!("  {sentence}")));
+    put(&format!("{who} has the profile {profile} and is in mode {mode}."));
+    put("\nGates:");
+    texts(&told["gates"]).for_each(|sentence| put(&format!("  {sentence}")));
     for level in told["levels"].as_array().into_iter().flatten() {
         let name = text(&level["level"]);
         let rules: Vec<&str> = texts(&level["rules"]).collect();
         match level["version"].as_i64() {
-            Some(version) => printer::data(&format!("\nPolicy {name}, version {version}:")),
-            None => printer::data(&format!("\nPolicy {name}:")),
+            Some(version) => put(&format!("\nPolicy {name}, version {version}:")),
+            None => put(&format!("\nPolicy {name}:")),
         }
         for sentence in &rules {
-            printer::data(&format!("  {sentence}"));
+            put(&format!("  {sentence}"));
         }
         if rules.is_empty() {
-            printer::data("  says nothing");
+            put("  says nothing");
         }
     }
-    printer::data("\nOf what no rule speaks:");
-    texts(&told["otherwise"]).for_each(|sentence| printer::data(&format!("  {sentence}")));
+    put("\nOf what no rule speaks:");
+    texts(&told["otherwise"]).for_each(|sentence| put(&format!("  {sentence}")));
     Ok(())
 }
 
@@ -275,14 +278,14 @@ async fn replay(options: &Replay) -> Result<(), Failure> {
         printer::data(&told.to_string());
         return Ok(());
     }
-    printer::data(&format!("{} calls, {} with another outcome", told["n_calls"], told["n_flipped"]));
+    put(&format!("{} calls, {} with another outcome", told["n_calls"], told["n_flipped"]));
     for (kind, count) in told["kinds"].as_object().into_iter().flatten() {
-        printer::data(&format!("{:>6}  {kind}", count.to_string()));
+        put(&format!("{:>6}  {kind}", count.to_string()));
     }
     let flips = told["flips"].as_array().map(Vec::as_slice).unwrap_or_default();
     for flip in flips {
         let rule = flip["rule"].as_str().map(|rule| format!(" by {rule}")).unwrap_or_default();
-        printer::data(&format!(
+        put(&format!(
             "{} #{} {} {}: {} → {}{rule}",
             time(&flip["at_ms"]),
             flip["seq"],
@@ -293,14 +296,14 @@ async fn replay(options: &Replay) -> Result<(), Failure> {
         ));
     }
     if told["n_flipped"].as_u64() > Some(flips.len() as u64) {
-        printer::data(&format!("only the first {} are listed", flips.len()));
+        put(&format!("only the first {} are listed", flips.len()));
     }
     let unknown = &told["cannot_tell"];
     let n_unknown = |name: &str| unknown[name].as_u64().unwrap_or_default();
     let (cut, gone, broken) =
         (n_unknown("arguments_not_kept"), n_unknown("tool_gone"), n_unknown("unreadable"));
     if cut + gone + broken > 0 {
-        printer::data(&format!(
+        put(&format!(
             "cannot tell of {}: arguments cut or redacted {cut}, tool gone {gone}, unreadable {broken}",
             cut + gone + broken
         ));
@@ -316,11 +319,12 @@ async fn proposals(options: &Proposals) -> Result<(), Failure> {
             printer::data(&told.to_string());
             return Ok(());
         }
-        printer::say(&format!("# {}", line(&told)));
+        printer::say(&printer::visible(&format!("# {}", line(&told))));
         for complaint in told["check"]["complaints"].as_array().into_iter().flatten() {
-            printer::warn(&format!("line {}: {}", complaint["line"], text(&complaint["message"])));
+            let message = printer::visible(text(&complaint["message"]));
+            printer::warn(&format!("line {}: {message}", complaint["line"]));
         }
-        printer::data(text(&told["source"]).trim_end());
+        put(text(&told["source"]).trim_end());
         return Ok(());
     }
     let asked = options.agent.as_ref().map_or(json!({}), |agent| json!({"agent_id": agent}));
@@ -331,7 +335,7 @@ async fn proposals(options: &Proposals) -> Result<(), Failure> {
     }
     let proposals = told["proposals"].as_array().map(Vec::as_slice).unwrap_or_default();
     for proposal in proposals {
-        printer::data(&line(proposal));
+        put(&line(proposal));
     }
     if proposals.is_empty() {
         printer::say("there are no proposals; agents may make them with `proposals = true` in [policy]");
@@ -347,7 +351,7 @@ fn line(proposal: &Value) -> String {
         text(&proposal["status"]),
         time(&proposal["created_at_ms"]),
         text(&proposal["agent"]),
-        text(&proposal["rationale"]),
+        printer::visible(text(&proposal["rationale"])),
     )
 }
 
@@ -360,7 +364,7 @@ async fn approve(proposal: &OneProposal) -> Result<(), Failure> {
     }
     let (agent, version) = (text(&told["agent"]), told["version"].as_i64().unwrap_or_default());
     let at = At { agent: Some(agent.to_owned()), ..At::default() };
-    printer::data(&format!("{} version {version} is active; {}", at.name(), change::undo(&at, version)));
+    put(&format!("{} version {version} is active; {}", at.name(), change::undo(&at, version)));
     Ok(())
 }
 
@@ -368,12 +372,19 @@ async fn reject(options: &Reject) -> Result<(), Failure> {
     let OneProposal { id, target } = &options.proposal;
     let asked = json!({"id": id, "reason": options.reason});
     let told = Client::find(target)?.call("agents_reject_proposal", asked).await?;
-    printer::data(&if target.json { told.to_string() } else { format!("proposal {id} is rejected") });
+    put(&if target.json { told.to_string() } else { format!("proposal {id} is rejected") });
     Ok(())
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// Prints what may come from an agent or a server: nothing in it moves the cursor or hides.
+fn put(text: &str) {
+    let lines = text.split('\n').map(|line| line.split('\t').map(printer::visible).collect::<Vec<_>>());
+    let lines: Vec<String> = lines.map(|parts| parts.join("\t")).collect();
+    printer::data(&lines.join("\n"));
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {

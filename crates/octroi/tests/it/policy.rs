@@ -277,6 +277,38 @@ async fn what_becomes_of_a_call_and_why() {
     gateway.stop().await;
 }
 
+/// A call that is only thought of meets the same programs and quotas as one that is made, and takes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_and_quotas_count_for_calls_that_are_thought_of() {
+    const GATE: &str = r#"while read -r line; do
+        id=${line#*\"id\":}
+        echo "{\"id\":${id%%,*},\"verdict\":\"ask\",\"reason\":\"not today\"}"
+    done"#;
+    let config = format!(
+        "{}[policy]\nprofile = \"open\"\n[[gates]]\nname = \"days\"\ncommand = {}\ntools = [\"peer.touch\"]\n\
+         [[quotas]]\nname = \"few\"\nagent = \"*\"\ncalls_per_minute = 1\n",
+        stdio_entry("peer", &[]),
+        json!(["sh", "gate.sh"]),
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("gate.sh"), GATE).expect("written");
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let why = async |tool: &str| {
+        let command = format!("octroi policy why --agent tester {tool} '{{\"text\": \"x\"}}' | tail -n 1");
+        sh(gateway.directory(), &command).await.1
+    };
+    for _ in 0..3 {
+        assert_eq!(why("peer.touch").await, "ask: not today");
+        assert_eq!(why("peer.echo").await, "allow");
+    }
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    agent.call("peer_echo", json!({"text": "x"})).await.expect("there is a place");
+    assert_eq!(why("peer.echo").await, "deny_continue: few: 1 calls per minute are used up");
+    assert_eq!(why("peer.touch").await, "deny_continue: few: 1 calls per minute are used up");
+    gateway.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_wrong_is_told_with_lines() {
     let config = format!("{}[policy]\nfloor = \"floor.toml\"\n", stdio_entry("peer", &[]));
@@ -628,6 +660,14 @@ async fn agents_propose_only_where_they_may() {
     assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
     let (_, told) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
     assert!(told.contains("proposed") && told.ends_with("fine    tester: 0"), "{told}");
+    // What an agent writes does not move the cursor of the person who reads it.
+    let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
+    let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
+    let sly = done(&other, "policy_propose", sly).await;
+    let shown = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
+    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\u{a}c"), "{shown}");
+    let shown = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
+    assert!(shown.contains("# \\u{202e}x\\u{1b}[2J") && !shown.contains('\u{1b}'), "{shown}");
     gateway.stop().await;
 }
 

@@ -1,12 +1,11 @@
 //! Comparing a policy with the active one, and putting it in its place.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
 
 use octroi_core::policy::{Document, Rule};
 use serde_json::{Value, json};
 
-use super::{at, complain, read, text};
+use super::{at, complain, put, read, text};
 use crate::cli::policy::{Apply, At, OneFile};
 use crate::client::Client;
 use crate::commands::Failure;
@@ -50,9 +49,9 @@ impl Difference {
             printer::say("no difference");
             return;
         }
-        printer::data(self.text.trim_end());
-        self.added.iter().for_each(|rule| printer::data(&format!("added    {rule}")));
-        self.removed.iter().for_each(|rule| printer::data(&format!("removed  {rule}")));
+        put(self.text.trim_end());
+        self.added.iter().for_each(|rule| put(&format!("added    {rule}")));
+        self.removed.iter().for_each(|rule| put(&format!("removed  {rule}")));
     }
 
     fn as_json(&self) -> Value {
@@ -95,8 +94,13 @@ pub(super) async fn apply(options: &Apply) -> Result<(), Failure> {
         difference.print();
         printer::say(&checked.passed());
     }
-    if !yes && !confirmed()? {
-        return Err(Failure::new("nothing was changed"));
+    let is_wanted = if *yes { Some(true) } else { printer::confirm("Make it active?") };
+    match is_wanted {
+        Some(true) => {}
+        Some(false) => return Err(Failure::new("nothing was changed")),
+        None => {
+            return Err(Failure::new("nobody can be asked whether to go on").hint("say so with --yes"));
+        }
     }
     let replaced = active["version"].as_i64().unwrap_or_default();
     let mut asked = json!({"source": source, "expected_version": replaced});
@@ -114,7 +118,7 @@ pub(super) async fn apply(options: &Apply) -> Result<(), Failure> {
         return Ok(());
     }
     let version = told["version"].as_i64().unwrap_or_default();
-    printer::data(&format!("{} version {version} is active; {}", level.name(), undo(level, version)));
+    put(&format!("{} version {version} is active; {}", level.name(), undo(level, version)));
     Ok(())
 }
 
@@ -135,15 +139,4 @@ async fn old_version(client: &Client, level: &At, version: i64) -> Result<String
         Failure::new(format!("there is no version {version} of the {}", level.name()))
             .hint(format!("`octroi policy show {} --history` lists them", level.flag()))
     })
-}
-
-fn confirmed() -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Failure::new("nobody can be asked whether to go on").hint("say so with --yes"));
-    }
-    printer::ask("Make it active? [y/N] ");
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.map_err(|error| Failure::new("the answer cannot be read").cause(error))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
