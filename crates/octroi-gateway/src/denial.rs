@@ -62,11 +62,11 @@ pub(crate) fn evaluator_error(reason: &str) -> Answer {
 pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
     let (number, word, decision) = match approval.state {
         ApprovalState::DeniedAbort => (DENIED, "policy_denied", "deny_abort"),
-        ApprovalState::DeniedContinue => (DENIED_CONTINUE, "policy_denied_continue", "deny_continue"),
         ApprovalState::Pending | ApprovalState::Expired => {
             (APPROVAL_EXPIRED, "approval_expired", "deny_continue")
         }
-        ApprovalState::Approved
+        ApprovalState::DeniedContinue
+        | ApprovalState::Approved
         | ApprovalState::Cancelled
         | ApprovalState::Orphaned
         | ApprovalState::Claimed

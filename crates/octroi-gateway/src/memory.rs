@@ -46,7 +46,7 @@ impl MemoryError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Store(error) => error.hint().to_string(),
+            Self::Store(error) => error.hint().clone(),
             Self::Audit(error) => error.hint(),
         }
     }

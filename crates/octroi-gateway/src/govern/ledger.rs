@@ -297,7 +297,7 @@ impl Drop for Record {
     }
 }
 
-fn call_event<'a>(described: Described<'a>, kind: Kind, at_ms: i64) -> Event<'a> {
+fn call_event(described: Described<'_>, kind: Kind, at_ms: i64) -> Event<'_> {
     let mut event = Event::new(u64::try_from(at_ms).unwrap_or_default(), kind, described.doer.actor());
     event.agent = described.doer.agent.as_deref();
     event.session = described.doer.session.as_deref();

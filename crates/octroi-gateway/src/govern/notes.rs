@@ -49,7 +49,7 @@ impl Gateway {
                         "reason": reason, "changed": is_changed,
                     });
                     let context = context.to_string();
-                    let mut event = self.system_event(Kind::ToolDefinitionChanged, &context);
+                    let mut event = system_event(Kind::ToolDefinitionChanged, &context);
                     event.server = Some(&key.server);
                     event.level = Level::Warn;
                     self.ledger.note_later(&event);
@@ -99,7 +99,7 @@ impl Gateway {
             "rule": approval.remembered_rule,
         });
         let context = context.to_string();
-        let mut event = self.system_event(kind, &context);
+        let mut event = system_event(kind, &context);
         if let Some(by) = &approval.decided_by {
             event.actor = Actor { kind: ActorKind::User, id: by };
         }
@@ -113,7 +113,7 @@ impl Gateway {
         for warning in warnings {
             tracing::warn!(agent = doer.agent.as_deref(), tool = %tool.id, warning, "a quota is nearly used up");
             let context = json!({ "quota": warning }).to_string();
-            let mut event = self.system_event(Kind::QuotaWarning, &context);
+            let mut event = system_event(Kind::QuotaWarning, &context);
             event.level = Level::Warn;
             event.agent = doer.agent.as_deref();
             event.tool = Some(tool.id.as_str());
@@ -130,7 +130,7 @@ impl Gateway {
     ) -> Result<(), crate::audit::AuditError> {
         let doer = Doer::of(principal);
         let context = context.to_string();
-        let mut event = self.system_event(kind, &context);
+        let mut event = system_event(kind, &context);
         event.actor = Actor {
             kind: match principal.role {
                 Role::Human => ActorKind::User,
@@ -142,12 +142,6 @@ impl Gateway {
         self.ledger.note(&event).await
     }
 
-    fn system_event<'a>(&self, kind: Kind, context: &'a str) -> Event<'a> {
-        let mut event = Event::new(u64::try_from(now_ms()).unwrap_or_default(), kind, SYSTEM);
-        event.context = context;
-        event
-    }
-
     /// What was recorded, if anything is.
     pub fn audit(&self) -> Option<&crate::audit::AuditLog> {
         self.ledger.log()
@@ -157,4 +151,10 @@ impl Gateway {
     pub fn set_page(&self, base: Option<String>) {
         self.page.store(base.map(Arc::new));
     }
+}
+
+fn system_event(kind: Kind, context: &str) -> Event<'_> {
+    let mut event = Event::new(u64::try_from(now_ms()).unwrap_or_default(), kind, SYSTEM);
+    event.context = context;
+    event
 }
