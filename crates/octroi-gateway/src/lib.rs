@@ -25,6 +25,7 @@ mod refresh;
 mod rounds;
 mod seal;
 mod time;
+mod trail;
 mod view;
 
 pub use answer::Answer;
@@ -37,7 +38,8 @@ pub use govern::{Governance, PolicyFile, PolicyProblem, level_of};
 pub use hub::{Filter, Listener, Notice, Wisher};
 pub use memory::{Memory, MemoryError};
 pub use meters::{BOUNDS_MS, Ending, Reading};
-pub use octroi_store::{PolicyLevel, StoreError};
+pub use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, StoreError};
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;
+pub use trail::{AuditFound, AuditSearch, TrailError};
 pub use view::View;

@@ -8,6 +8,7 @@ use octroi_gateway::{Caller, Desk, Gateway, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
+mod audit;
 mod servers;
 
 const SERVERS: &str = "resource://servers/list";
@@ -37,7 +38,7 @@ impl Management {
 
 impl Desk for Management {
     fn tools(&self) -> Vec<Value> {
-        servers::TOOLS.iter().map(servers::Tool::definition).collect()
+        servers::TOOLS.iter().map(servers::Tool::definition).chain(audit::tools()).collect()
     }
 
     fn resources(&self) -> Vec<Value> {
@@ -45,6 +46,7 @@ impl Desk for Management {
         vec![
             resource(SERVERS, "servers", "Every server and how it is doing"),
             resource(HEALTH, "health", "How well every server answers"),
+            resource(audit::RECENT, "audit", "What was recorded last, the newest first"),
         ]
     }
 
@@ -58,17 +60,20 @@ impl Desk for Management {
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        uri == HEALTH || uri.starts_with(SERVER)
+        uri == audit::RECENT || uri == HEALTH || uri.starts_with(SERVER)
     }
 
     fn call<'a>(
         &'a self,
         gateway: &'a Arc<Gateway>,
-        _caller: &'a Caller,
+        caller: &'a Caller,
         tool: &'a str,
         arguments: Value,
     ) -> Served<'a> {
         Box::pin(async move {
+            if audit::is_tool(tool) {
+                return audit::call(gateway, caller, tool, arguments).await;
+            }
             let arguments = servers::Arguments::read(tool, arguments)?;
             Ok(match self.run(gateway, tool, &arguments).await {
                 Ok(structured) => json!({
@@ -83,6 +88,7 @@ impl Desk for Management {
     fn read<'a>(&'a self, gateway: &'a Arc<Gateway>, _caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
             let value = match uri {
+                audit::RECENT => audit::recent(gateway).await?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
                 _ => {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) mod audit;
+
 /// The gate between AI agents and their tools: one endpoint in front of every MCP server.
 #[derive(Debug, Parser)]
 #[command(name = "octroi", version, propagate_version = true, max_term_width = 100)]
@@ -48,6 +50,11 @@ pub(crate) enum Command {
     Test(OneServer),
     /// Read the configuration file again.
     Reload(Target),
+    /// Read, verify and export the audit log.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Show what happens while it happens.
+    Tail(audit::Tail),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,

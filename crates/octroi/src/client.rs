@@ -20,7 +20,7 @@ use crate::commands::Failure;
 use crate::config::data_directory;
 
 const SIGN_IN: u8 = 3;
-const UNREACHABLE: u8 = 4;
+pub(crate) const UNREACHABLE: u8 = 4;
 const DENIED: u8 = 6;
 
 /// Where a gateway can be reached, left in its data directory while it runs.
