@@ -74,7 +74,7 @@ impl Syslog {
     }
 
     /// One message. If it must be short, the context is what goes.
-    fn message(&self, event: &Delivery, bytes_max: usize) -> String {
+    pub(super) fn message(&self, event: &Delivery, bytes_max: usize) -> String {
         let severity = match event.level() {
             Level::Info => 6,
             Level::Warn => 4,
