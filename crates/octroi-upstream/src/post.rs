@@ -21,7 +21,12 @@ pub struct Postbox {
 impl Postbox {
     /// The postbox at an address. Nothing is sent yet.
     pub fn new(client: &HttpClient, remote: &Remote) -> Result<Self, UpstreamError> {
-        Ok(Self { client: client.clone(), address: Address::new(remote)? })
+        let mut address = Address::new(remote)?;
+        // The path of a webhook often is its password: it must not stand in an error.
+        let port = address.uri.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let scheme = address.uri.scheme_str().unwrap_or_default();
+        address.shown = format!("{scheme}://{}{port}", address.uri.host().unwrap_or_default());
+        Ok(Self { client: client.clone(), address })
     }
 
     /// Posts a JSON text with the configured headers; tells the status of the answer.
@@ -37,5 +42,22 @@ impl Postbox {
         // Read, so that the connection can be used again; too much only costs the connection.
         let _ = collect(response.into_body(), ANSWER_BYTES).await;
         Ok(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_error_does_not_tell_the_path() {
+        let url = "http://127.0.0.1:1/hooks/password?key=password".to_owned();
+        let remote = Remote { url, headers: BTreeMap::new() };
+        let postbox = Postbox::new(&HttpClient::new().unwrap(), &remote).unwrap();
+        let error = postbox.post(Bytes::from_static(b"[]")).await.unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("127.0.0.1:1") && !text.contains("password"), "{text}");
     }
 }

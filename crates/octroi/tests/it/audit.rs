@@ -191,6 +191,11 @@ async fn what_was_done_to_the_log_is_told() {
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&report["intact"], &report["signed_until"]), (&json!(true), &report["last_seq"]));
 
+    // Without a gateway the files are opened here; nothing is old enough.
+    let text = said(&data, &["audit", "purge", "--before", "1d", "--yes"], 0).await;
+    assert!(text.contains("nothing to take away"), "{text}");
+    said(&data, &["audit", "verify"], 0).await;
+
     let all = exported(&data).await;
     let victim = all.iter().find(|record| record["context"]["arguments"]["text"] == "number 2");
     let victim = victim.expect("the third call")["seq"].as_u64().expect("a number");
@@ -342,5 +347,42 @@ async fn whoever_reads_along_sees_what_happens() {
     let found = records(&data, &["--kind", "auth_failed"]).await;
     assert_eq!(found.len(), 3);
     assert!(found.iter().all(|record| !record.to_string().contains("guess-guess")), "{found:#?}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_searches_use_is_made_again_from_the_log() {
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    for _ in 0..600 {
+        client.call("peer_echo", json!({"text": "x"})).await.expect("a result");
+    }
+    drop(client);
+    let (directory, _) = gateway.stop_and_keep().await;
+    let data = directory.path().join("data");
+    for file in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
+        let _ = std::fs::remove_file(data.join(file));
+    }
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    let found = records(&data, &[]).await;
+    assert!(found.len() > 1_200, "{}", found.len());
+    let numbers: Vec<u64> = found.iter().filter_map(|record| record["seq"].as_u64()).collect();
+    assert_eq!(numbers, (1..=found.len() as u64).collect::<Vec<_>>());
+
+    // And a run that is cut off goes on where it was, without a gap.
+    gateway.wait_until_settled().await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    for _ in 0..50 {
+        client.call("peer_echo", json!({"text": "x"})).await.expect("a result");
+    }
+    let mut gateway = gateway;
+    gateway.child.kill().await.expect("it can be killed");
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    let found = records(&data, &[]).await;
+    let numbers: Vec<u64> = found.iter().filter_map(|record| record["seq"].as_u64()).collect();
+    assert_eq!(numbers, (1..=found.len() as u64).collect::<Vec<_>>());
+    assert!(found.len() > 1_300, "{}", found.len());
     gateway.stop().await;
 }

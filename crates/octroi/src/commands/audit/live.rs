@@ -28,7 +28,10 @@ pub(crate) async fn tail(options: &Tail) -> Result<(), Failure> {
                     printer::say("the gateway is back");
                 }
                 for record in &records {
-                    printer::data(&if options.target.json { record.to_string() } else { line(record) });
+                    let text = if options.target.json { record.to_string() } else { line(record) };
+                    if !printer::goes_on(&text) {
+                        return Ok(());
+                    }
                 }
                 let is_more = last > after && (last - after) >= PAGE;
                 after = last;

@@ -33,7 +33,7 @@ pub(super) async fn list(options: &List) -> Result<(), Failure> {
             } else {
                 printer::data(&line(record));
             }
-            n_left -= 1;
+            n_left = n_left.saturating_sub(1);
         }
         n_behind = told["behind"].as_u64().unwrap_or_default().max(n_behind);
         // A page may be short though there are more.
