@@ -35,6 +35,7 @@ use crate::meters::{Meters, Reading};
 use crate::park::Parking;
 use crate::pins::Pins;
 use crate::seal::Sealer;
+use crate::trail::Trail;
 
 /// How long remote servers may take to hear that their session is over.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -64,6 +65,7 @@ pub struct Gateway {
     pub(crate) uses: Uses,
     pub(crate) waiting: Waiting,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) trail: Trail,
     /// Where people find pages, once Octroi listens.
     pub(crate) page: ArcSwapOption<String>,
     /// What people know about tools.
@@ -154,11 +156,13 @@ impl Gateway {
             uses: Uses::default(),
             waiting: Waiting::default(),
             ledger,
+            trail: Trail::default(),
             page: ArcSwapOption::empty(),
             inference: ArcSwap::default(),
             known: Mutex::new(known),
         });
         gateway.recall(unfinished.unwrap_or_default()).await;
+        gateway.start_trail();
         gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
         gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
         gateway.apply(specs, true);

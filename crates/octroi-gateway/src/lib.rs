@@ -25,6 +25,7 @@ mod refresh;
 mod rounds;
 mod seal;
 mod time;
+mod trail;
 mod view;
 
 pub use answer::Answer;
@@ -40,7 +41,11 @@ pub use govern::{
 pub use hub::{Filter, Listener, Notice, Wisher};
 pub use memory::{Memory, MemoryError};
 pub use meters::{BOUNDS_MS, Ending, Reading};
-pub use octroi_store::{PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, StoreError};
+pub use octroi_store::{
+    AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus,
+    StoreError,
+};
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;
+pub use trail::{AuditFound, AuditSearch, TrailError};
 pub use view::View;

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::access::Access;
+use crate::access::{Access, Refusal};
 use crate::admit::{era_of, read_params};
 use crate::lanes::Lanes;
 use crate::reply::{self, Reply};
@@ -136,13 +136,21 @@ async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request
         Some(name) => admit(door, Some(name), request).await,
         // Who may not come in at all must not learn which servers exist.
         None => match door.access.admit(request.headers()) {
-            Err(refusal) => reply::refusal(refusal),
+            Err(refusal) => refuse(&door, refusal),
             Ok(_) => {
                 let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
                 reply::error_with(StatusCode::NOT_FOUND, None, &error)
             }
         },
     }
+}
+
+/// Turns somebody away, and writes down who guesses tokens.
+pub(crate) fn refuse(door: &Door, refusal: Refusal) -> Reply {
+    if refusal == Refusal::UnknownToken {
+        door.gateway.note_refused("the token is not known");
+    }
+    reply::refusal(refusal)
 }
 
 async fn not_found() -> Reply {
@@ -154,7 +162,7 @@ async fn admit(door: Arc<Door>, server: Option<ServerName>, request: Request) ->
     let (parts, body) = request.into_parts();
     let principal = match door.access.admit(&parts.headers) {
         Ok(principal) => principal,
-        Err(refusal) => return reply::refusal(refusal),
+        Err(refusal) => return refuse(&door, refusal),
     };
     let view = match (server, principal.role) {
         (Some(server), _) => View::Server(server),

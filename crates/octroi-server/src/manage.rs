@@ -8,6 +8,7 @@ use octroi_gateway::{Caller, Desk, Gateway, Offered, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
+mod audit;
 mod policies;
 mod proposals;
 mod servers;
@@ -39,7 +40,7 @@ impl Management {
 
 impl Desk for Management {
     fn tools(&self) -> Vec<Value> {
-        people_tools().map(servers::Tool::definition).collect()
+        people_tools().map(servers::Tool::definition).chain(audit::tools()).collect()
     }
 
     fn resources(&self) -> Vec<Value> {
@@ -47,6 +48,7 @@ impl Desk for Management {
         let mut resources = vec![
             resource(SERVERS, "servers", "Every server and how it is doing"),
             resource(HEALTH, "health", "How well every server answers"),
+            resource(audit::RECENT, "audit", "What was recorded last, the newest first"),
         ];
         resources.extend(proposals::resources("The policy for everybody"));
         resources
@@ -64,7 +66,7 @@ impl Desk for Management {
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        uri == HEALTH || uri.starts_with(SERVER) || self.has_agent_resource(uri)
+        uri == audit::RECENT || uri == HEALTH || uri.starts_with(SERVER) || self.has_agent_resource(uri)
     }
 
     fn for_agents(&self) -> Offered {
@@ -88,6 +90,9 @@ impl Desk for Management {
     ) -> Served<'a> {
         Box::pin(async move {
             let is_agent = caller.principal.role == Role::Agent;
+            if !is_agent && audit::is_tool(tool) {
+                return audit::call(gateway, caller, tool, arguments).await;
+            }
             let known = if is_agent {
                 proposals::TOOLS.iter().find(|known| known.name == tool)
             } else {
@@ -119,6 +124,7 @@ impl Desk for Management {
                 return Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}));
             }
             let value = match uri {
+                audit::RECENT => audit::recent(gateway).await?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
                 _ => {

@@ -9,13 +9,13 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use octroi_core::{Role, ServerName};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
-use crate::http::Door;
+use crate::http::{Door, refuse};
 use crate::reply::{self, Reply};
 
 /// All figures. They name every server, so they are for people and their machines, not for agents.
 pub(crate) async fn metrics(State(door): State<Arc<Door>>, headers: HeaderMap) -> Reply {
     match door.access.admit(&headers) {
-        Err(refusal) => return reply::refusal(refusal),
+        Err(refusal) => return refuse(&door, refusal),
         Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
         Ok(_) => {}
     }
@@ -51,6 +51,7 @@ fn text(gateway: &Gateway, n_sessions: usize) -> String {
     page.line("octroi_sessions", &[], n_sessions);
     servers(&mut page, gateway);
     tools(&mut page, gateway);
+    audit(&mut page, gateway);
     page.0
 }
 
@@ -78,6 +79,32 @@ fn servers(page: &mut Page, gateway: &Gateway) {
         let name = ServerName::parse(&server.name).ok();
         name.and_then(|name| gateway.upstream(&name)).map_or(0, |upstream| upstream.memory())
     });
+}
+
+/// How much was recorded, and how far those who get a copy are.
+fn audit(page: &mut Page, gateway: &Gateway) {
+    let Some(log) = gateway.audit() else {
+        return;
+    };
+    let position = log.position();
+    page.family("octroi_audit_records_total", "counter", "Records in the audit log, ever.");
+    page.line("octroi_audit_records_total", &[], position);
+    page.family("octroi_audit_writable", "gauge", "Whether records can be written.");
+    page.line("octroi_audit_writable", &[], u8::from(log.health().is_none()));
+    let handlers = gateway.handler_readings();
+    page.family("octroi_audit_handler_dropped_total", "counter", "Records that a handler never got.");
+    for handler in &handlers {
+        page.line("octroi_audit_handler_dropped_total", &[("name", &handler.name)], handler.n_dropped);
+    }
+    page.family("octroi_audit_handler_lag", "gauge", "Records that a handler has not got yet.");
+    for handler in &handlers {
+        let lag = position.saturating_sub(handler.last_seq);
+        page.line("octroi_audit_handler_lag", &[("name", &handler.name)], lag);
+    }
+    page.family("octroi_audit_handler_up", "gauge", "Whether the last delivery to a handler worked.");
+    for handler in &handlers {
+        page.line("octroi_audit_handler_up", &[("name", &handler.name)], u8::from(!handler.is_failing));
+    }
 }
 
 fn tools(page: &mut Page, gateway: &Gateway) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) mod audit;
 pub(crate) mod policy;
 
 pub(crate) use policy::PolicyCommand;
@@ -55,6 +56,11 @@ pub(crate) enum Command {
     Test(OneServer),
     /// Read the configuration file again.
     Reload(Target),
+    /// Read, verify and export the audit log.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Show what happens while it happens.
+    Tail(audit::Tail),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,

@@ -13,6 +13,12 @@ pub(crate) fn data(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+/// One of many lines to come; says whether anybody still reads them.
+pub(crate) fn goes_on(text: &str) -> bool {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
 /// A label and what it says, aligned.
 pub(crate) fn fact(label: &str, value: &str) {
     let mut out = anstream::stderr().lock();

@@ -226,6 +226,11 @@ impl AuditLog {
         *self.inner.shared.position.borrow()
     }
 
+    /// Whether nothing is written any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.inner.shared.position.has_changed().is_err()
+    }
+
     /// Why nothing can be written, if that is so.
     pub fn health(&self) -> Option<AuditError> {
         self.inner.shared.health.lock().clone()

@@ -76,6 +76,7 @@ impl Gateway {
         secrets: &[String],
     ) -> Result<(), PolicyProblem> {
         self.adopt_files(&governance.policies).await?;
+        self.set_trail(&audit);
         self.ledger.set(audit, Redactor::new(secrets.iter().map(String::as_str)));
         self.pins.set(governance.pins.clone());
         self.inference.store(Arc::new(governance.inference.clone()));

@@ -7,6 +7,7 @@ use crate::client::Client;
 use crate::config::ConfigError;
 use crate::logging;
 
+mod audit;
 mod config;
 mod policy;
 mod reload;
@@ -96,6 +97,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Test(server)) => servers::act(&server, "servers_test", "answers").await,
         Some(Command::Enable(server)) => servers::toggle(&server, true).await,
         Some(Command::Disable(server)) => servers::toggle(&server, false).await,
+        Some(Command::Audit(command)) => audit::run(command).await,
+        Some(Command::Tail(options)) => audit::tail(&options).await,
         Some(Command::Reload(target)) => servers::reload(&target).await,
         None => {
             let target = Target::from_environment();

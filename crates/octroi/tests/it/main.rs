@@ -7,6 +7,8 @@
 )]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod audit;
+mod audit_copies;
 mod chaos;
 mod config;
 mod conformance;

@@ -1,0 +1,68 @@
+//! Appends events to a file, one in a line. Others may move it away; then a new one is begun.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::delivery::Delivery;
+use super::error::HandlerError;
+use super::{AuditHandler, Handling};
+
+/// A file that grows.
+pub(super) struct Jsonl {
+    path: PathBuf,
+    open: Arc<Mutex<Option<File>>>,
+}
+
+impl Jsonl {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), open: Arc::default() }
+    }
+}
+
+impl AuditHandler for Jsonl {
+    fn handle<'a>(&'a self, events: &'a [Delivery]) -> Handling<'a> {
+        let mut text = String::new();
+        for event in events {
+            text.push_str(&event.to_json());
+            text.push('\n');
+        }
+        let (path, open) = (self.path.clone(), Arc::clone(&self.open));
+        Box::pin(async move {
+            let writing = tokio::task::spawn_blocking(move || append(&path, &mut open.lock(), &text));
+            writing.await.unwrap_or(Err(HandlerError::Other("the program is ending".to_owned())))
+        })
+    }
+}
+
+fn append(path: &Path, open: &mut Option<File>, text: &str) -> Result<(), HandlerError> {
+    let is_same = match (&*open, std::fs::metadata(path)) {
+        (Some(file), Ok(named)) => {
+            file.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (named.dev(), named.ino()))
+        }
+        _ => false,
+    };
+    if !is_same {
+        *open = None;
+    }
+    let file = match open {
+        Some(file) => file,
+        none => {
+            if let Some(directory) = path.parent() {
+                std::fs::create_dir_all(directory)?;
+            }
+            none.insert(OpenOptions::new().append(true).create(true).mode(0o600).open(path)?)
+        }
+    };
+    let length = file.metadata()?.len();
+    if let Err(error) = file.write_all(text.as_bytes()) {
+        // Half a line would spoil the next one. If it cannot be cut, it stays.
+        let _ = file.set_len(length);
+        return Err(error.into());
+    }
+    Ok(())
+}

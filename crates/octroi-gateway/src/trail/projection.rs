@@ -1,0 +1,139 @@
+//! Copies the log into the table that searches use, a little later and a little at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use octroi_store::{AuditRow, Store};
+use tracing::{error, warn};
+
+use super::RECENT;
+use crate::audit::{AuditLog, Follower, Record};
+use crate::desk::OCTROI;
+use crate::gateway::Gateway;
+
+/// So many at once at most: others want to write too.
+const PAGE: usize = 500;
+/// How long new records wait for more.
+const EVERY: Duration = Duration::from_millis(500);
+/// Between two full pages.
+const BREATH: Duration = Duration::from_millis(10);
+const BACK_OFF: Duration = Duration::from_secs(1);
+const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+/// What is left after this is copied by the next run.
+const LAST_PAGES: Duration = Duration::from_secs(2);
+
+impl Gateway {
+    /// Copies until the gateway ends.
+    pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
+        let Some(mut follower) = self.resume(&log, &store).await else {
+            return;
+        };
+        let shutdown = &self.context.shutdown;
+        let copying = async {
+            loop {
+                let is_full = match self.copy_page(&log, &store, &mut follower).await {
+                    Some(n_rows) => n_rows == PAGE,
+                    None => return,
+                };
+                let pause = if is_full { BREATH } else { EVERY };
+                tokio::select! {
+                    () = self.trail.hurry.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {}
+            () = copying => return,
+        }
+        // A page may have been read and not copied.
+        follower = Follower::new(&log, *self.trail.projected.borrow());
+        let rest = async {
+            while follower.last() < log.position() {
+                if self.copy_page(&log, &store, &mut follower).await.is_none() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LAST_PAGES, rest).await;
+    }
+
+    /// Goes on where the last run stopped, or from the beginning if the table is new.
+    async fn resume(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
+        let mut pause = BACK_OFF;
+        loop {
+            match store.last_audit_seq(log.node()).await {
+                // A log that lost its end may be shorter than the table.
+                Ok(last) => {
+                    let last = last.unwrap_or_default().min(log.position());
+                    self.trail.projected.send_replace(last);
+                    return Some(Follower::new(log, last));
+                }
+                Err(error) => {
+                    warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+                }
+            }
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return None,
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(BACK_OFF_MAX),
+            }
+        }
+    }
+
+    /// Copies the next records as soon as there are some; tells how many. `None` when the log has ended.
+    async fn copy_page(&self, log: &AuditLog, store: &Store, follower: &mut Follower) -> Option<usize> {
+        let page = match follower.next_page(PAGE).await {
+            Ok(page) if page.is_empty() && follower.last() >= log.position() && log.is_closed() => {
+                return None;
+            }
+            Ok(page) => page,
+            Err(error) => {
+                error!(%error, hint = error.hint(), "records cannot be read and will not be found");
+                tokio::time::sleep(BACK_OFF).await;
+                return Some(0);
+            }
+        };
+        let rows: Vec<AuditRow> = page.iter().filter_map(|record| row(log.node(), record)).collect();
+        let mut pause = BACK_OFF;
+        while let Err(error) = store.append_audit(&rows).await {
+            warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(BACK_OFF_MAX);
+        }
+        self.trail.projected.send_replace(follower.last());
+        self.hub.resource_updated(&OCTROI, RECENT);
+        Some(page.len())
+    }
+}
+
+/// A record as a row. One that a newer Octroi wrote may not be understood.
+fn row(node: &str, record: &Record) -> Option<AuditRow> {
+    let entry = match record.entry() {
+        Ok(entry) => entry,
+        Err(error) => {
+            warn!(seq = record.seq, %error, "a record is not understood and will not be found");
+            return None;
+        }
+    };
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    Some(AuditRow {
+        node: node.to_owned(),
+        seq: record.seq,
+        at_ms: i64::try_from(entry.at_ms).unwrap_or(i64::MAX),
+        event_type: entry.kind.as_str().to_owned(),
+        level: entry.level.as_str().to_owned(),
+        actor_kind: entry.actor_kind.as_str().to_owned(),
+        actor_id: entry.actor_id.to_string(),
+        agent: owned(entry.agent.as_deref()),
+        session: owned(entry.session.as_deref()),
+        server: owned(entry.server.as_deref()),
+        tool: owned(entry.tool.as_deref()),
+        source_type: entry.source.map(|source| source.as_str().to_owned()),
+        project: owned(entry.project.as_deref()),
+        call_id: entry.call.map(|call| call.to_string()),
+        decision: entry.ruling.map(|ruling| ruling.as_str().to_owned()),
+        context: if entry.context.is_empty() { "{}".to_owned() } else { entry.context.to_owned() },
+    })
+}

@@ -1,0 +1,221 @@
+//! What can be typed about the audit log.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Target;
+
+/// What to do with the audit log.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List records, the newest first.
+    #[command(visible_alias = "ls")]
+    List(List),
+    /// Show a record, or all records of a call, in full.
+    Show(Show),
+    /// Count what happened, for a review.
+    Report(ReportOptions),
+    /// Say whether anybody changed the log. Reads the files; a gateway may be running.
+    Verify(Verify),
+    /// Prove that a record is part of the log, for somebody who does not have it.
+    Prove(Prove),
+    /// Check a proof.
+    CheckProof(CheckProof),
+    /// Hand records to other programs.
+    Export(Export),
+    /// Take old records away. The log says that this was done.
+    Purge(PurgeOptions),
+}
+
+/// Where the files are.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The gateway's data directory [default: the user's data directory].
+    #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+/// Which records are meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Which {
+    /// Not older than this: `30m`, `7d`, or a time as in `2027-01-31T12:00:00Z`.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+
+    /// Older than this.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+
+    /// What happened, as in `policy_violation`; may be given more than once.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Vec<String>,
+
+    /// The tool; `*` stands for any letters.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tool: Option<String>,
+
+    /// The agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+
+    /// The server.
+    #[arg(long)]
+    pub(crate) server: Option<String>,
+
+    /// A text that is somewhere in the record.
+    #[arg(long)]
+    pub(crate) text: Option<String>,
+}
+
+/// Options of `octroi audit list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) which: Which,
+
+    /// What was decided: `allow`, `ask`, `deny_continue` or `deny_abort`.
+    #[arg(long)]
+    pub(crate) decision: Option<String>,
+
+    /// The call.
+    #[arg(long, value_name = "ID")]
+    pub(crate) call: Option<String>,
+
+    /// How many at most.
+    #[arg(short = 'n', long = "lines", default_value_t = 50)]
+    pub(crate) n_max: u64,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi audit show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The number of a record, or a call.
+    #[arg(value_name = "NUMBER|CALL")]
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi audit report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    /// Not older than this.
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    pub(crate) since: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi audit verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    /// A copy of `key.pub` that was kept elsewhere [default: the one beside the log].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Checkpoints that were kept elsewhere; may be given more than once.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) witness: Vec<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `octroi audit prove`.
+#[derive(Debug, Args)]
+pub(crate) struct Prove {
+    /// The number of the record.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) seq: u64,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    /// Where to write the proof [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Options of `octroi audit check-proof`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckProof {
+    /// The proof.
+    pub(crate) file: PathBuf,
+
+    /// The log's `key.pub`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+}
+
+/// Options of `octroi audit export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(crate) which: Which,
+
+    /// What the records are written as.
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    pub(crate) format: Format,
+
+    /// Where to write them [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// A form that other programs read.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object in each line.
+    Jsonl,
+    /// A table for spreadsheets.
+    Csv,
+    /// One OCSF event in each line.
+    Ocsf,
+}
+
+/// Options of `octroi audit purge`.
+#[derive(Debug, Args)]
+pub(crate) struct PurgeOptions {
+    /// Older than this.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) before: String,
+
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi tail`.
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Only this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+
+    /// Only tools like this; `*` stands for any letters.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tool: Option<String>,
+
+    /// How many records to begin with.
+    #[arg(short = 'n', long = "lines", default_value_t = 10)]
+    pub(crate) lines: u64,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}

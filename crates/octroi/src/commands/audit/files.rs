@@ -1,0 +1,235 @@
+//! What is done with the files of the log, whether a gateway runs or not. Nothing here changes them.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use octroi_core::audit::{Filter, PublicKey};
+use octroi_core::time::show_time;
+use octroi_gateway::audit::{
+    ExportFormat, Proof, Reader, Report, VerifyOptions, check_proof as check, export as write_records,
+    prove as prove_record, verify as look_through,
+};
+use serde_json::json;
+
+use super::{directory, kinds, moment, tool_pattern};
+use crate::cli::audit::{CheckProof, Export, Format, Prove, Verify, Which};
+use crate::commands::Failure;
+use crate::printer;
+
+pub(super) fn verify(options: &Verify) -> Result<(), Failure> {
+    let directory = directory(options.place.data.as_ref());
+    must_exist(&directory)?;
+    let mut against = VerifyOptions {
+        public_key: options.key.as_deref().map(public_key).transpose()?,
+        ..VerifyOptions::default()
+    };
+    for path in &options.witness {
+        against.witnesses.extend(notes(&read(path)?));
+    }
+    let report =
+        look_through(&directory, &against).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    if options.json {
+        printer::data(&as_json(&report).to_string());
+    } else {
+        tell(&report, against.witnesses.len());
+    }
+    if report.is_intact() {
+        return Ok(());
+    }
+    let n_problems = report.problems.len();
+    let noun = if n_problems == 1 { "problem" } else { "problems" };
+    Err(Failure::new(format!("the audit log was changed or damaged: {n_problems} {noun}"))
+        .hint("keep a copy of the directory as it is; docs/audit.md says what each line means"))
+}
+
+fn tell(report: &Report, n_witnesses: usize) {
+    let fact = |label: &str, value: String| printer::data(&format!("{label:<12} {value}"));
+    fact("node", report.node.clone());
+    let range = match report.n_records {
+        0 => "none".to_owned(),
+        n_records => format!(
+            "{n_records} ({} to {}, in {} segments)",
+            report.first_seq, report.last_seq, report.n_segments
+        ),
+    };
+    fact("records", range);
+    let beside = if n_witnesses > 0 { format!(", {n_witnesses} from elsewhere") } else { String::new() };
+    fact("checkpoints", format!("{} agree{beside}", report.n_checkpoints));
+    fact("signed until", format!("record {}", report.signed_until));
+    fact("key", report.key.clone());
+    for problem in &report.problems {
+        printer::data(&format!("  {problem}"));
+    }
+    if report.is_intact() {
+        fact("intact", "yes".to_owned());
+    }
+}
+
+fn as_json(report: &Report) -> serde_json::Value {
+    json!({
+        "intact": report.is_intact(),
+        "node": report.node,
+        "key": report.key,
+        "first_seq": report.first_seq,
+        "last_seq": report.last_seq,
+        "records": report.n_records,
+        "segments": report.n_segments,
+        "checkpoints": report.n_checkpoints,
+        "signed_until": report.signed_until,
+        "chain": report.chain.to_base64(),
+        "root": report.root.to_base64(),
+        "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn prove(options: &Prove) -> Result<(), Failure> {
+    let directory = directory(options.place.data.as_ref());
+    must_exist(&directory)?;
+    let proof = prove_record(&directory, options.seq)
+        .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let text = serde_json::to_string(&proof).map_err(|error| Failure::from_error(&error))?;
+    match &options.out {
+        Some(path) => fs::write(path, text + "\n").map_err(|error| cannot_write(path, &error))?,
+        None => printer::data(&text),
+    }
+    Ok(())
+}
+
+pub(super) fn check_proof(options: &CheckProof) -> Result<(), Failure> {
+    let text = read(&options.file)?;
+    let proof: Proof = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format!("{} is not a proof", options.file.display()))
+            .cause(error)
+            .hint("make one with `octroi audit prove`")
+    })?;
+    let checkpoint = check(&proof, &public_key(&options.key)?)
+        .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let at = show_time(i64::try_from(checkpoint.at_ms).unwrap_or(i64::MAX));
+    printer::data(&format!(
+        "record {} is in the log of `{}` as signed at {at} with {} records",
+        proof.seq, checkpoint.node, checkpoint.size
+    ));
+    printer::data(&proof.record);
+    Ok(())
+}
+
+pub(super) fn export(options: &Export) -> Result<(), Failure> {
+    let directory = directory(options.place.data.as_ref());
+    must_exist(&directory)?;
+    let filter = filter(&options.which)?;
+    let format = match options.format {
+        Format::Jsonl => ExportFormat::Jsonl,
+        Format::Csv => ExportFormat::Csv,
+        Format::Ocsf => ExportFormat::Ocsf,
+    };
+    let mut reader =
+        Reader::open(&directory).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let exported = match &options.out {
+        Some(path) => {
+            let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+            write_records(&mut reader, &filter, format, &mut BufWriter::new(file))
+        }
+        None => write_records(&mut reader, &filter, format, &mut Output(BufWriter::new(io::stdout()))),
+    };
+    let exported = exported.map_err(|error| Failure::from_error(&error))?;
+    if exported.n_unreadable > 0 {
+        printer::warn(&format!(
+            "{} records or ends of segments cannot be read; run `octroi audit verify`",
+            exported.n_unreadable
+        ));
+    }
+    if options.out.is_some() {
+        printer::say(&format!("{} records", exported.n_records));
+    }
+    Ok(())
+}
+
+/// Standard output. Whoever closes the other end has seen enough.
+struct Output<W>(W);
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            flushed => flushed,
+        }
+    }
+}
+
+fn filter(which: &Which) -> Result<Filter, Failure> {
+    let positive = |text: &String| moment(text).map(|at_ms| u64::try_from(at_ms).unwrap_or_default());
+    Ok(Filter {
+        since_ms: which.since.as_ref().map(positive).transpose()?,
+        until_ms: which.until.as_ref().map(positive).transpose()?,
+        kinds: kinds(&which.kind)?,
+        tool: which.tool.as_deref().map(tool_pattern),
+        agent: which.agent.clone(),
+        server: which.server.clone(),
+        text: which.text.clone(),
+    })
+}
+
+fn must_exist(directory: &Path) -> Result<(), Failure> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("there is no audit log in {}", directory.display()))
+        .hint("name the gateway's data directory with --data DIR"))
+}
+
+fn public_key(path: &Path) -> Result<PublicKey, Failure> {
+    PublicKey::parse(&read(path)?).ok_or_else(|| {
+        Failure::new(format!("{} is not a public key", path.display()))
+            .hint("it is in `audit/key.pub` below the data directory of the gateway")
+    })
+}
+
+/// The notes in a file: each begins with the name of a log.
+fn notes(text: &str) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match notes.last_mut() {
+            Some(note) if !line.starts_with("octroi-audit/") => {
+                note.push_str(line);
+                note.push('\n');
+            }
+            _ if line.trim().is_empty() => {}
+            _ => notes.push(format!("{line}\n")),
+        }
+    }
+    // In a file of many, an empty line stands after each.
+    notes.into_iter().map(|note| format!("{}\n", note.trim_end())).collect()
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {}", path.display())).cause(error))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write {}", path.display())).cause(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_told_apart() {
+        let note = "octroi-audit/n\n5\nroot\n\n\u{2014} octroi-audit/n sig\n";
+        for text in [note.to_owned(), format!("{note}\n{note}\n"), format!("\n\n{note}{note}")] {
+            let found = notes(&text);
+            assert!(!found.is_empty() && found.iter().all(|found| found == note), "{found:?}");
+        }
+        assert_eq!(notes(&format!("{note}\n{note}")).len(), 2);
+        assert!(notes("").is_empty());
+    }
+}
