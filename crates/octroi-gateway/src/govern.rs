@@ -18,11 +18,18 @@ pub(crate) mod decide;
 pub(crate) mod gates;
 pub(crate) mod ledger;
 mod notes;
+mod people;
 pub(crate) mod policies;
 pub(crate) mod quotas;
 mod start;
 pub(crate) mod uses;
 
+pub use approvals::resource as approval_uri;
+pub use people::PeopleProblem;
+pub use people::agents::{AgentChange, AgentState, SpecChange};
+pub use people::answers::Choice;
+pub use people::held::{HeldPin, PinName};
+pub use people::remember::{Remember, RememberScope, Until};
 pub use policies::{PolicyFile, PolicyProblem, level_of};
 
 /// What the configuration says about deciding.
