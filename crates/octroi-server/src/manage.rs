@@ -4,10 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::ServerName;
-use octroi_gateway::{Caller, Desk, Gateway, Served, ServerStatus};
+use octroi_gateway::{Caller, Desk, Gateway, PeopleProblem, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
+mod agents;
+mod approvals;
+mod pins;
 mod servers;
 
 const SERVERS: &str = "resource://servers/list";
@@ -37,7 +40,7 @@ impl Management {
 
 impl Desk for Management {
     fn tools(&self) -> Vec<Value> {
-        servers::TOOLS.iter().map(servers::Tool::definition).collect()
+        people_tools().map(servers::Tool::definition).collect()
     }
 
     fn resources(&self) -> Vec<Value> {
@@ -45,32 +48,48 @@ impl Desk for Management {
         vec![
             resource(SERVERS, "servers", "Every server and how it is doing"),
             resource(HEALTH, "health", "How well every server answers"),
+            resource(approvals::PENDING, "approvals", "Every call that waits for a person"),
+            resource(pins::HELD, "held definitions", "Every definition that is kept back, and what changed"),
+            resource(agents::LIST, "agents", "Every agent and what is set about it"),
         ]
     }
 
     fn templates(&self) -> Vec<Value> {
-        vec![json!({
-            "uriTemplate": "resource://servers/{id}",
-            "name": "server",
-            "description": "One server and how it is doing",
-            "mimeType": "application/json",
-        })]
+        let template = |uri: &str, name: &str, description: &str| json!({"uriTemplate": uri, "name": name, "description": description, "mimeType": "application/json"});
+        let mut all = vec![template("resource://servers/{id}", "server", "One server and how it is doing")];
+        all.extend(approvals::TEMPLATES.map(|(uri, name, description)| template(uri, name, description)));
+        all
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        uri == HEALTH || uri.starts_with(SERVER)
+        uri == HEALTH
+            || uri.starts_with(SERVER)
+            || approvals::Wanted::of(uri).is_some()
+            || uri == pins::HELD
+            || uri == agents::LIST
     }
 
     fn call<'a>(
         &'a self,
         gateway: &'a Arc<Gateway>,
-        _caller: &'a Caller,
+        caller: &'a Caller,
         tool: &'a str,
         arguments: Value,
     ) -> Served<'a> {
         Box::pin(async move {
-            let arguments = servers::Arguments::read(tool, arguments)?;
-            Ok(match self.run(gateway, tool, &arguments).await {
+            let known = people_tools().find(|known| known.name == tool);
+            let arguments = servers::Arguments::read(tool, known, arguments)?;
+            let has = |tools: &[servers::Tool]| tools.iter().any(|known| known.name == tool);
+            let told = if has(&approvals::TOOLS) {
+                approvals::run(gateway, caller, tool, &arguments).await
+            } else if has(&pins::TOOLS) {
+                pins::run(gateway, caller, tool, &arguments).await
+            } else if has(&agents::TOOLS) {
+                agents::run(gateway, caller, tool, &arguments).await
+            } else {
+                self.run(gateway, tool, &arguments).await
+            };
+            Ok(match told {
                 Ok(structured) => json!({
                     "content": [{"type": "text", "text": structured.to_string()}],
                     "structuredContent": structured,
@@ -82,7 +101,12 @@ impl Desk for Management {
 
     fn read<'a>(&'a self, gateway: &'a Arc<Gateway>, _caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
+            if let Some(wanted) = approvals::Wanted::of(uri) {
+                return approvals::read(gateway, uri, &wanted).await;
+            }
             let value = match uri {
+                pins::HELD => pins::list(gateway).await.map_err(unavailable)?,
+                agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
                 _ => {
@@ -96,6 +120,20 @@ impl Desk for Management {
             }))
         })
     }
+}
+
+/// The tools that people have.
+fn people_tools() -> impl Iterator<Item = &'static servers::Tool> {
+    servers::TOOLS.iter().chain(&approvals::TOOLS).chain(&pins::TOOLS).chain(&agents::TOOLS)
+}
+
+fn unavailable(reason: String) -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, reason)
+}
+
+/// What went wrong, and what to do about it.
+fn told(problem: &PeopleProblem) -> String {
+    format!("{problem} ({})", problem.hint())
 }
 
 fn not_found(uri: &str) -> RpcError {

@@ -15,7 +15,7 @@ const CHECKS_SHOWN: u32 = 10;
 
 /// A tool and what it takes.
 pub(super) struct Tool {
-    name: &'static str,
+    pub(super) name: &'static str,
     description: &'static str,
     /// Name, type, whether it is needed, what it is.
     arguments: &'static [(&'static str, &'static str, bool, &'static str)],
@@ -56,7 +56,7 @@ pub(super) const TOOLS: [Tool; 9] = [
     tool("config_reload", "Read the configuration file again.", &[], false),
 ];
 
-const fn tool(
+pub(super) const fn tool(
     name: &'static str,
     description: &'static str,
     arguments: &'static [(&'static str, &'static str, bool, &'static str)],
@@ -94,18 +94,22 @@ impl Tool {
 pub(super) struct Arguments(Map<String, Value>);
 
 impl Arguments {
-    pub(super) fn read(name: &str, arguments: Value) -> Result<Self, RpcError> {
+    pub(super) fn read(name: &str, tool: Option<&Tool>, arguments: Value) -> Result<Self, RpcError> {
         let members = match arguments {
             Value::Object(members) => members,
             Value::Null => Map::new(),
             _ => return Err(RpcError::invalid_params("arguments must be an object")),
         };
-        let known = TOOLS.iter().find(|tool| tool.name == name).map_or(&[][..], |tool| tool.arguments);
+        let known = tool.map_or(&[][..], |tool| tool.arguments);
         for (argument, kind, is_needed, _) in known {
             let fits = match (members.get(*argument), *kind) {
                 (None, _) => !is_needed,
                 (Some(value), "string") => value.is_string(),
                 (Some(value), "boolean") => value.is_boolean(),
+                (Some(value), "object") => value.is_object(),
+                (Some(value), "array") => {
+                    value.as_array().is_some_and(|all| all.iter().all(Value::is_string))
+                }
                 (Some(value), _) => value.is_u64(),
             };
             if !fits {
@@ -118,7 +122,35 @@ impl Arguments {
         }
     }
 
-    fn number(&self, name: &str, default: u64) -> u64 {
+    /// Anything that may be missing.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// A text that may be missing.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// A flag; not set if it is missing.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// One of a few words; `None` if it was not given.
+    pub(super) fn word<T>(
+        &self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        expected: &str,
+    ) -> Result<Option<T>, String> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        parse(text).map(Some).ok_or_else(|| format!("`{name}` must be {expected}, not `{text}`"))
+    }
+
+    pub(super) fn number(&self, name: &str, default: u64) -> u64 {
         self.0.get(name).and_then(Value::as_u64).unwrap_or(default)
     }
 
