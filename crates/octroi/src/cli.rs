@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) mod people;
+
 /// The gate between AI agents and their tools: one endpoint in front of every MCP server.
 #[derive(Debug, Parser)]
 #[command(name = "octroi", version, propagate_version = true, max_term_width = 100)]
@@ -48,6 +50,16 @@ pub(crate) enum Command {
     Test(OneServer),
     /// Read the configuration file again.
     Reload(Target),
+    /// List the calls that wait for a person.
+    Approvals(people::Approvals),
+    /// Let a call that waits be made, once and exactly as it was asked for.
+    Approve(people::Approve),
+    /// Refuse a call that waits.
+    Deny(people::Deny),
+    /// List the definitions that are kept back until a person has seen them.
+    Pins(people::Pins),
+    /// List the agents and what is set about them.
+    Agents(people::Agents),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,

@@ -7,7 +7,10 @@ use crate::client::Client;
 use crate::config::ConfigError;
 use crate::logging;
 
+mod agents;
+mod approvals;
 mod config;
+mod pins;
 mod reload;
 mod servers;
 mod stdio;
@@ -90,6 +93,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Enable(server)) => servers::toggle(&server, true).await,
         Some(Command::Disable(server)) => servers::toggle(&server, false).await,
         Some(Command::Reload(target)) => servers::reload(&target).await,
+        Some(Command::Approvals(options)) => approvals::run(&options).await,
+        Some(Command::Approve(options)) => approvals::approve(&options).await,
+        Some(Command::Deny(options)) => approvals::deny(&options).await,
+        Some(Command::Pins(options)) => pins::run(&options).await,
+        Some(Command::Agents(options)) => agents::run(&options).await,
         None => {
             let target = Target::from_environment();
             if Client::find(&target).is_ok() {

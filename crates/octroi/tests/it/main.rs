@@ -7,6 +7,8 @@
 )]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod agents;
+mod approvals;
 mod chaos;
 mod config;
 mod conformance;
@@ -21,6 +23,7 @@ mod life;
 mod manage;
 mod memory;
 mod peers;
+mod pins;
 mod processes;
 mod reload;
 mod suite;
