@@ -35,15 +35,16 @@ pub use desk::{Desk, Offered, Served};
 pub use fleet::{Changes, ServerStatus};
 pub use gateway::{Gateway, Processes};
 pub use govern::{
-    Candidate, CannotTell, Explanation, Flip, Governance, InForce, PolicyFile, PolicyProblem, Replay,
-    ReplayError, Said, check_result, imagine, level_of,
+    AgentChange, AgentState, Candidate, CannotTell, Choice, Explanation, Flip, Governance, HeldPin, InForce,
+    PeopleProblem, PinName, PolicyFile, PolicyProblem, Remember, RememberScope, Replay, ReplayError, Said,
+    SpecChange, Until, approval_uri, check_result, imagine, level_of,
 };
 pub use hub::{Filter, Listener, Notice, Wisher};
 pub use memory::{Memory, MemoryError};
 pub use meters::{BOUNDS_MS, Ending, Reading};
 pub use octroi_store::{
-    AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus,
-    StoreError,
+    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
+    PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;

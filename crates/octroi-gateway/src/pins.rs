@@ -70,8 +70,9 @@ impl Pins {
         self.told.lock().insert(key.clone(), *hash) != Some(*hash)
     }
 
-    /// Forgets what was accepted of a server.
+    /// Forgets what was accepted of a server, and what was told of it.
     pub(crate) fn forget(&self, server: &ServerName) {
+        self.told.lock().retain(|key, _| key.server != server.as_str());
         self.accepted.lock().retain(|key, _| key.server != server.as_str());
     }
 
@@ -145,8 +146,13 @@ impl Guard for Inspection<'_> {
     }
 
     fn hold_instructions(&self, instructions: &str) -> Option<String> {
-        let definition = json!({"instructions": instructions}).to_string();
+        let definition = instructions_definition(instructions);
         let hash = DefinitionHash::of(PinKind::Server, definition.as_bytes()).ok()?;
         self.look(PinKind::Server, "", definition.as_bytes(), &hash)
     }
+}
+
+/// What a server says of itself, as it is pinned.
+pub(crate) fn instructions_definition(instructions: &str) -> String {
+    json!({"instructions": instructions}).to_string()
 }

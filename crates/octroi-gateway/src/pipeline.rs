@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use octroi_core::audit::CallId;
 use octroi_core::config::DenialStyle;
 use octroi_core::{Decision, Permit, ServerName};
 use octroi_mcp::json::{self, Edit};
@@ -113,8 +114,13 @@ impl Gateway {
         }
         let Judged { decision, mut taken } = judged;
         self.note_quota(&doer, &tool.descriptor, &taken.warnings);
-        let (permit, approval, edited) = match decision {
-            Decision::Allow(permit) => (permit, None, None),
+        let grant = state.as_ref().and_then(|state| state.grant.as_ref());
+        let asking = || way.asking(tool, call, state.as_ref());
+        let settled = match decision {
+            Decision::Allow(permit) => match grant {
+                None => Settled::Granted { permit, approval: None, edited: None },
+                Some(grant) => self.resume(permit, &asking(), grant).await,
+            },
             Decision::Deny(denied) => {
                 if let Err(error) = self.ledger.deny(call, described, &denied, now_ms).await {
                     tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
@@ -122,28 +128,24 @@ impl Gateway {
                 return here(denial::denied(&denied, self.style(caller)));
             }
             Decision::Ask(question) => {
-                let asking = Asking {
-                    caller,
-                    target,
-                    tool,
-                    params,
-                    call,
-                    position: state.as_ref().map(|state| &state.round),
-                    grant: state.as_ref().and_then(|state| state.grant.as_ref()),
-                    digest: way.digest(),
-                };
                 taken.rest();
-                let settled = self.ask_person(question, &asking).await;
+                let settled = self.ask_person(question, &asking()).await;
                 taken.resume();
-                match settled {
-                    Settled::Refused(answer) => return answer,
-                    Settled::Granted { permit, approval, edited } => {
-                        (permit, Some(Granted::new(self, approval)), edited)
-                    }
-                }
+                settled
             }
         };
-        let edited_arguments = edited.as_ref().and_then(Params::arguments);
+        let (permit, approval, edited) = match settled {
+            Settled::Refused(answer) => return answer,
+            Settled::Granted { permit, approval, edited } => {
+                (permit, approval.map(|id| Granted::new(self, id)), edited)
+            }
+        };
+        let edited = edited.map(|edited| with_arguments_of(way.envelope, &edited));
+        if let Some(None) = edited {
+            return denial::evaluator_error("the edited arguments cannot be put into the call");
+        }
+        let edited = edited.flatten();
+        let edited_arguments = edited.as_ref().and_then(|(_, params)| params.arguments());
         if let Some(edited) = &edited_arguments {
             described.arguments = edited;
         }
@@ -165,7 +167,9 @@ impl Gateway {
             approval: approval.as_ref().map(Granted::id),
             max_runtime: taken.max_runtime,
         };
-        let edited_way = Way { params: edited.as_ref().unwrap_or(params), ..*way };
+        let (envelope, edited) =
+            edited.as_ref().map_or((way.envelope, params), |(envelope, params)| (envelope, params));
+        let edited_way = Way { envelope, params: edited, ..*way };
         let (answer, outcome) = self.run(&edited_way, params, &permit, Some(continuing)).await;
         let result = match &answer {
             Answer::Result(result) | Answer::ErrorJson { json: result, .. } => Some(&**result),
@@ -413,10 +417,34 @@ struct Continuing<'a> {
     max_runtime: Option<Duration>,
 }
 
-impl Way<'_> {
+impl<'a> Way<'a> {
+    /// The call as a person is asked about it.
+    fn asking(&self, tool: &'a Arc<Tool>, call: CallId, state: Option<&'a State>) -> Asking<'a> {
+        Asking {
+            caller: self.caller,
+            target: self.target,
+            tool,
+            params: self.params,
+            call,
+            position: state.map(|state| &state.round),
+            grant: state.and_then(|state| state.grant.as_ref()),
+            digest: self.digest(),
+        }
+    }
+
     fn digest(&self) -> [u8; 32] {
         seal::digest_of(self.envelope, self.target, self.params)
     }
+}
+
+/// The same message with the arguments of other parameters. Members are found by where they stand, so the
+/// parameters must be those of the message.
+fn with_arguments_of(envelope: &Envelope, params: &Params) -> Option<(Envelope, Params)> {
+    let arguments = params.arguments()?;
+    let json = envelope.with(envelope.id().as_ref(), &[Edit::Set("arguments", &arguments)]);
+    let envelope = Envelope::parse(json).ok()?;
+    let params = Params::read(envelope.params()).ok()?;
+    Some((envelope, params))
 }
 
 /// A task's server and its id there. Server names hold no colon, so the first one divides.

@@ -4,11 +4,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::{Role, ServerName};
-use octroi_gateway::{Caller, Desk, Gateway, Offered, Served, ServerStatus};
+use octroi_gateway::{Caller, Desk, Gateway, Offered, PeopleProblem, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
+mod agents;
+mod approvals;
 mod audit;
+mod pins;
 mod policies;
 mod proposals;
 mod servers;
@@ -49,24 +52,27 @@ impl Desk for Management {
             resource(SERVERS, "servers", "Every server and how it is doing"),
             resource(HEALTH, "health", "How well every server answers"),
             resource(audit::RECENT, "audit", "What was recorded last, the newest first"),
+            resource(approvals::PENDING, "approvals", "Every call that waits for a person"),
+            resource(pins::HELD, "held definitions", "Every definition that is kept back, and what changed"),
+            resource(agents::LIST, "agents", "Every agent and what is set about it"),
         ];
         resources.extend(proposals::resources("The policy for everybody"));
         resources
     }
 
     fn templates(&self) -> Vec<Value> {
-        let mut templates = vec![json!({
-            "uriTemplate": "resource://servers/{id}",
-            "name": "server",
-            "description": "One server and how it is doing",
-            "mimeType": "application/json",
-        })];
-        templates.extend(proposals::templates());
-        templates
+        let template = |uri: &str, name: &str, description: &str| json!({"uriTemplate": uri, "name": name, "description": description, "mimeType": "application/json"});
+        let mut all = vec![template("resource://servers/{id}", "server", "One server and how it is doing")];
+        all.extend(approvals::TEMPLATES.map(|(uri, name, description)| template(uri, name, description)));
+        all.extend(proposals::templates());
+        all
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        uri == audit::RECENT || uri == HEALTH || uri.starts_with(SERVER) || self.has_agent_resource(uri)
+        [HEALTH, audit::RECENT, pins::HELD, agents::LIST].contains(&uri)
+            || uri.starts_with(SERVER)
+            || approvals::Wanted::of(uri).is_some()
+            || self.has_agent_resource(uri)
     }
 
     fn for_agents(&self) -> Offered {
@@ -99,10 +105,17 @@ impl Desk for Management {
                 people_tools().find(|known| known.name == tool)
             };
             let arguments = servers::Arguments::read(tool, known, arguments)?;
+            let has = |tools: &[servers::Tool]| tools.iter().any(|known| known.name == tool);
             let served = if is_agent {
                 proposals::run(gateway, caller, tool, &arguments).await
-            } else if policies::TOOLS.iter().any(|known| known.name == tool) {
+            } else if has(&policies::TOOLS) {
                 policies::run(gateway, caller, tool, &arguments).await
+            } else if has(&approvals::TOOLS) {
+                approvals::run(gateway, caller, tool, &arguments).await
+            } else if has(&pins::TOOLS) {
+                pins::run(gateway, caller, tool, &arguments).await
+            } else if has(&agents::TOOLS) {
+                agents::run(gateway, caller, tool, &arguments).await
             } else {
                 self.run(gateway, tool, &arguments).await
             };
@@ -123,8 +136,13 @@ impl Desk for Management {
                 let (mime_type, text) = found;
                 return Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}));
             }
+            if let Some(wanted) = approvals::Wanted::of(uri) {
+                return approvals::read(gateway, uri, &wanted).await;
+            }
             let value = match uri {
                 audit::RECENT => audit::recent(gateway).await?,
+                pins::HELD => pins::list(gateway).await.map_err(unavailable)?,
+                agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
                 _ => {
@@ -142,7 +160,21 @@ impl Desk for Management {
 
 /// The tools that people have.
 fn people_tools() -> impl Iterator<Item = &'static servers::Tool> {
-    servers::TOOLS.iter().chain(&policies::TOOLS)
+    servers::TOOLS
+        .iter()
+        .chain(&policies::TOOLS)
+        .chain(&approvals::TOOLS)
+        .chain(&pins::TOOLS)
+        .chain(&agents::TOOLS)
+}
+
+fn unavailable(reason: String) -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, reason)
+}
+
+/// What went wrong, and what to do about it.
+fn told(problem: &PeopleProblem) -> String {
+    format!("{problem} ({})", problem.hint())
 }
 
 fn not_found(uri: &str) -> RpcError {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) mod audit;
+pub(crate) mod people;
 pub(crate) mod policy;
 
 pub(crate) use policy::PolicyCommand;
@@ -61,6 +62,16 @@ pub(crate) enum Command {
     Audit(audit::AuditCommand),
     /// Show what happens while it happens.
     Tail(audit::Tail),
+    /// List the calls that wait for a person.
+    Approvals(people::Approvals),
+    /// Let a call that waits be made, once and exactly as it was asked for.
+    Approve(people::Approve),
+    /// Refuse a call that waits.
+    Deny(people::Deny),
+    /// List the definitions that are kept back until a person has seen them.
+    Pins(people::Pins),
+    /// List the agents and what is set about them.
+    Agents(people::Agents),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,

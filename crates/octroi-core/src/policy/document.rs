@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::check::Complaint;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, ToolPattern, Word};
+use crate::arguments;
 use crate::config::{Format, Map, Member, Node, Origin, Value, did_you_mean, parse};
 use crate::decision::Mode;
 use crate::glob::Glob;
@@ -82,7 +83,7 @@ impl Expected {
 }
 
 const ROOT_KEYS: [&str; 5] = ["deny", "ask", "allow", "cedar", "tests"];
-const RULE_KEYS: [&str; 12] = [
+const RULE_KEYS: [&str; 13] = [
     "id",
     "tool",
     "agent",
@@ -90,6 +91,7 @@ const RULE_KEYS: [&str; 12] = [
     "max_risk",
     "side_effects",
     "args",
+    "exact_args",
     "facts",
     "until",
     "reason",
@@ -238,6 +240,7 @@ impl Reading {
             max_risk: risk(self, "max_risk", Risk::Critical),
             side_effects: globs(self.texts(map, "side_effects")),
             arguments: self.arguments(map),
+            exact_arguments: self.exact_arguments(map),
             facts: self.facts(map),
             matching: self.examples(map, "match"),
             not_matching: self.examples(map, "not_match"),
@@ -305,6 +308,21 @@ impl Reading {
             }
         }
         tests
+    }
+
+    /// JSON, because TOML has no null, and a pattern would be wider than what was meant.
+    fn exact_arguments(&mut self, map: &Map) -> Option<Json> {
+        let node = map.get("exact_args")?;
+        let read = node.as_text().map(|text| arguments::read(text.as_bytes()));
+        match read {
+            Some(Ok(arguments)) => return Some(arguments),
+            Some(Err(error)) => self.wrong(&node.origin, format!("`exact_args`: {error}")),
+            None => {
+                let message = "`exact_args` must be a JSON object in quotes, as in '{\"path\":\"/tmp\"}'";
+                self.wrong(&node.origin, message);
+            }
+        }
+        None
     }
 
     fn facts(&mut self, map: &Map) -> Vec<FactTest> {

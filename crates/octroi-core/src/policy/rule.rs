@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use super::predicate::{ArgumentTest, FactTest, Lean};
 use crate::decision::Call;
 use crate::glob::Glob;
@@ -95,6 +97,8 @@ pub struct Rule {
     pub(super) max_risk: Risk,
     pub(super) side_effects: Vec<Glob>,
     pub(super) arguments: Vec<ArgumentTest>,
+    /// All arguments as they must be, none more and none less.
+    pub(super) exact_arguments: Option<Value>,
     pub(super) facts: Vec<FactTest>,
     pub(super) matching: Vec<super::document::Example>,
     pub(super) not_matching: Vec<super::document::Example>,
@@ -107,6 +111,7 @@ impl Rule {
             && self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
             && self.arguments.iter().all(|test| test.holds(call.arguments, self.lean()))
+            && self.exact_arguments.as_ref().is_none_or(|exact| exact == call.arguments)
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
     }
 
@@ -136,6 +141,7 @@ impl Rule {
             && self.max_risk == Risk::Critical
             && self.side_effects.is_empty()
             && self.arguments.is_empty()
+            && self.exact_arguments.is_none()
             && self.facts.is_empty()
             && self.until_ms.is_none()
     }

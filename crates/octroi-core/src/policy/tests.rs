@@ -346,3 +346,31 @@ fn a_call_that_is_thought_of_may_carry_any_json() {
     let document = Document::parse(text).unwrap();
     assert_eq!(document.rules[0].matching[0].arguments, json!({"a": [1, 2.5, true, "x"], "b": {"c": 1}}));
 }
+
+#[test]
+fn exact_arguments_match_one_call_only() {
+    let policy = r#"
+        [[allow]]
+        tool = "fs.write_file"
+        exact_args = '{"path":"/a*","size":1.5,"mode":null,"tags":["x"]}'
+    "#;
+    check(
+        policy,
+        &[
+            (
+                r#"coder fs.write_file {"tags":["x"],"mode":null,"size":1.5,"path":"/a*"}"#,
+                "allow by allow[1]",
+            ),
+            (r#"coder fs.write_file {"path":"/ab","size":1.5,"mode":null,"tags":["x"]}"#, "silent"),
+            (r#"coder fs.write_file {"path":"/a*","size":1.5,"mode":null,"tags":["x","x"]}"#, "silent"),
+            (r#"coder fs.write_file {"path":"/a*","size":1.5,"mode":null,"tags":["x"],"more":1}"#, "silent"),
+            (r#"coder fs.write_file {"path":"/a*","size":1.5,"tags":["x"]}"#, "silent"),
+        ],
+    );
+    for wrong in ["'[]'", "'{'", "1", r#"'{"a":1,"a":2}'"#] {
+        let policy = format!("[[allow]]\ntool = \"fs.*\"\nexact_args = {wrong}\n");
+        let complaints = Document::parse(&policy).unwrap_err();
+        assert!(complaints[0].message.contains("exact_args") && complaints[0].line == 3, "{complaints:?}");
+    }
+    assert!(Document::parse("[[allow]]\ntool = \"fs.*\"\nexact_args = '{}'\n").is_ok());
+}

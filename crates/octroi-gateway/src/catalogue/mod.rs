@@ -18,7 +18,7 @@ mod offer;
 mod render;
 
 pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
-pub(crate) use offer::{Guard, Offer, Tool};
+pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
 
 /// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.

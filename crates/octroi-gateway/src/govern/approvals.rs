@@ -8,10 +8,10 @@ use bytes::Bytes;
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
 use octroi_core::audit::{CallId, Kind};
-use octroi_core::decision::{Decision, Permit, Question};
+use octroi_core::decision::{Permit, Question};
 use octroi_core::pin::canonical;
 use octroi_mcp::ask;
-use octroi_mcp::json::{self, Edit};
+use octroi_mcp::json;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Era, Method, RpcError, code};
 use octroi_store::{Store, StoreError};
@@ -29,6 +29,10 @@ use crate::gateway::Gateway;
 use crate::pipeline::Target;
 use crate::seal::{Grant, Position};
 use crate::time::now_ms;
+
+mod grants;
+
+use grants::Leave;
 
 /// How often a client that waits is told so.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
@@ -93,9 +97,11 @@ pub(crate) struct Asking<'a> {
 }
 
 /// What came of asking.
+#[expect(clippy::large_enum_variant, reason = "made once for a call, and taken apart at once")]
 pub(crate) enum Settled {
-    /// The call may be made, with these parameters in place of the caller's if there are any.
-    Granted { permit: Permit, approval: String, edited: Option<Params> },
+    /// The call may be made: by a person's leave, if there is an approval, and with these parameters in
+    /// place of the caller's, if there are any.
+    Granted { permit: Permit, approval: Option<String>, edited: Option<Params> },
     /// It may not, or not yet.
     Refused(Answer),
 }
@@ -159,14 +165,14 @@ impl Gateway {
             return Ok(Settled::Refused(denial::evaluator_error(reason)));
         };
         let store = memory.store();
-        let binding = binding(asking, &question);
+        let binding = binding(asking, question.trace().revision);
         if let Some(grant) = asking.grant {
-            return self.go_on(store, question, asking, grant).await;
+            return self.go_on(store, Leave::Asked(question), asking, grant).await;
         }
         if let Some(found) = store.find_grant(&binding.call_key(), now_ms()).await?
             && found.binding.differs(&binding).is_none()
         {
-            return self.claim(store, question, asking, &binding, &found.id).await;
+            return self.claim(store, Leave::Asked(question), asking, &binding, &found.id).await;
         }
         let approval = match asking.position {
             Some(Position::Approval(id)) => match store.approval(id).await? {
@@ -184,7 +190,13 @@ impl Gateway {
         let wait = settings.wait.unwrap_or_default();
         let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
         match decided.state {
-            ApprovalState::Approved => self.claim(store, question, asking, &binding, &decided.id).await,
+            // The person had a rule remembered, or the policies were changed while they thought.
+            ApprovalState::Approved if decided.binding.policy_revision != binding.policy_revision => {
+                self.claim_anew(store, asking, &decided.id).await
+            }
+            ApprovalState::Approved => {
+                self.claim(store, Leave::Asked(question), asking, &binding, &decided.id).await
+            }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
                 _ => refuse(asking, denial::pending(&decided)),
@@ -242,90 +254,6 @@ impl Gateway {
             self.approvals_changed(binding.agent.as_deref());
         }
         Ok(requested.approval)
-    }
-
-    /// Uses a grant up and makes the permit it stands for.
-    async fn claim(
-        &self,
-        store: &Store,
-        question: Question,
-        asking: &Asking<'_>,
-        binding: &Binding,
-        id: &str,
-    ) -> Result<Settled, StoreError> {
-        let claimed = match store.claim_approval(id, binding, now_ms()).await? {
-            Ok(claimed) => claimed,
-            Err(refusal) => return Ok(unusable(id, &refusal)),
-        };
-        let edited =
-            claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
-        let granted = match &edited {
-            None => question.granted(&claimed, binding).map_err(|refusal| unusable(id, &refusal)),
-            Some(params) => self.decide_edited(asking, params, &claimed),
-        };
-        let settled = match granted {
-            Ok(permit) => Settled::Granted { permit, approval: claimed.id.clone(), edited },
-            Err(refused) => {
-                self.finish(&claimed.id, "denied").await;
-                refused
-            }
-        };
-        self.approvals_changed(binding.agent.as_deref());
-        Ok(settled)
-    }
-
-    /// What a person changed is decided again: they may say yes for the gates that ask, not for those that
-    /// deny.
-    fn decide_edited(
-        &self,
-        asking: &Asking<'_>,
-        params: &Params,
-        claimed: &Approval,
-    ) -> Result<Permit, Settled> {
-        let judged = self.judge(asking.caller, asking.target, asking.tool, params, &[], now_ms());
-        match judged.decision {
-            Decision::Allow(permit) => Ok(permit),
-            Decision::Ask(question) => {
-                let binding = claimed.binding.clone();
-                question.granted(claimed, &binding).map_err(|refusal| unusable(&claimed.id, &refusal))
-            }
-            Decision::Deny(denied) => Err(refuse(asking, denial::denied(&denied, self.style(asking.caller)))),
-        }
-    }
-
-    /// The next round of a call that was approved and begun: the server asked something back.
-    async fn go_on(
-        &self,
-        store: &Store,
-        question: Question,
-        asking: &Asking<'_>,
-        grant: &Grant,
-    ) -> Result<Settled, StoreError> {
-        let claimed = store.approval(&grant.approval).await?;
-        let claimed = claimed.filter(|_| self.waiting.take_round(grant));
-        let Some(claimed) = claimed else {
-            return Ok(refused("the approved call was made already, or cut off by a restart"));
-        };
-        let edited =
-            claimed.edited_arguments.as_ref().and_then(|edited| with_arguments(asking.params, edited));
-        let binding = claimed.binding.clone();
-        Ok(match question.granted(&claimed, &binding) {
-            Ok(permit) => Settled::Granted { permit, approval: claimed.id, edited },
-            Err(refusal) => unusable(&claimed.id, &refusal),
-        })
-    }
-
-    /// Writes down how an approved call went.
-    pub(crate) async fn finish(&self, id: &str, outcome: &str) {
-        self.waiting.finish(id);
-        let Some(memory) = &self.memory else {
-            return;
-        };
-        match memory.store().finish_approval(id, outcome, now_ms()).await {
-            Ok(Ok(done)) => self.approvals_changed(done.binding.agent.as_deref()),
-            Ok(Err(refusal)) => tracing::warn!(approval = id, %refusal, "an approved call ended twice"),
-            Err(error) => tracing::warn!(approval = id, %error, "how an approved call went is not kept"),
-        }
     }
 
     /// Waits until somebody decides, or for so long.
@@ -410,7 +338,7 @@ fn tell_progress(asking: &Asking<'_>, id: &str, n_told: u32) {
     asking.caller.client.notify(Bytes::from(notification));
 }
 
-fn binding(asking: &Asking<'_>, question: &Question) -> Binding {
+fn binding(asking: &Asking<'_>, policy_revision: u64) -> Binding {
     let descriptor = &asking.tool.descriptor;
     let principal = &asking.caller.principal;
     let arguments = arguments_of(asking.params);
@@ -422,18 +350,12 @@ fn binding(asking: &Asking<'_>, question: &Question) -> Binding {
         tool: descriptor.id.to_string(),
         definition_hash: descriptor.definition_hash,
         arguments_hash: Sha256::digest(&arguments).into(),
-        policy_revision: question.trace().revision,
+        policy_revision,
     }
 }
 
 fn arguments_of(params: &Params) -> Bytes {
     params.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"))
-}
-
-/// The same call with other arguments.
-fn with_arguments(params: &Params, arguments: &Secret) -> Option<Params> {
-    let edits = [Edit::Set("arguments", arguments.expose().as_bytes())];
-    Params::read(Bytes::from(json::rewrite(params.json(), &edits))).ok()
 }
 
 fn unusable(id: &str, refusal: &Refusal) -> Settled {
@@ -452,6 +374,14 @@ fn refused(message: &str) -> Settled {
 
 pub(crate) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Under which one approval is shown.
+pub fn resource(approval: &Approval) -> String {
+    match &approval.binding.agent {
+        Some(agent) => format!("resource://agents/{agent}/approvals/{}", approval.id),
+        None => format!("resource://approvals/{}", approval.id),
+    }
 }
 
 /// Under which the approvals of one agent, or of everybody, are shown.

@@ -104,6 +104,11 @@ impl Ledger {
         self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
     }
 
+    /// Whether a text holds something that others must not see.
+    pub(crate) fn has_secret(&self, text: &str) -> bool {
+        *self.redactor.load().redact(text) != *text
+    }
+
     /// Writes down that a call is about to be made. If that fails, the call must not be made.
     pub(crate) async fn begin(
         self: &Arc<Self>,

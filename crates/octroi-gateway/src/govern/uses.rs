@@ -26,6 +26,11 @@ impl Uses {
         }
     }
 
+    /// All agents that have called a tool.
+    pub(crate) fn agents(&self) -> Vec<String> {
+        self.known.read().keys().filter(|agent| !agent.is_empty()).cloned().collect()
+    }
+
     /// Whether this agent has never called this tool.
     pub(crate) fn is_first(&self, agent: &str, tool: &ToolDescriptor) -> bool {
         !self.known.read().get(agent).is_some_and(|tools| tools.contains(tool.id.as_str()))

@@ -25,7 +25,7 @@ const LAST_PAGES: Duration = Duration::from_secs(2);
 impl Gateway {
     /// Copies until the gateway ends.
     pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
-        let Some(mut follower) = self.resume(&log, &store).await else {
+        let Some(mut follower) = self.go_on_projecting(&log, &store).await else {
             return;
         };
         let shutdown = &self.context.shutdown;
@@ -60,7 +60,7 @@ impl Gateway {
     }
 
     /// Goes on where the last run stopped, or from the beginning if the table is new.
-    async fn resume(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
+    async fn go_on_projecting(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
         let mut pause = BACK_OFF;
         loop {
             match store.last_audit_seq(log.node()).await {

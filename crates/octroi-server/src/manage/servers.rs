@@ -107,6 +107,9 @@ impl Arguments {
                 (Some(value), "string") => value.is_string(),
                 (Some(value), "boolean") => value.is_boolean(),
                 (Some(value), "object") => value.is_object(),
+                (Some(value), "array") => {
+                    value.as_array().is_some_and(|all| all.iter().all(Value::is_string))
+                }
                 (Some(value), _) => value.is_u64(),
             };
             if !fits {
@@ -124,6 +127,11 @@ impl Arguments {
         self.0.get(name).and_then(Value::as_i64)
     }
 
+    /// Anything that may be missing.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
     /// A text that may be missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
@@ -134,7 +142,25 @@ impl Arguments {
         self.0.get(name).cloned().unwrap_or_else(|| json!({}))
     }
 
-    fn number(&self, name: &str, default: u64) -> u64 {
+    /// A flag; not set if it is missing.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// One of a few words; `None` if it was not given.
+    pub(super) fn word<T>(
+        &self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        expected: &str,
+    ) -> Result<Option<T>, String> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        parse(text).map(Some).ok_or_else(|| format!("`{name}` must be {expected}, not `{text}`"))
+    }
+
+    pub(super) fn number(&self, name: &str, default: u64) -> u64 {
         self.0.get(name).and_then(Value::as_u64).unwrap_or(default)
     }
 

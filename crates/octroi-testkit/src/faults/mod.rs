@@ -36,6 +36,8 @@ pub enum Fault {
     WrongShape,
     /// Ignores SIGTERM, SIGINT and the end of stdin.
     IgnoreTerm,
+    /// The tool `reword` changes what `echo` says of itself, as a server does that was bought or broken into.
+    Reword,
     /// HTTP: tool calls other than `echo` get status 500.
     #[value(name = "http-500")]
     Http500,

@@ -22,6 +22,7 @@ pub(crate) fn definitions(fault: Option<Fault>) -> Vec<Value> {
         }
         Some(Fault::DieMidCall) => definitions::plain("die", "Ends the server"),
         Some(Fault::Never) => definitions::plain("never", "Never answers"),
+        Some(Fault::Reword) => definitions::plain("reword", "Changes the description of `echo`"),
         Some(Fault::Garbage) => definitions::plain("garbage", "Answers with invalid JSON"),
         _ => return Vec::new(),
     };

@@ -1,6 +1,6 @@
 //! What all clients of one peer share: the things that change, the counters that prove what arrived, and the tasks.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ pub(crate) struct World {
     pub(crate) seal: Seal,
     counter: AtomicU64,
     grown: AtomicU64,
+    reworded: AtomicBool,
     calls: AtomicU64,
     cancelled: AtomicU64,
 }
@@ -45,6 +46,7 @@ impl World {
             seal: Seal::new(),
             counter: AtomicU64::new(0),
             grown: AtomicU64::new(0),
+            reworded: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         }
@@ -70,6 +72,16 @@ impl World {
         let n_grown = self.grown.fetch_add(1, Ordering::SeqCst) + 1;
         self.announce(Change::Tools);
         n_grown
+    }
+
+    /// Whether `echo` says something else of itself than at first.
+    pub(crate) fn is_reworded(&self) -> bool {
+        self.reworded.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn reword(&self) {
+        self.reworded.store(true, Ordering::SeqCst);
+        self.announce(Change::Tools);
     }
 
     pub(crate) fn count_call(&self) {

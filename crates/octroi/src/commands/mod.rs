@@ -7,8 +7,11 @@ use crate::client::Client;
 use crate::config::ConfigError;
 use crate::logging;
 
+mod agents;
+mod approvals;
 mod audit;
 mod config;
+mod pins;
 mod policy;
 mod reload;
 mod servers;
@@ -100,6 +103,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Audit(command)) => audit::run(command).await,
         Some(Command::Tail(options)) => audit::tail(&options).await,
         Some(Command::Reload(target)) => servers::reload(&target).await,
+        Some(Command::Approvals(options)) => approvals::run(&options).await,
+        Some(Command::Approve(options)) => approvals::approve(&options).await,
+        Some(Command::Deny(options)) => approvals::deny(&options).await,
+        Some(Command::Pins(options)) => pins::run(&options).await,
+        Some(Command::Agents(options)) => agents::run(&options).await,
         None => {
             let target = Target::from_environment();
             if Client::find(&target).is_ok() {

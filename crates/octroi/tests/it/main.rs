@@ -7,6 +7,8 @@
 )]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod agents;
+mod approvals;
 mod audit;
 mod audit_copies;
 mod chaos;
@@ -25,6 +27,7 @@ mod manage;
 mod memory;
 mod once;
 mod peers;
+mod pins;
 mod policy;
 mod processes;
 mod reload;

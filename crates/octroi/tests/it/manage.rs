@@ -14,13 +14,13 @@ use crate::harness::{SOON, connect, octroi, stdio_entry};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
-async fn person(gateway: &TestGateway, era: Era) -> TestClient {
+pub(crate) async fn person(gateway: &TestGateway, era: Era) -> TestClient {
     let token = std::fs::read_to_string(gateway.directory().join("data/admin.token")).expect("a token");
     let transport = Transport::Http { url: gateway.url(), token: Some(token.trim().to_owned()) };
     TestClient::connect(transport, era, ClientOptions::default()).await.expect("a person comes in")
 }
 
-fn names(tools: &[Value]) -> Vec<&str> {
+pub(crate) fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
@@ -87,13 +87,13 @@ async fn people_hear_what_becomes_of_servers() {
     gateway.stop().await;
 }
 
-async fn run(data: &Path, arguments: &[&str]) -> Output {
+pub(crate) async fn run(data: &Path, arguments: &[&str]) -> Output {
     let mut command = tokio::process::Command::new(octroi());
     command.args(arguments).env("OCTROI_DATA", data).env("NO_COLOR", "1").env_remove("OCTROI_TOKEN");
     command.output().await.expect("octroi runs")
 }
 
-fn said(output: &Output) -> (Option<i32>, String) {
+pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.code(), text)

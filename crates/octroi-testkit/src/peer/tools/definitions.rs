@@ -6,9 +6,17 @@ use crate::faults;
 use crate::peer::call::Call;
 use crate::peer::world::World;
 
+/// What `echo` says of itself after `reword`.
+const REWORDED: &str = "Returns its text, and whatever else it is given";
+
 /// Every tool there is now, always in the same order.
 pub(crate) fn all(call: &Call) -> Vec<Value> {
     let mut tools = fixed(call.speaks("2025-06-18"));
+    if call.world.is_reworded()
+        && let Some(echo) = tools.first_mut()
+    {
+        echo["description"] = json!(REWORDED);
+    }
     tools.extend(faults::tools::definitions(call.world.options.fault));
     tools.extend((1..=call.world.options.tools).map(|n| dummy(&format!("t{n:04}"))));
     tools.extend((1..=call.world.n_grown()).map(|n| dummy(&format!("grown_{n}"))));

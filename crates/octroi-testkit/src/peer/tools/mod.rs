@@ -43,6 +43,10 @@ pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt>
         "roots" => roots(call, arguments).await?,
         "log" => log(call).await,
         "touch" => text(&call.world.touch_counter().to_string()),
+        "reword" if call.world.options.fault == Some(faults::Fault::Reword) => {
+            call.world.reword();
+            text("reworded")
+        }
         "grow" => text(&format!("grown_{}", call.world.grow())),
         "image" => json!({ "content": [{ "type": "image", "data": PIXEL_PNG, "mimeType": "image/png" }] }),
         "link" => link(call),

@@ -1,0 +1,190 @@
+//! Using what a person approved: once, for exactly that call.
+
+use bytes::Bytes;
+use octroi_core::Secret;
+use octroi_core::approval::{Approval, Binding, Refusal};
+use octroi_core::decision::{Decision, Permit, Question};
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::params::Params;
+use octroi_store::{Store, StoreError};
+
+use super::{Asking, Settled, arguments_of, binding, refuse, refused, unusable};
+use crate::denial;
+use crate::gateway::Gateway;
+use crate::seal::Grant;
+use crate::time::now_ms;
+
+/// By what a call that a person approved is made.
+pub(crate) enum Leave {
+    /// The gates ask, and the person has answered.
+    Asked(Question),
+    /// The gates allow it by now.
+    Given(Permit),
+}
+
+impl Leave {
+    fn permit(self, claimed: &Approval, binding: &Binding) -> Result<Permit, Refusal> {
+        match self {
+            Self::Asked(question) => question.granted(claimed, binding),
+            Self::Given(permit) => Ok(permit),
+        }
+    }
+}
+
+impl Gateway {
+    /// Goes on with a call that a person approved and that is allowed by now: it is still theirs, perhaps
+    /// with their arguments.
+    pub(crate) async fn resume(&self, permit: Permit, asking: &Asking<'_>, grant: &Grant) -> Settled {
+        let Some(memory) = &self.memory else {
+            return refused("the approval is gone");
+        };
+        match self.go_on(memory.store(), Leave::Given(permit), asking, grant).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    /// Uses a grant up and makes the permit it stands for.
+    pub(super) async fn claim(
+        &self,
+        store: &Store,
+        leave: Leave,
+        asking: &Asking<'_>,
+        binding: &Binding,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let claimed = match store.claim_approval(id, binding, now_ms()).await? {
+            Ok(claimed) => claimed,
+            Err(refusal) => return Ok(unusable(id, &refusal)),
+        };
+        let granted = match edited(asking, &claimed) {
+            Err(Unfit) => Err(unfit()),
+            Ok(None) => match leave.permit(&claimed, binding) {
+                Ok(permit) => Ok((permit, None)),
+                Err(refusal) => Err(unusable(id, &refusal)),
+            },
+            Ok(Some(params)) => {
+                let permit = self.decide_edited(asking, &params, &claimed).await;
+                permit.map(|permit| (permit, Some(params)))
+            }
+        };
+        let settled = match granted {
+            Ok((permit, edited)) => Settled::Granted { permit, approval: Some(claimed.id), edited },
+            Err(refused) => {
+                self.finish(&claimed.id, "denied").await;
+                refused
+            }
+        };
+        self.approvals_changed(binding.agent.as_deref());
+        Ok(settled)
+    }
+
+    /// The same under policies that changed while the caller waited: what they deny now is denied, and
+    /// what they ask or allow is what the person approved.
+    pub(super) async fn claim_anew(
+        &self,
+        store: &Store,
+        asking: &Asking<'_>,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let judged = self.judge(asking.caller, asking.target, asking.tool, asking.params, &[], now_ms());
+        let (leave, revision) = match judged.decision {
+            Decision::Deny(denied) => {
+                return Ok(refuse(asking, denial::denied(&denied, self.style(asking.caller))));
+            }
+            Decision::Ask(question) => {
+                let revision = question.trace().revision;
+                (Leave::Asked(question), revision)
+            }
+            Decision::Allow(permit) => {
+                let revision = permit.trace().revision;
+                (Leave::Given(permit), revision)
+            }
+        };
+        self.claim(store, leave, asking, &binding(asking, revision), id).await
+    }
+
+    /// What a person changed is decided again: they may say yes for the gates that ask, not for those that
+    /// deny.
+    async fn decide_edited(
+        &self,
+        asking: &Asking<'_>,
+        params: &Params,
+        claimed: &Approval,
+    ) -> Result<Permit, Settled> {
+        let context = self.governor.context(&asking.caller.principal);
+        let arguments = arguments_of(params);
+        let custom = self.ask_gates(asking.caller, &context, asking.tool, &arguments).await;
+        let judged = self.judge(asking.caller, asking.target, asking.tool, params, &custom, now_ms());
+        match judged.decision {
+            Decision::Allow(permit) => Ok(permit),
+            Decision::Ask(question) => {
+                let binding = claimed.binding.clone();
+                question.granted(claimed, &binding).map_err(|refusal| unusable(&claimed.id, &refusal))
+            }
+            Decision::Deny(denied) => Err(refuse(asking, denial::denied(&denied, self.style(asking.caller)))),
+        }
+    }
+
+    /// The next round of a call that was approved and begun: the server asked something back.
+    pub(super) async fn go_on(
+        &self,
+        store: &Store,
+        leave: Leave,
+        asking: &Asking<'_>,
+        grant: &Grant,
+    ) -> Result<Settled, StoreError> {
+        let claimed = store.approval(&grant.approval).await?;
+        let claimed = claimed.filter(|_| self.waiting.take_round(grant));
+        let Some(claimed) = claimed else {
+            return Ok(refused("the approved call was made already, or cut off by a restart"));
+        };
+        let edited = match edited(asking, &claimed) {
+            Ok(edited) => edited,
+            Err(Unfit) => return Ok(unfit()),
+        };
+        let binding = claimed.binding.clone();
+        Ok(match leave.permit(&claimed, &binding) {
+            Ok(permit) => Settled::Granted { permit, approval: Some(claimed.id), edited },
+            Err(refusal) => unusable(&claimed.id, &refusal),
+        })
+    }
+
+    /// Writes down how an approved call went.
+    pub(crate) async fn finish(&self, id: &str, outcome: &str) {
+        self.waiting.finish(id);
+        let Some(memory) = &self.memory else {
+            return;
+        };
+        match memory.store().finish_approval(id, outcome, now_ms()).await {
+            Ok(Ok(done)) => self.approvals_changed(done.binding.agent.as_deref()),
+            Ok(Err(refusal)) => tracing::warn!(approval = id, %refusal, "an approved call ended twice"),
+            Err(error) => tracing::warn!(approval = id, %error, "how an approved call went is not kept"),
+        }
+    }
+}
+
+/// What a person put in place of the caller's arguments cannot be used. Then the caller's must not be
+/// used either.
+struct Unfit;
+
+fn unfit() -> Settled {
+    refused("the edited arguments cannot be put into the call")
+}
+
+/// The call with the arguments that a person put in place of the caller's, if they did.
+fn edited(asking: &Asking<'_>, claimed: &Approval) -> Result<Option<Params>, Unfit> {
+    match &claimed.edited_arguments {
+        None => Ok(None),
+        Some(arguments) => with_arguments(asking.params, arguments).map(Some).ok_or(Unfit),
+    }
+}
+
+/// The same call with other arguments.
+fn with_arguments(params: &Params, arguments: &Secret) -> Option<Params> {
+    let edits = [Edit::Set("arguments", arguments.expose().as_bytes())];
+    Params::read(Bytes::from(json::rewrite(params.json(), &edits))).ok()
+}

@@ -1,0 +1,118 @@
+//! Tools about definitions that are kept back.
+
+use octroi_core::ServerName;
+use octroi_core::pin::{DefinitionHash, PinKind};
+use octroi_core::time::show_time;
+use octroi_gateway::{Caller, Gateway, HeldPin, PinName};
+use serde_json::{Value, json};
+
+use super::servers::{Arguments, Tool, tool};
+use super::told;
+
+pub(super) const HELD: &str = "resource://pins/held";
+
+type Argument = (&'static str, &'static str, bool, &'static str);
+
+const SERVER: Argument = ("server", "string", true, "Whose it is");
+const KIND: Argument = ("kind", "string", false, "tool, prompt, template or server [default: tool]");
+const NAME: Argument =
+    ("name", "string", false, "Its name at its server; left out for a server's own instructions");
+
+pub(super) const TOOLS: [Tool; 4] = [
+    tool(
+        "pins_list",
+        "Definitions that are kept back until a person has seen them: what changed, and what is suspicious.",
+        &[],
+        true,
+    ),
+    tool(
+        "pins_accept",
+        "Accept a definition that is kept back, so that it can be used.",
+        &[
+            SERVER,
+            KIND,
+            NAME,
+            ("hash", "string", true, "The definition that was looked at, from `pins_list`"),
+        ],
+        false,
+    ),
+    tool("pins_reject", "Keep a definition out. It stays kept back.", &[SERVER, KIND, NAME], false),
+    tool("pins_lock", "The text of a lock file with all that is accepted now.", &[], true),
+];
+
+pub(super) async fn run(
+    gateway: &Gateway,
+    caller: &Caller,
+    tool: &str,
+    arguments: &Arguments,
+) -> Result<Value, String> {
+    match tool {
+        "pins_list" => return list(gateway).await,
+        "pins_lock" => {
+            let text = gateway.lock_text().await.map_err(|problem| told(&problem))?;
+            return Ok(json!({ "text": text }));
+        }
+        _ => {}
+    }
+    let server = arguments.text("server").unwrap_or_default();
+    let server = ServerName::parse(server).map_err(|_| format!("there is no server `{server}`"))?;
+    let kind = arguments.word("kind", PinKind::parse, "tool, prompt, template or server")?;
+    let name = arguments.text("name").unwrap_or_default();
+    let pin = PinName { server: &server, kind: kind.unwrap_or(PinKind::Tool), name };
+    match tool {
+        "pins_accept" => {
+            let hash = arguments.word(
+                "hash",
+                |text| text.parse::<DefinitionHash>().ok(),
+                "64 hexadecimal digits",
+            )?;
+            let hash = hash.ok_or("`hash` is missing")?;
+            let in_use = gateway.accept_pin(pin, &hash, &caller.principal).await;
+            let in_use = in_use.map_err(|problem| told(&problem))?;
+            Ok(json!({
+                "server": server.as_str(), "kind": pin.kind.as_str(), "name": name,
+                "hash": hash.to_string(), "accepted": true, "in_use": in_use,
+            }))
+        }
+        "pins_reject" => {
+            let hash = gateway.reject_pin(pin, &caller.principal).await.map_err(|problem| told(&problem))?;
+            Ok(json!({
+                "server": server.as_str(), "kind": pin.kind.as_str(), "name": name,
+                "hash": hash.to_string(), "accepted": false, "in_use": false,
+            }))
+        }
+        other => Err(format!("there is no tool `{other}`")),
+    }
+}
+
+pub(super) async fn list(gateway: &Gateway) -> Result<Value, String> {
+    let held = gateway.held_pins().await.map_err(|problem| told(&problem))?;
+    Ok(json!({"held": held.iter().map(shown).collect::<Vec<_>>(), "count": held.len()}))
+}
+
+fn shown(held: &HeldPin) -> Value {
+    let changes = held.changes.iter().map(|change| {
+        json!({"path": change.path, "old": change.old, "new": change.new, "class": change.class.as_str()})
+    });
+    let findings = held.findings.iter().map(|finding| {
+        json!({
+            "kind": finding.kind.as_str(),
+            "severity": finding.severity.as_str(),
+            "path": finding.path,
+            "excerpt": finding.excerpt,
+        })
+    });
+    json!({
+        "server": held.server.as_str(),
+        "kind": held.kind.as_str(),
+        "name": held.name,
+        "hash": held.hash.to_string(),
+        "reason": held.reason,
+        "accepted_at": held.accepted.as_ref().map(|(at_ms, _)| show_time(*at_ms)),
+        "accepted_by": held.accepted.as_ref().map(|(_, by)| by),
+        "changes": changes.collect::<Vec<_>>(),
+        "findings": findings.collect::<Vec<_>>(),
+        "look_alikes": held.look_alikes,
+        "definition": serde_json::from_str(&held.definition).unwrap_or_else(|_| json!(held.definition)),
+    })
+}

@@ -1,0 +1,122 @@
+//! Definitions that change are kept back until a person has seen what changed.
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::client::watch::Watch;
+use octroi_testkit::gateway::TestGateway;
+use serde_json::{Value, json};
+
+use crate::approvals::recorded;
+use crate::harness::{SOON, connect, octroi, stdio_entry};
+use crate::manage::{names, person, run, said};
+
+async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
+    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+    assert_eq!(status, Some(code), "{arguments:?}: {text}");
+    text
+}
+
+async fn offers_echo(client: &TestClient) -> bool {
+    names(&client.list_tools().await.expect("a list")).contains(&"peer_echo")
+}
+
+/// Has the server change what it says of `echo`, and waits until that has arrived.
+async fn reword(agent: &TestClient) {
+    let mut watcher =
+        agent.watch(Watch { tools: true, ..Watch::default() }).await.expect("it can be watched");
+    assert_eq!(agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
+    for _ in 0..10 {
+        if !offers_echo(agent).await {
+            return;
+        }
+        watcher.next(SOON).await;
+    }
+    panic!("the changed tool is still offered");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_tool_is_kept_back_until_accepted() {
+    for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+        let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is kept back"));
+        reword(&agent).await;
+
+        let error = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("kept back");
+        assert_eq!(error.code(), Some(-32951), "{error}");
+        let listed = command(&gateway, 0, &["pins"]).await;
+        for text in [
+            "peer.echo",
+            "differs from the accepted one",
+            "description (text)",
+            "- Returns its text",
+            "+ Returns its text, and whatever else it is given",
+        ] {
+            assert!(listed.contains(text), "{text}: {listed}");
+        }
+        let output = run(&gateway.directory().join("data"), &["pins", "--json"]).await;
+        let held: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+        assert_eq!((held.len(), &held[0]["server"], &held[0]["kind"]), (1, &json!("peer"), &json!("tool")));
+        let person = person(&gateway, era).await;
+        let read =
+            person.request("resources/read", json!({"uri": "resource://pins/held"})).await.expect("contents");
+        assert!(read["contents"][0]["text"].as_str().unwrap_or_default().contains("whatever else"), "{read}");
+
+        let shown = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
+        assert!(shown.contains("accepted by first use") && shown.contains("inputSchema"), "{shown}");
+        command(&gateway, 1, &["pins", "show", "peer.nobody"]).await;
+        command(&gateway, 1, &["pins", "accept", "peer.echo", "--kind", "prompt"]).await;
+        command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
+        assert!(!offers_echo(&agent).await, "it stays out");
+        // Accepting means what was looked at, not whatever the server says by then.
+        let arguments = json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)});
+        let stale = person.call("pins_accept", arguments).await.expect("a result");
+        assert!(
+            stale["isError"] == true
+                && stale["content"][0]["text"].as_str().unwrap_or_default().contains("again"),
+            "{stale}"
+        );
+        assert!(!offers_echo(&agent).await);
+
+        let accepted = command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
+        assert!(accepted.contains("it can be used now"), "{accepted}");
+        assert!(offers_echo(&agent).await);
+        assert_eq!(agent.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
+        let refused = command(&gateway, 1, &["pins", "accept", "peer.echo"]).await;
+        assert!(refused.contains("is kept back"), "{refused}");
+        let (directory, _) = gateway.stop_and_keep().await;
+        let log = recorded(directory.path());
+        for change in ["definition_kept_out", "definition_accepted"] {
+            assert_eq!(log.matches(change).count(), 1, "{change}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_file_stands_above_what_was_accepted() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
+    let config = gateway.directory().join("octroi.toml").display().to_string();
+    let printed = command(&gateway, 0, &["pins", "lock", "--file", "-"]).await;
+    assert!(
+        printed.contains("[[pins]]\nserver = \"peer\"") && printed.contains("name = \"echo\""),
+        "{printed}"
+    );
+    let written = command(&gateway, 0, &["pins", "lock", "--config", &config]).await;
+    assert!(written.contains("octroi.lock holds"), "{written}");
+    let file = gateway.directory().join("octroi.lock");
+    let before = std::fs::read_to_string(&file).expect("a lock file");
+    assert_eq!(before.trim(), printed.trim());
+    command(&gateway, 0, &["reload"]).await;
+
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    assert!(offers_echo(&agent).await);
+    reword(&agent).await;
+    let accepted = command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
+    assert!(accepted.contains("octroi pins lock"), "{accepted}");
+    assert!(!offers_echo(&agent).await);
+    command(&gateway, 0, &["pins", "lock", "--config", &config]).await;
+    assert_ne!(std::fs::read_to_string(&file).expect("a lock file"), before);
+    command(&gateway, 0, &["reload"]).await;
+    assert!(offers_echo(&agent).await);
+    gateway.stop().await;
+}
