@@ -88,7 +88,7 @@ impl Rules {
             tokens,
             hosts: lower(&settings.hosts),
             origins: lower(&settings.origins),
-            admin_token: settings.admin_token.clone(),
+            admin_token: settings.admin_token,
         }
     }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-const ROOT: &str = "/home/me/my project";
+const ROOT: &str = "/users/me/my project";
 
 fn facts(arguments: &Value) -> Facts {
     Facts::of(arguments, 0, Some(ROOT))
@@ -17,14 +17,14 @@ fn set(facts: &BTreeSet<String>) -> Vec<&str> {
 fn paths() {
     for (arguments, outside) in [
         (json!({"path": "src/main.rs"}), vec![]),
-        (json!({"path": "/home/me/my project/src"}), vec![]),
-        (json!({"path": "/home/me/my projects"}), vec!["/home/me/my projects"]),
-        (json!({"path": "/home/me/my project/../x"}), vec!["/home/me/x"]),
-        (json!({"path": "../other"}), vec!["/home/me/other"]),
+        (json!({"path": "/users/me/my project/src"}), vec![]),
+        (json!({"path": "/users/me/my projects"}), vec!["/users/me/my projects"]),
+        (json!({"path": "/users/me/my project/../x"}), vec!["/users/me/x"]),
+        (json!({"path": "../other"}), vec!["/users/me/other"]),
         (json!({"path": "a/../../../../etc/passwd"}), vec!["/etc/passwd"]),
-        (json!({"path": "..\\..\\x"}), vec!["/home/x"]),
-        (json!({"path": "%2e%2e%2f%2e%2e%2fetc"}), vec!["/home/etc"]),
-        (json!({"path": "..%252fetc"}), vec!["/home/me/etc"]),
+        (json!({"path": "..\\..\\x"}), vec!["/users/x"]),
+        (json!({"path": "%2e%2e%2f%2e%2e%2fetc"}), vec!["/users/etc"]),
+        (json!({"path": "..%252fetc"}), vec!["/users/me/etc"]),
         (json!({"path": "file:///etc/passwd"}), vec!["/etc/passwd"]),
         (json!({"path": "FILE://localhost/etc/passwd"}), vec!["/etc/passwd"]),
         (json!({"path": "file:/etc/passwd"}), vec!["/etc/passwd"]),
@@ -38,16 +38,16 @@ fn paths() {
         (json!({"x": "\\\\host\\share"}), vec!["//host/share"]),
         (json!({"x": "sqlite:///var/db.sqlite"}), vec!["/var/db.sqlite"]),
         (json!({"x": "{\"inner\": \"{\\\"path\\\": \\\"/deep\\\"}\"}"}), vec!["/deep"]),
-        (json!({"command": "cat '/home/me/my project/a' /etc/passwd"}), vec!["/etc/passwd"]),
+        (json!({"command": "cat '/users/me/my project/a' /etc/passwd"}), vec!["/etc/passwd"]),
         (json!({"command": "rm -rf /"}), vec!["/"]),
         (json!({"command": "tar -C/opt -xf x"}), vec!["/opt"]),
         (json!({"command": "curl -d @/etc/passwd x"}), vec!["/etc/passwd"]),
         (json!({"command": "docker run -v /:/host x"}), vec!["/", "/host"]),
         (json!({"command": "scp me@host:/etc/x ."}), vec!["/etc/x"]),
-        (json!({"command": "cat <../../x"}), vec!["/home/x"]),
+        (json!({"command": "cat <../../x"}), vec!["/users/x"]),
         (json!({"command": "cat $HOME/.netrc"}), vec!["~/.netrc"]),
         (json!({"command": "X=a:/b cat"}), vec!["/b", "a:/b"]),
-        (json!({"command": "cat $DIR/x"}), vec!["/home/me/my project/$DIR/x"]),
+        (json!({"command": "cat $DIR/x"}), vec!["/users/me/my project/$DIR/x"]),
         (
             json!({"text": "either/or, 1/2, and / or a </div> or // comment and /* this */ or ~5 of them"}),
             vec![],
@@ -58,7 +58,7 @@ fn paths() {
         assert_eq!(set(&facts(&arguments).paths_outside_project), outside, "{arguments}");
     }
     let inside = facts(&json!({"path": "src/./main.rs"}));
-    assert_eq!(set(&inside.paths), ["/home/me/my project/src/main.rs"]);
+    assert_eq!(set(&inside.paths), ["/users/me/my project/src/main.rs"]);
     let nowhere = Facts::of(&json!({"path": "a/../../b", "x": "/c"}), 5, None);
     assert_eq!(set(&nowhere.paths), ["../b", "/c"]);
     assert_eq!((nowhere.paths_outside_project, nowhere.payload_bytes), (nowhere.paths, 5));

@@ -29,7 +29,7 @@ async fn what_is_said_about_an_agent_takes_the_place_of_what_was_said() {
             profile: Some("strict".to_owned()),
             mode: Some("planning".to_owned()),
             project: Some("octroi".to_owned()),
-            project_root: Some("/home/ada/o \"c\"".to_owned()),
+            project_root: Some("/users/ada/o \"c\"".to_owned()),
             spec_hash: Some("abc".to_owned()),
             spec_frozen_at_ms: Some(7),
             blacklist: Some(vec!["network".to_owned(), "a,b".to_owned()]),
