@@ -5,6 +5,8 @@ mod projection;
 mod query;
 mod refusals;
 mod retention;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

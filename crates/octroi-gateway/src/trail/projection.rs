@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Between two full pages.
 const BREATH: Duration = Duration::from_millis(10);
 const BACK_OFF: Duration = Duration::from_secs(1);
-const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+const BACK_OFF_MAX: Duration = Duration::from_mins(1);
 /// What is left after this is copied by the next run.
 const LAST_PAGES: Duration = Duration::from_secs(2);
 

@@ -20,7 +20,7 @@ use crate::audit::writer::now_ms;
 /// So many are handed over at once.
 const BATCH: usize = 200;
 const BACK_OFF: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
-const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+const BACK_OFF_MAX: Duration = Duration::from_mins(1);
 /// What is left when the gateway ends may be delivered for so long; the rest by the next run.
 const LAST_DELIVERIES: Duration = Duration::from_secs(1);
 

@@ -66,7 +66,7 @@ struct Running {
 
 impl Running {
     /// A handler is new until it has noted where it begins.
-    async fn is_ready(self, fixture: &Fixture) -> Self {
+    async fn ready(self, fixture: &Fixture) -> Self {
         let file = fixture.log.directory().join("handlers/receiver");
         while !file.exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -154,7 +154,7 @@ fn webhook(url: &str) -> Arc<dyn AuditHandler> {
 async fn a_webhook_that_fails_gets_everything_later_and_in_order() {
     let fixture = Fixture::new();
     let (url, mut received) = receiver(vec![500, 0, 503, 200, 404]).await;
-    let running = fixture.start(webhook(&format!("{url}/hook?a=b")), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(webhook(&format!("{url}/hook?a=b")), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(500, Kind::ToolInvocationEnd).await;
     running.delivered(fixture.log.position()).await;
@@ -207,8 +207,7 @@ async fn who_is_too_slow_is_told_what_is_lost() {
     let fixture = Fixture::new();
     let handler = Arc::new(Stubborn::default());
     let wishes = Wishes { max_lag: 100, ..wishes() };
-    let running =
-        fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes).is_ready(&fixture).await;
+    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1_000, Kind::ToolInvocationEnd).await;
     let last = fixture.log.position();
@@ -239,7 +238,7 @@ async fn a_receiver_that_never_answers_does_not_hold_up_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let wishes = Wishes { timeout: Duration::from_mins(10), ..wishes() };
-    let running = fixture.start(webhook(&url), wishes).is_ready(&fixture).await;
+    let running = fixture.start(webhook(&url), wishes).ready(&fixture).await;
     fixture.record(3, Kind::AuthFailed).await;
     let _silent = listener.accept().await.unwrap();
     running.stop().await;
@@ -252,7 +251,7 @@ async fn only_wanted_kinds_are_sent_and_checkpoints_too() {
     handler.is_open.store(true, Ordering::Relaxed);
     let events = ["policy_*", "audit_checkpoint"].map(Glob::new).to_vec();
     let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, Wishes { events, ..wishes() });
-    let running = running.is_ready(&fixture).await;
+    let running = running.ready(&fixture).await;
     fixture.record(5, Kind::ToolInvocationEnd).await;
     fixture.record(2, Kind::PolicyViolation).await;
     running.delivered(fixture.log.position()).await;
@@ -268,7 +267,7 @@ async fn only_wanted_kinds_are_sent_and_checkpoints_too() {
     let handler = Arc::new(Stubborn::default());
     handler.is_open.store(true, Ordering::Relaxed);
     let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes());
-    let running = running.is_ready(&fixture).await;
+    let running = running.ready(&fixture).await;
     fixture.record(1, Kind::ConfigReloaded).await;
     let key = fixture.log.public_key();
     let waiting = async {
@@ -298,7 +297,7 @@ async fn a_file_that_is_moved_away_is_begun_anew() {
     let fixture = Fixture::new();
     let path = fixture.directory.path().join("out/audit.jsonl");
     let moved = fixture.directory.path().join("out/audit.jsonl.1");
-    let running = fixture.start(Arc::new(jsonl::Jsonl::new(&path)), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(Arc::new(jsonl::Jsonl::new(&path)), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(3, Kind::ToolInvocationEnd).await;
     running.delivered(first + 2).await;
@@ -328,7 +327,7 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
     let fixture = Fixture::new();
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = SyslogAddress::Udp(socket.local_addr().unwrap().to_string());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(2, Kind::ToolInvocationEnd).await;
     for seq in [first, first + 1] {
@@ -341,7 +340,7 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
     let fixture = Fixture::new();
     let path = fixture.directory.path().join("log");
     let address = SyslogAddress::Unix(path.clone());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1, Kind::ToolInvocationEnd).await;
     while !running.post.is_failing.load(Ordering::Relaxed) {
@@ -356,7 +355,7 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
     let fixture = Fixture::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = SyslogAddress::Tcp(listener.local_addr().unwrap().to_string());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
     for _ in 0..2 {
         let first = fixture.log.position() + 1;
         fixture.record(1, Kind::ToolInvocationEnd).await;
@@ -377,7 +376,7 @@ async fn a_collector_gets_logs_in_its_own_form() {
     let fixture = Fixture::new();
     let (url, mut received) = receiver(Vec::new()).await;
     let otlp = otlp::Otlp::new(&HttpClient::new().unwrap(), &remote(&url)).unwrap();
-    let running = fixture.start(Arc::new(otlp), wishes()).is_ready(&fixture).await;
+    let running = fixture.start(Arc::new(otlp), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1, Kind::ToolInvocationEnd).await;
     let (head, body) = received.recv().await.unwrap();
