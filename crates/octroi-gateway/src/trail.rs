@@ -5,6 +5,8 @@ mod projection;
 mod query;
 mod refusals;
 mod retention;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -32,6 +34,8 @@ pub(crate) struct Trail {
     /// One for all who ask, because it knows where records stand. Away while it is used.
     reader: Mutex<Option<Reader>>,
     refusals: Mutex<Refusals>,
+    /// Held while records are taken away: two at once would get in each other's way.
+    purging: tokio::sync::Mutex<()>,
     pub(crate) posts: Posts,
 }
 
@@ -43,6 +47,7 @@ impl Default for Trail {
             hurry: Notify::new(),
             reader: Mutex::default(),
             refusals: Mutex::default(),
+            purging: tokio::sync::Mutex::default(),
             posts: Posts::default(),
         }
     }

@@ -38,7 +38,7 @@ impl TrailError {
         match self {
             Self::Nothing => "start one with `octroi up`".to_owned(),
             Self::Log(error) => error.hint(),
-            Self::Store(error) => error.hint().clone(),
+            Self::Store(error) => error.hint(),
         }
     }
 }

@@ -22,6 +22,7 @@ impl Gateway {
         let mut settings = self.trail.settings.subscribe();
         loop {
             let retention = settings.borrow_and_update().retention;
+            let purging = self.trail.purging.lock().await;
             if let Some(retention) = retention {
                 let kept_ms = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
                 let before_ms = u64::try_from(now_ms().saturating_sub(kept_ms)).unwrap_or_default();
@@ -36,6 +37,7 @@ impl Gateway {
                 }
             }
             forget_purged(&log, &store).await;
+            drop(purging);
             tokio::select! {
                 biased;
                 () = self.context.shutdown.cancelled() => return,
@@ -52,6 +54,7 @@ impl Gateway {
             Role::Human => ActorKind::User,
             Role::Agent => ActorKind::Agent,
         };
+        let _purging = self.trail.purging.lock().await;
         let purged = log.purge(before_ms, Actor::new(kind, &principal.id)).await?;
         forget_purged(log, store).await;
         Ok(purged)

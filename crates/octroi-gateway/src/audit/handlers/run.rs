@@ -53,6 +53,7 @@ impl Run {
                 self.skip_old(&mut place);
                 let records = self.next(&mut place).await;
                 let Some(records) = records else { return };
+                self.note_gap(&mut place, &records);
                 if !self.deliver(&mut place, records, &cursor).await && self.log.is_closed() {
                     return;
                 }
@@ -72,6 +73,7 @@ impl Run {
         let rest = async {
             while place.done < self.log.position() {
                 let Ok(records) = place.follower.next_page(BATCH).await else { return };
+                self.note_gap(&mut place, &records);
                 if records.is_empty() || !self.deliver(&mut place, records, &cursor).await {
                     return;
                 }
@@ -103,16 +105,29 @@ impl Run {
     fn skip_old(&self, place: &mut Place) {
         let position = self.log.position();
         let oldest = position.saturating_sub(self.wishes.max_lag as u64);
-        if place.done >= oldest {
-            return;
+        if place.done < oldest {
+            self.give_up(place, oldest);
+            place.follower = Follower::new(&self.log, oldest);
         }
-        let (first, last) = (place.done + 1, oldest);
+    }
+
+    /// Records that were purged, or that cannot be read, are missing like those that came too late.
+    fn note_gap(&self, place: &mut Place, records: &[Record]) {
+        if let Some(first) = records.first()
+            && first.seq > place.done + 1
+        {
+            self.give_up(place, first.seq - 1);
+        }
+    }
+
+    /// Everything up to a record will not be delivered.
+    fn give_up(&self, place: &mut Place, last: u64) {
+        let first = place.done + 1;
         let n_dropped = last + 1 - first;
         self.post.n_dropped.fetch_add(n_dropped, Ordering::Relaxed);
-        error!(handler = self.post.name, n_dropped, first, last, "an audit handler is too slow");
+        error!(handler = self.post.name, n_dropped, first, last, "an audit handler never gets some records");
         place.dropped = Some((place.dropped.map_or(first, |(first, _)| first), last));
-        place.done = oldest;
-        place.follower = Follower::new(&self.log, oldest);
+        place.done = last;
     }
 
     /// The next records; none if there is only a checkpoint. `None` when the log has ended.
@@ -128,6 +143,9 @@ impl Run {
                 Ok(page) => Some(page),
                 Err(error) => {
                     error!(handler = self.post.name, %error, hint = error.hint(), "records cannot be read");
+                    if place.follower.last() > place.done {
+                        self.give_up(place, place.follower.last());
+                    }
                     tokio::time::sleep(BACK_OFF).await;
                     Some(Vec::new())
                 }

@@ -207,8 +207,7 @@ async fn who_is_too_slow_is_told_what_is_lost() {
     let fixture = Fixture::new();
     let handler = Arc::new(Stubborn::default());
     let wishes = Wishes { max_lag: 100, ..wishes() };
-    let running =
-        fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes).ready(&fixture).await;
+    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1_000, Kind::ToolInvocationEnd).await;
     let last = fixture.log.position();
@@ -231,6 +230,32 @@ async fn who_is_too_slow_is_told_what_is_lost() {
     assert_eq!(got, (last - 99..=last).collect::<Vec<_>>());
     let told: Value = serde_json::from_str(&taken[0].to_json()).unwrap();
     assert_eq!((&told["kind"], &told["context"]["records"]), (&json!("audit_dropped"), &json!(900)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_away_while_records_were_purged_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { segment_bytes: 4_096, checkpoint_records: 1_000_000, ..Options::default() };
+    let log = AuditLog::open(&directory.path().join("audit"), &options).unwrap().log;
+    let fixture = Fixture { directory, log };
+    let handler = Arc::new(Stubborn::default());
+    handler.is_open.store(true, Ordering::Relaxed);
+    let own = || Arc::clone(&handler) as Arc<dyn AuditHandler>;
+    let running = fixture.start(own(), wishes()).ready(&fixture).await;
+    fixture.record(5, Kind::ToolInvocationEnd).await;
+    running.delivered(fixture.log.position()).await;
+    running.stop().await;
+    let known = fixture.log.position();
+    handler.taken.lock().clear();
+    fixture.record(100, Kind::ToolInvocationEnd).await;
+    assert!(fixture.log.purge(u64::MAX, Actor::SYSTEM).await.unwrap().n_segments > 1);
+    let running = fixture.start(own(), wishes());
+    running.delivered(fixture.log.position()).await;
+    running.stop().await;
+    let taken = handler.taken.lock();
+    let Delivery::Dropped { first, last, .. } = &taken[0] else { panic!("{:?}", taken[0]) };
+    let Delivery::Record(next) = &taken[1] else { panic!("{:?}", taken[1]) };
+    assert_eq!((*first, *last), (known + 1, next.seq - 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

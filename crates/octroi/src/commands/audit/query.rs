@@ -93,7 +93,7 @@ pub(super) async fn report(options: &ReportOptions) -> Result<(), Failure> {
         }
         printer::data(&format!("\n{title}"));
         let mut sums: Vec<_> = sums.into_iter().collect();
-        sums.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        sums.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         for (word, n) in sums {
             printer::data(&format!("  {n:>9}  {word}"));
         }
