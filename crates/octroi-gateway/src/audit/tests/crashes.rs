@@ -40,7 +40,7 @@ fn what_was_acknowledged_survives_a_kill() {
     let mut last = 0;
     for round in 0..50_u64 {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["audit::tests::crashes::child_that_appends", "--exact", "--ignored"])
+            .args(["audit::tests::crashes::child_that_appends", "--exact", "--ignored", "--nocapture"])
             .env(DIRECTORY, directory.path())
             .stdout(Stdio::piped())
             .spawn()
