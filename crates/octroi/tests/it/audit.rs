@@ -71,6 +71,11 @@ async fn every_call_is_told_twice_and_every_denial_once() {
         let denied = client.call("peer_fail", json!({})).await;
         assert!(denied.is_err() || denied.is_ok_and(|result| result["isError"] == true));
     }
+    // Nobody waits for the end of a call to be written.
+    let deadline = std::time::Instant::now() + SOON;
+    while records(&data, &["--kind", "tool_invocation_end"]).await.len() < 2 {
+        assert!(std::time::Instant::now() < deadline, "the ends of calls are not recorded");
+    }
     let all = records(&data, &[]).await;
     let (starts, ends) = (of_kind(&all, "tool_invocation_start"), of_kind(&all, "tool_invocation_end"));
     let denials = of_kind(&all, "policy_violation");
@@ -294,13 +299,14 @@ async fn whatever_a_server_did_is_in_the_log_after_a_kill() {
             let of_call = ends.iter().filter(|end| end["call"] == start["call"]).count();
             assert_eq!(of_call, 1, "{start}");
         }
-        let unknown = ends.iter().filter(|end| end["context"]["outcome"] == "outcome_unknown").count();
-        assert_eq!(unknown % 5, 0);
-        assert!(unknown > 0, "{ends:#?}");
+        // Nobody waits for the end of a call to be written, so that of an answered one may be unknown too.
+        let slow = ends.iter().filter(|end| end["tool"] == "mcp:far:slow");
+        assert!(slow.clone().count() > 0, "{ends:#?}");
+        assert!(slow.clone().all(|end| end["context"]["outcome"] == "outcome_unknown"), "{ends:#?}");
     }
     let data = gateway.directory().join("data");
     said(&data, &["audit", "verify"], 0).await;
-    let found = records(&data, &["--text", "outcome_unknown"]).await;
+    let found = records(&data, &["--text", "outcome_unknown", "--tool", "slow"]).await;
     assert_eq!(found.len(), 10);
     gateway.stop().await;
 }

@@ -1,9 +1,8 @@
 //! Where a handler stands, kept beside the log.
 
-use std::io;
 use std::path::{Path, PathBuf};
-
-use tokio::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io};
 
 const DIRECTORY: &str = "handlers";
 
@@ -20,8 +19,8 @@ impl CursorFile {
     }
 
     /// What it says; `None` if this handler is new.
-    pub(super) async fn load(&self) -> io::Result<Option<u64>> {
-        match fs::read_to_string(&self.path).await {
+    pub(super) fn load(&self) -> io::Result<Option<u64>> {
+        match fs::read_to_string(&self.path) {
             Ok(text) => match text.trim().parse() {
                 Ok(seq) => Ok(Some(seq)),
                 Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "this is not a number")),
@@ -32,13 +31,16 @@ impl CursorFile {
     }
 
     /// Says something else from now on, at once or not at all. Not synced: after a loss of power a
-    /// handler gets some records again.
-    pub(super) async fn save(&self, seq: u64) -> io::Result<()> {
+    /// handler gets some records again. Not asynchronous either, so that nobody can end it halfway.
+    pub(super) fn save(&self, seq: u64) -> io::Result<()> {
+        static N_SAVED: AtomicU64 = AtomicU64::new(0);
         if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory).await?;
+            fs::create_dir_all(directory)?;
         }
-        let new = self.path.with_extension("new");
-        fs::write(&new, format!("{seq}\n")).await?;
-        fs::rename(&new, &self.path).await
+        // A handler and its successor may do this at once.
+        let number = N_SAVED.fetch_add(1, Ordering::Relaxed);
+        let new = self.path.with_extension(format!("{number}.new"));
+        fs::write(&new, format!("{seq}\n"))?;
+        fs::rename(&new, &self.path)
     }
 }

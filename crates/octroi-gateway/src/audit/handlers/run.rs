@@ -47,7 +47,7 @@ impl Run {
     /// Delivers until the handler is taken away or the gateway ends.
     pub(super) async fn until_the_end(self) {
         let cursor = CursorFile::new(self.log.directory(), &self.post.name);
-        let mut place = self.begin(&cursor).await;
+        let mut place = self.begin(&cursor);
         let delivering = async {
             loop {
                 self.skip_old(&mut place);
@@ -83,12 +83,12 @@ impl Run {
     }
 
     /// Goes on where the last run stopped. A new handler gets what is recorded from now on.
-    async fn begin(&self, cursor: &CursorFile) -> Place {
+    fn begin(&self, cursor: &CursorFile) -> Place {
         let position = self.log.position();
-        let done = match cursor.load().await {
+        let done = match cursor.load() {
             Ok(Some(done)) => done.min(position),
             Ok(None) => {
-                self.save(cursor, position).await;
+                self.save(cursor, position);
                 position
             }
             Err(error) => {
@@ -188,8 +188,8 @@ impl Run {
         }
         if until > place.done {
             place.done = until;
+            self.save(cursor, until);
             self.post.last_seq.store(until, Ordering::Relaxed);
-            self.save(cursor, until).await;
         }
         true
     }
@@ -209,8 +209,8 @@ impl Run {
         batch
     }
 
-    async fn save(&self, cursor: &CursorFile, seq: u64) {
-        if let Err(error) = cursor.save(seq).await {
+    fn save(&self, cursor: &CursorFile, seq: u64) {
+        if let Err(error) = cursor.save(seq) {
             warn!(handler = self.post.name, %error, "where an audit handler stands is not kept");
         }
     }
