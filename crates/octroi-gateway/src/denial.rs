@@ -143,17 +143,17 @@ fn failed_result(text: &str, code: &str, data: &Value) -> Answer {
 /// What to do about it.
 fn hint(gate: Gate) -> &'static str {
     match gate {
-        Gate::Scope => "switch the server on with `octroi servers enable NAME`",
+        Gate::Scope => "switch the server on with `octroi enable NAME`",
         Gate::Arguments => "look at the tool's input schema",
         Gate::Access => "see `allow_tools`, `deny_tools` and `deny_side_effect_tags` of the server's entry",
-        Gate::Disabled => "switch the tool on",
+        Gate::Disabled => "see the server's entry in the configuration",
         Gate::Mode => "the agent's owner can set its mode to execution",
         Gate::SpecFrozen => "the agent's owner can freeze its specification",
         Gate::ProjectBinding => "the agent's owner can give it a project",
         Gate::Blacklist => "see `blacklist` of the agent's entry",
         Gate::AdminToken => "send the admin token in the header X-Admin-Token",
         Gate::Pinning => "look at the difference with `octroi pins`",
-        Gate::Custom => "see the gate's log",
+        Gate::Custom => "see the gate's entry under [[gates]] in the configuration",
         Gate::Quota => "try again in a moment",
         Gate::Floor | Gate::Global | Gate::Agent => "see `octroi policy show`",
         Gate::Trust | Gate::Profile | Gate::Person => "see `octroi policy why`",

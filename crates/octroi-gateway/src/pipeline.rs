@@ -106,7 +106,9 @@ impl Gateway {
         let mut judged = self.judge(caller, target, tool, params, &[], now_ms);
         let custom = match &judged.decision {
             Decision::Deny(_) => Vec::new(),
-            Decision::Allow(_) | Decision::Ask(_) => self.ask_gates(caller, &context, tool, arguments).await,
+            Decision::Allow(_) | Decision::Ask(_) => {
+                self.ask_gates(&caller.principal, &context, tool, arguments).await
+            }
         };
         if !custom.is_empty() {
             drop(judged);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use octroi_core::Principal;
 use octroi_core::config::GateSpec;
 use octroi_core::decision::{AgentContext, CustomVerdict, Outcome};
 use octroi_upstream::{Context, GateProgram};
 use serde_json::json;
 
-use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::gateway::Gateway;
 
@@ -45,7 +45,7 @@ impl Gateway {
     /// What gates of one's own say of a call. One that cannot say anything denies.
     pub(crate) async fn ask_gates(
         &self,
-        caller: &Caller,
+        principal: &Principal,
         context: &AgentContext,
         tool: &Tool,
         arguments: &[u8],
@@ -59,7 +59,7 @@ impl Gateway {
         if concerned.is_empty() {
             return Vec::new();
         }
-        let question = question(caller, context, tool, arguments);
+        let question = question(principal, context, tool, arguments);
         let mut verdicts = Vec::new();
         for program in concerned {
             let name = program.spec().name.clone();
@@ -77,7 +77,7 @@ impl Gateway {
     }
 }
 
-fn question(caller: &Caller, context: &AgentContext, tool: &Tool, arguments: &[u8]) -> String {
+fn question(principal: &Principal, context: &AgentContext, tool: &Tool, arguments: &[u8]) -> String {
     let descriptor = &tool.descriptor;
     let arguments: serde_json::Value = serde_json::from_slice(arguments).unwrap_or_default();
     json!({
@@ -85,9 +85,9 @@ fn question(caller: &Caller, context: &AgentContext, tool: &Tool, arguments: &[u
         "server": &*descriptor.source_id,
         "name": &*descriptor.name,
         "arguments": arguments,
-        "agent": caller.principal.agent_id.as_deref(),
-        "principal": &*caller.principal.id,
-        "role": caller.principal.role.as_str(),
+        "agent": principal.agent_id.as_deref(),
+        "principal": &*principal.id,
+        "role": principal.role.as_str(),
         "risk": descriptor.risk.as_str(),
         "side_effects": descriptor.side_effects.iter().collect::<Vec<_>>(),
         "context": {

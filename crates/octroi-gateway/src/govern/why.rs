@@ -7,13 +7,11 @@ use octroi_core::facts::Facts;
 use octroi_core::policy::{Level, ToolPattern};
 use octroi_core::tool::ToolDescriptor;
 use octroi_core::{Principal, Role, ServerName};
-use octroi_mcp::Era;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::decide::{Considered, ReadArguments, SWITCHED_OFF, held};
 use super::quotas::Asker;
-use crate::caller::{Caller, NoClient};
 use crate::catalogue::Tool;
 use crate::gateway::Gateway;
 use crate::time::now_ms;
@@ -119,8 +117,7 @@ impl Gateway {
         let decision = match decide(&[]) {
             denied @ Decision::Deny(_) => denied,
             Decision::Allow(_) | Decision::Ask(_) => {
-                let caller = caller(principal.clone());
-                decide(&self.ask_gates(&caller, &context, &tool, text.as_bytes()).await)
+                decide(&self.ask_gates(&principal, &context, &tool, text.as_bytes()).await)
             }
         };
         Ok(Explanation {
@@ -197,19 +194,6 @@ fn thought_of(agent: Option<&str>) -> Principal {
         role: if agent.is_some() { Role::Agent } else { Role::Human },
         agent_id: agent.map(Into::into),
         token: "".into(),
-    }
-}
-
-fn caller(principal: Principal) -> Caller {
-    Caller {
-        owner: Arc::clone(&principal.id),
-        principal,
-        era: Era::Modern,
-        capabilities: octroi_mcp::capability::ClientCapabilities::default(),
-        info: None,
-        log_level: None,
-        has_admin_token: false,
-        client: Arc::new(NoClient),
     }
 }
 

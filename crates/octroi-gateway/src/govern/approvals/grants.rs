@@ -117,7 +117,7 @@ impl Gateway {
     ) -> Result<Permit, Settled> {
         let context = self.governor.context(&asking.caller.principal);
         let arguments = arguments_of(params);
-        let custom = self.ask_gates(asking.caller, &context, asking.tool, &arguments).await;
+        let custom = self.ask_gates(&asking.caller.principal, &context, asking.tool, &arguments).await;
         let judged = self.judge(asking.caller, asking.target, asking.tool, params, &custom, now_ms());
         match judged.decision {
             Decision::Allow(permit) => Ok(permit),
