@@ -66,9 +66,14 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
 
 /// The same without the quotes.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
-    for character in text.chars() {
-        push_escaped_char(out, character);
+    let mut rest = text;
+    // All that is escaped is of one byte.
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push_str(&rest[..at]);
+        push_escaped_char(out, char::from(rest.as_bytes()[at]));
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
 }
 
 /// One character as it stands within a JSON string.

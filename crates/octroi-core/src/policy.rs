@@ -12,6 +12,7 @@ use crate::decision::Call;
 
 mod check;
 mod document;
+mod index;
 mod predicate;
 mod rule;
 mod sentence;
@@ -81,12 +82,11 @@ pub struct Policy {
 impl Policy {
     /// The strongest that it says of a call.
     pub fn judge(&self, call: &Call<'_>) -> Result<Option<Said>, String> {
-        let matching = self.document.rules.iter().filter(|rule| rule.matches(call));
-        // The first of the strongest, so that the answer is the same each time.
-        let rule =
-            matching.reduce(|strongest, rule| if rule.word > strongest.word { rule } else { strongest });
-        let by_rule =
-            rule.map(|rule| Said { word: rule.word, by: rule.name.clone(), reason: rule.reason.clone() });
+        let by_rule = self.document.strongest(call).map(|rule| Said {
+            word: rule.word,
+            by: rule.name.clone(),
+            reason: rule.reason.clone(),
+        });
         let by_program = match &self.program {
             Some(program) => program.judge(call)?,
             None => None,

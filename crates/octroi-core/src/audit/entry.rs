@@ -1,5 +1,7 @@
 //! A record as it is read back.
 
+mod plain;
+
 use std::borrow::Cow;
 
 use serde::Deserialize;
@@ -60,6 +62,14 @@ pub enum EntryError {
 impl<'a> Entry<'a> {
     /// Reads the text of a record.
     pub fn parse(body: &'a [u8]) -> Result<Self, EntryError> {
+        match plain::parse(body) {
+            Some(entry) => Ok(entry),
+            None => Self::parse_any(body),
+        }
+    }
+
+    /// Whatever the order of its members, and however its texts are written.
+    fn parse_any(body: &'a [u8]) -> Result<Self, EntryError> {
         let raw: Raw<'a> = serde_json::from_slice(body)?;
         Ok(Self {
             at_ms: raw.at_ms,

@@ -18,6 +18,9 @@ pub(super) struct Use {
     pub(super) is_sql: bool,
 }
 
+/// No name of an argument is longer.
+const NAME_MAX: usize = 128;
+
 const PATHS: &[&str] = &[
     "path",
     "paths",
@@ -62,8 +65,7 @@ const SQL: &[&str] = &["sql", "query", "queries", "statement", "statements", "st
 
 impl Use {
     pub(super) fn of(key: &str) -> Self {
-        // No name of an argument is this long.
-        if key.is_empty() || key.len() > 128 {
+        if key.is_empty() || key.len() > NAME_MAX {
             return Self::default();
         }
         let name = folded(key);
@@ -85,11 +87,12 @@ impl Use {
 
 /// In small letters, without `_`, `-`, `.` and spaces: `filePath`, `file_path` and `File-Path` are one name.
 fn folded(key: &str) -> String {
-    let joints = ['_', '-', '.', ' '];
-    key.chars()
-        .filter(|character| !joints.contains(character))
-        .map(|character| character.to_ascii_lowercase())
-        .collect()
+    let is_kept = |character: &char| !u8::try_from(*character).is_ok_and(is_joint);
+    key.chars().filter(is_kept).map(|character| character.to_ascii_lowercase()).collect()
+}
+
+const fn is_joint(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
 const SECRETS: &[&str] = &[
@@ -131,14 +134,25 @@ const HARMLESS: &[&str] = &[
     "authorizationendpoint",
 ];
 
-/// Whether a member of this name holds a secret.
+/// Whether a member of this name holds a secret. Every member of every call is looked at, so nothing is allocated.
 pub(crate) fn is_secret(key: &str) -> bool {
-    if key.is_empty() || key.len() > 128 {
+    let mut room = [0; NAME_MAX];
+    if key.is_empty() || key.len() > NAME_MAX {
         return false;
     }
-    let name = folded(key);
-    let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    SECRETS_WHOLE.contains(&name.as_str()) || holds(SECRETS) && !holds(HARMLESS)
+    let mut length = 0;
+    for byte in key.bytes().filter(|byte| !is_joint(*byte)) {
+        room[length] = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    let name = &room[..length];
+    let holds = |words: &[&str]| {
+        (0..name.len()).any(|at| {
+            let rest = &name[at..];
+            words.iter().any(|word| word.as_bytes()[0] == rest[0] && rest.starts_with(word.as_bytes()))
+        })
+    };
+    SECRETS_WHOLE.iter().any(|word| word.as_bytes() == name) || holds(SECRETS) && !holds(HARMLESS)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A policy as people write it: TOML with lists of rules, a program, and tests.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +8,12 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::check::Complaint;
+use super::index::Index;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, ToolPattern, Word};
 use crate::arguments;
 use crate::config::{Format, Map, Member, Node, Origin, Value, did_you_mean, parse};
-use crate::decision::Mode;
+use crate::decision::{Call, Mode};
 use crate::glob::Glob;
 use crate::time::parse_time;
 use crate::tool::Risk;
@@ -27,6 +29,8 @@ pub struct Document {
     pub cedar_line: usize,
     /// What must hold before the policy may be active.
     pub tests: Vec<TestCase>,
+    /// Of the rules.
+    index: Index,
 }
 
 /// A call that somebody thought of.
@@ -131,7 +135,17 @@ impl Document {
         if let Some([name, _]) = names.array_windows().find(|[one, other]| one == other) {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
+        document.index = Index::of(&document.rules);
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
+    }
+
+    /// The strongest of the rules that speak of a call; of several, the first that was written, so that the
+    /// answer is the same each time.
+    pub fn strongest(&self, call: &Call<'_>) -> Option<&Rule> {
+        let places = self.index.places(call.tool);
+        let matching = places.filter_map(|place| Some((self.rules.get(place)?, Reverse(place))));
+        let matching = matching.filter(|(rule, _)| rule.matches(call));
+        matching.max_by_key(|(rule, place)| (rule.word, *place)).map(|(rule, _)| rule)
     }
 
     /// The servers that its rules call by their whole name.

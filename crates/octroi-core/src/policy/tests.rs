@@ -185,6 +185,32 @@ fn facts_and_time() {
     check("[[allow]]\ntool = \"*\"\nuntil = \"1970-01-02\"", &[("a web.x", "allow by allow[1]")]);
 }
 
+/// The index must find what looking at every rule finds.
+#[test]
+fn no_rule_is_passed_over() {
+    let patterns = ["*", "fs.*", "*.read", "fs.read", "f*.r*", "git.push", "*.p*"];
+    for (first, second) in patterns.iter().flat_map(|one| patterns.iter().map(move |other| (one, other))) {
+        for (word, other) in [("deny", "deny"), ("ask", "deny"), ("allow", "ask")] {
+            let policy = format!(
+                "[[{word}]]\nid = \"1\"\ntool = \"{first}\"\n[[{other}]]\nid = \"2\"\ntool = [\"{second}\", \"{first}\"]\n\
+                 [[{other}]]\nid = \"3\"\ntool = \"{second}\""
+            );
+            let document = Document::parse(&policy).unwrap();
+            for (server, name) in
+                [("fs", "read"), ("fs", "push"), ("git", "push"), ("git", "read"), ("x", "y")]
+            {
+                let (tool, context, arguments) = (tool(server, name), AgentContext::default(), json!({}));
+                let find = || facts(&arguments);
+                let call = Call::imagined(None, &context, &tool, &arguments, &find, 0);
+                let matching = document.rules.iter().filter(|rule| rule.matches(&call));
+                let expected = matching.reduce(|one, other| if other.word > one.word { other } else { one });
+                let name = |rule: Option<&Rule>| rule.map(|rule| rule.name.clone());
+                assert_eq!(name(document.strongest(&call)), name(expected), "{policy}\n{}", tool.id);
+            }
+        }
+    }
+}
+
 fn complaints(level: Level, text: &str) -> String {
     let document = match Document::parse(text) {
         Err(complaints) => return lines(&complaints),

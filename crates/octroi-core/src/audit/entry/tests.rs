@@ -41,8 +41,9 @@ fn a_record_is_one_object_in_fixed_order() {
 #[test]
 fn what_was_written_is_read() {
     let body = full().body();
-    let entry = Entry::parse(&body).unwrap();
+    let entry = plain::parse(&body).unwrap();
     assert_eq!(entry.event().body(), body);
+    assert_eq!(Entry::parse_any(&body).unwrap().event().body(), body);
     assert!(matches!(entry.tool, Some(Cow::Borrowed(_))), "texts without escapes are not copied");
 }
 
@@ -90,5 +91,17 @@ proptest! {
     #[test]
     fn no_bytes_confuse_the_reader(bytes in any::<Vec<u8>>()) {
         let _ = Entry::parse(&bytes);
+    }
+
+    #[test]
+    fn the_quick_way_reads_the_same_or_nothing(cut in any::<prop::sample::Index>(), put in ".{0,3}", length in 0_usize..4) {
+        let mut text = String::from_utf8(full().body()).unwrap();
+        let start = cut.index(text.len());
+        let end = (start + length).min(text.len());
+        text.replace_range(start..end, &put);
+        if let Some(entry) = plain::parse(text.as_bytes()) {
+            let other = Entry::parse_any(text.as_bytes());
+            prop_assert_eq!(format!("{:?}", other.ok()), format!("{:?}", Some(entry)), "{}", text);
+        }
     }
 }

@@ -55,9 +55,12 @@ const SHAPES: &[Shape] = &[
 /// A token with a known beginning that begins here.
 pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found> {
     let rest = &bytes[at..];
+    let first = rest.first()?;
     let shape = SHAPES.iter().find(|shape| {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
-        rest.starts_with(shape.prefix.as_bytes())
+        // Nearly every word differs in its first letter.
+        shape.prefix.as_bytes()[0] == *first
+            && rest.starts_with(shape.prefix.as_bytes())
             && rest[shape.prefix.len()..].iter().take(shape.length_min).take_while(is_part).count()
                 == shape.length_min
     })?;
