@@ -1,41 +1,69 @@
 //! Instructions per call, counted by callgrind: the same on every run, whatever else the machine does.
 
+use std::collections::HashMap;
+use std::ops::{AddAssign, Sub};
 use std::path::Path;
 
 use crate::Outcome;
 use crate::http_load::{Client, Target};
-use crate::process::{Gateway, Peer, http_entry, stdio_entry};
+use crate::process::{Gateway, OTHER_TOOLS, Peer, Policy, http_entry, stdio_entry};
 
 const FEW: u64 = 200;
 const MANY: u64 = 1_200;
 
+/// What a run cost, by who spent it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    total: u64,
+    /// The thread that writes the audit log, but for its hashes.
+    log: u64,
+    /// Those who put the log into the table that searches use.
+    table: u64,
+    /// SHA-256. Valgrind has none of the processor's instructions for it, so this is what it costs where there are
+    /// none.
+    hashes: u64,
+}
+
 /// The difference between many and few calls, so that start and end do not count.
 pub(crate) async fn instructions() -> Outcome<()> {
-    println!("\n| era | server | instructions per call (user space) |\n|---|---|---|");
-    for era in ["modern", "legacy"] {
-        for transport in ["http", "stdio"] {
-            let few = counted(era, transport, FEW).await?;
-            let many = counted(era, transport, MANY).await?;
-            println!("| {era} | {transport} | {} |", many.saturating_sub(few) / (MANY - FEW));
-        }
+    println!(
+        "\n| era | server | policy | instructions per call | of these: answering, deciding | log | search table | SHA-256 in software |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (era, transport, policy) in [
+        ("modern", "http", Policy::None),
+        ("modern", "http", Policy::Rules),
+        ("modern", "http", Policy::Cedar),
+        ("modern", "stdio", Policy::Rules),
+        ("legacy", "http", Policy::Rules),
+        ("legacy", "stdio", Policy::Rules),
+    ] {
+        let few = counted(era, transport, policy, FEW).await?;
+        let many = counted(era, transport, policy, MANY).await?;
+        let Cost { total, log, table, hashes } = many - few;
+        let answering = total.saturating_sub(log + table + hashes);
+        println!(
+            "| {era} | {transport} | {} | {total} | {answering} | {log} | {table} | {hashes} |",
+            policy.as_str()
+        );
     }
     Ok(())
 }
 
-async fn counted(era: &'static str, transport: &str, calls: u64) -> Outcome<u64> {
-    let peer = Peer::http(era, 0).await?;
+async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64) -> Outcome<Cost> {
+    let peer = Peer::http(era, OTHER_TOOLS).await?;
     let entry = if transport == "http" { http_entry(&peer.url) } else { stdio_entry(era)? };
     let directory = tempfile::tempdir()?;
-    let out = directory.path().join("callgrind.out");
     let wrapper = [
         "valgrind".to_owned(),
         "--tool=callgrind".to_owned(),
         "--trace-children=no".to_owned(),
+        "--separate-threads=yes".to_owned(),
         // Its remarks would break into the lines that say where Octroi listens.
         "--log-file=/dev/null".to_owned(),
-        format!("--callgrind-out-file={}", out.display()),
+        format!("--callgrind-out-file={}", directory.path().join("out").display()),
     ];
-    let gateway = Gateway::start(&entry, &wrapper).await?;
+    let gateway = Gateway::start_with(&entry, policy, &wrapper).await?;
     let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
     let mut client = Client::connect(&target).await?;
     for _ in 0..calls {
@@ -43,12 +71,73 @@ async fn counted(era: &'static str, transport: &str, calls: u64) -> Outcome<u64>
     }
     drop(client);
     gateway.stop().await?;
-    read_total(&out)
+    let mut cost = Cost::default();
+    for file in std::fs::read_dir(directory.path())? {
+        cost += of_thread(&file?.path())?;
+    }
+    if cost.total == 0 { Err("callgrind left no counts".into()) } else { Ok(cost) }
 }
 
-fn read_total(file: &Path) -> Outcome<u64> {
-    let text = std::fs::read_to_string(file)?;
-    let line = text.lines().find(|line| line.starts_with("summary:") || line.starts_with("totals:"));
-    let total = line.and_then(|line| line.split_whitespace().nth(1)).ok_or("callgrind left no total")?;
-    Ok(total.parse()?)
+/// What one thread spent, who it was told by the functions it ran.
+fn of_thread(file: &Path) -> Outcome<Cost> {
+    let costs = self_costs(&std::fs::read_to_string(file)?);
+    let of = |part: &str| -> u64 {
+        costs.iter().filter(|(name, _)| name.contains(part)).map(|(_, cost)| cost).sum()
+    };
+    let total = costs.values().sum();
+    let hashes = of("sha2::sha256::soft");
+    let rest = total - hashes;
+    let is_log = of("audit::writer::Writer") > 0;
+    let is_table = of("trail::projection") > 0 || of("sqlite3VdbeExec") > 0;
+    Ok(Cost { total, log: if is_log { rest } else { 0 }, table: if is_table { rest } else { 0 }, hashes })
+}
+
+/// Instructions of each function by itself, from callgrind's own format: a function is named once by a number, a line
+/// of counts follows each place, and the line after `calls=` counts what was called.
+fn self_costs(text: &str) -> HashMap<&str, u64> {
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    let mut costs = HashMap::new();
+    let mut function = "";
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some((kind @ ("fn" | "cfn"), value)) = line.split_once('=') {
+            let (number, name) = value.split_once(' ').unwrap_or((value, ""));
+            if !name.is_empty() {
+                names.insert(number, name);
+            }
+            if kind == "fn" {
+                function = names.get(number).copied().unwrap_or_default();
+            }
+        } else if line.starts_with("calls=") {
+            lines.next();
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            let cost = line.split_whitespace().nth(1).and_then(|count| count.parse::<u64>().ok());
+            *costs.entry(function).or_default() += cost.unwrap_or_default();
+        }
+    }
+    costs
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.total += other.total;
+        self.log += other.log;
+        self.table += other.table;
+        self.hashes += other.hashes;
+    }
+}
+
+impl Sub for Cost {
+    type Output = Self;
+
+    /// For each call that one made more than the other.
+    fn sub(self, other: Self) -> Self {
+        let each = |many: u64, few: u64| many.saturating_sub(few) / (MANY - FEW);
+        Self {
+            total: each(self.total, other.total),
+            log: each(self.log, other.log),
+            table: each(self.table, other.table),
+            hashes: each(self.hashes, other.hashes),
+        }
+    }
 }

@@ -17,8 +17,17 @@ pub(crate) fn time_of(process: u32) -> Duration {
 
 /// Memory a process holds that no other shares, in KiB.
 pub(crate) fn memory_of(process: u32) -> u64 {
+    status_of(process, "RssAnon:")
+}
+
+/// The most memory a process has ever held, with its program and the files it looks into, in KiB.
+pub(crate) fn most_memory_of(process: u32) -> u64 {
+    status_of(process, "VmHWM:")
+}
+
+fn status_of(process: u32, member: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("RssAnon:")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(member)).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::http_load::{Client, Target};
-use crate::process::{Gateway, program};
+use crate::process::{Gateway, Policy, program};
 use crate::{Outcome, cpu};
 
 const SERVERS: usize = 50;
@@ -22,14 +22,14 @@ pub(crate) async fn remembered() -> Outcome<()> {
         (0..SERVERS).map(entry).collect()
     };
     let directory = tempfile::tempdir()?;
-    let first = Gateway::start_in(directory, &servers("eager"), &[]).await?;
+    let first = Gateway::start_in(directory, &servers("eager"), Policy::Rules, &[]).await?;
     let mut client = client_of(&first).await?;
     while client.list().await? < SERVERS * TOOLS_EACH {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let directory = first.stop().await?;
 
-    let second = Gateway::start_in(directory, &servers("manual"), &[]).await?;
+    let second = Gateway::start_in(directory, &servers("manual"), Policy::Rules, &[]).await?;
     let mut client = client_of(&second).await?;
     let n_tools = client.list().await?;
     let octroi = second.id()?;

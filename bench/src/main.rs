@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+mod audit;
 mod callgrind;
 mod cpu;
 mod http_load;
@@ -40,6 +41,11 @@ async fn main() -> Outcome<()> {
     }
     if wanted("instructions") {
         callgrind::instructions().await?;
+    }
+    // Takes ten minutes and as many gigabytes, so only when asked for; a number after it makes it shorter.
+    if let Some(place) = arguments.iter().position(|argument| argument == "audit") {
+        let n_records = arguments.get(place + 1).map(|number| number.parse()).transpose()?;
+        audit::long_log(n_records).await?;
     }
     Ok(())
 }

@@ -62,20 +62,25 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
+    pub(crate) async fn start(entry: &str) -> Outcome<Self> {
+        Self::start_with(entry, Policy::Rules, &[]).await
+    }
+
     /// `wrapper` runs the gateway inside another program, as callgrind.
-    pub(crate) async fn start(entry: &str, wrapper: &[String]) -> Outcome<Self> {
+    pub(crate) async fn start_with(entry: &str, policy: Policy, wrapper: &[String]) -> Outcome<Self> {
         let servers = format!("[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n");
-        Self::start_in(tempfile::tempdir()?, &servers, wrapper).await
+        Self::start_in(tempfile::tempdir()?, &servers, policy, wrapper).await
     }
 
     /// Octroi in front of these servers, with the data that an earlier one left.
     pub(crate) async fn start_in(
         directory: tempfile::TempDir,
         servers: &str,
+        policy: Policy,
         wrapper: &[String],
     ) -> Outcome<Self> {
         let config = directory.path().join("octroi.toml");
-        std::fs::write(directory.path().join("policy.toml"), rules())?;
+        std::fs::write(directory.path().join("policy.toml"), policy.text())?;
         std::fs::write(
             &config,
             format!(
@@ -125,17 +130,56 @@ impl Gateway {
     }
 }
 
-/// Two hundred rules, as a company might have them: most are about other tools, some look at arguments and
-/// find that they do not concern the call.
-fn rules() -> String {
-    let mut rules = String::new();
-    for number in 0..50 {
-        rules += &format!("[[deny]]\ntool = \"server{number}.delete_*\"\nagent = \"team{number}-*\"\n");
-        rules += &format!("[[ask]]\ntool = \"*.write_{number}\"\nmin_risk = \"high\"\n");
-        rules += &format!("[[allow]]\ntool = \"server{number}.*\"\nmax_risk = \"medium\"\n");
-        rules += &format!("[[deny]]\ntool = \"peer.*\"\nargs = {{ path{number} = \"/etc/*\" }}\n");
+/// What the gateway decides by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Policy {
+    None,
+    /// Two hundred rules, as a company might have them: most are about other tools, some look at arguments and
+    /// find that they do not concern the call.
+    Rules,
+    /// Two hundred policies in Cedar: most are about other tools of the same server, ten look at the arguments.
+    Cedar,
+}
+
+/// So many of the policies in Cedar are about other tools, which the server must have.
+pub(crate) const OTHER_TOOLS: usize = 190;
+
+impl Policy {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Rules => "200 rules",
+            Self::Cedar => "200 in Cedar",
+        }
     }
-    rules
+
+    fn text(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Rules => (0..50)
+                .map(|number| {
+                    format!(
+                        "[[deny]]\ntool = \"server{number}.delete_*\"\nagent = \"team{number}-*\"\n\
+                         [[ask]]\ntool = \"*.write_{number}\"\nmin_risk = \"high\"\n\
+                         [[allow]]\ntool = \"server{number}.*\"\nmax_risk = \"medium\"\n\
+                         [[deny]]\ntool = \"peer.*\"\nargs = {{ path{number} = \"/etc/*\" }}\n"
+                    )
+                })
+                .collect(),
+            Self::Cedar => {
+                let others = (1..=OTHER_TOOLS).map(|number| {
+                    format!("forbid(principal, action == Action::\"peer.t{number:04}\", resource);\n")
+                });
+                let own = (OTHER_TOOLS..200).map(|number| {
+                    format!(
+                        "forbid(principal, action == Action::\"peer.echo\", resource)\n\
+                         when {{ context.args.text like \"*secret{number}*\" }};\n"
+                    )
+                });
+                format!("cedar = '''\n{}'''\n", others.chain(own).collect::<String>())
+            }
+        }
+    }
 }
 
 /// Configuration lines for a peer over HTTP.

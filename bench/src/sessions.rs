@@ -11,7 +11,7 @@ const SESSIONS: usize = 10_000;
 /// Opens sessions, abandons them, waits until they are swept away, and compares memory.
 pub(crate) async fn opened_and_dropped() -> Outcome<()> {
     let peer = Peer::http("modern", 0).await?;
-    let gateway = Gateway::start(&http_entry(&peer.url), &[]).await?;
+    let gateway = Gateway::start(&http_entry(&peer.url)).await?;
     let octroi = gateway.id()?;
     let target = Target { url: gateway.url.clone(), era: "legacy", tool: "peer_echo" };
     http_load::run(&target, 16, Duration::from_millis(500)).await?;

@@ -30,11 +30,11 @@ async fn row(era: &'static str, transport: &str, n_clients: usize) -> Outcome<()
         let before = cpu::time_of(process);
         let direct = http_load::run(&target, n_clients, SPAN).await?;
         let used = cpu::time_of(process).saturating_sub(before);
-        let gateway = Gateway::start(&http_entry(&peer.url), &[]).await?;
+        let gateway = Gateway::start(&http_entry(&peer.url)).await?;
         (direct, used, gateway, Some(peer))
     } else {
         let (direct, used) = stdio_load::run(era, n_clients, SPAN).await?;
-        (direct, used, Gateway::start(&stdio_entry(era)?, &[]).await?, None)
+        (direct, used, Gateway::start(&stdio_entry(era)?).await?, None)
     };
     let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
     // The first calls connect; they are not what is measured.
@@ -66,7 +66,7 @@ pub(crate) async fn flat() -> Outcome<()> {
     println!("\n| tools | idle sessions | octroi µs per call |\n|---|---|---|");
     for (tools, sessions) in [(1, 0), (1_000, 0), (1, 10_000)] {
         let peer = Peer::http("modern", tools).await?;
-        let gateway = Gateway::start(&http_entry(&peer.url), &[]).await?;
+        let gateway = Gateway::start(&http_entry(&peer.url)).await?;
         let target = Target { url: gateway.url.clone(), era: "modern", tool: "peer_echo" };
         let legacy = Target { era: "legacy", ..target.clone() };
         http_load::run(&target, 1, Duration::from_millis(200)).await?;

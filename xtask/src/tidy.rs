@@ -17,7 +17,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("octroi-server", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-store"]),
     ("octroi", &["octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server", "octroi-store"]),
     ("octroi-testkit", &[]),
-    ("octroi-bench", &[]),
+    ("octroi-bench", &["octroi-core", "octroi-gateway"]),
 ];
 
 /// What the pure crates must not depend on, because it would let IO in.

@@ -46,6 +46,11 @@ impl Redactor {
         Self { known }
     }
 
+    /// How long the longest form of a known secret is.
+    pub fn longest(&self) -> usize {
+        self.known.as_ref().map_or(0, AhoCorasick::max_pattern_len)
+    }
+
     /// The text with `[redacted]` for every known secret, and `[redacted: KIND]` for what looks like one. In JSON
     /// also the values of members with telling names are replaced.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -15,10 +15,8 @@ use octroi_core::{Principal, Role};
 use tokio::runtime::Handle;
 use tracing::error;
 
+use super::summary::summary;
 use crate::audit::{AuditError, AuditLog, Durability};
-
-/// How much of a result is kept.
-const SUMMARY_BYTES: usize = 200;
 
 /// The audit log as calls see it.
 pub(crate) struct Ledger {
@@ -201,9 +199,8 @@ impl Ledger {
             let _ = write!(text, "{comma}{}", quote(tag));
         }
         text.push_str("],\"definition\":\"");
-        for byte in tool.definition_hash {
-            let _ = write!(text, "{byte:02x}");
-        }
+        let digits = tool.definition_hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        text.extend(digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])));
         let _ = write!(text, "\",\"mode\":\"{}\"", described.context.mode.as_str());
         if let Some(approval) = described.approval {
             let _ = write!(text, ",\"approval\":{}", quote(approval));
@@ -254,8 +251,9 @@ impl Record {
         let _ = write!(text, "{{\"outcome\":\"{outcome}\",\"duration_ms\":{duration_ms}");
         if let Some(result) = result {
             let _ = write!(text, ",\"result_bytes\":{}", result.len());
-            if self.ledger.settings.load().results == KeptResults::Summary {
-                let summary = self.ledger.redactor.load().preview(result, SUMMARY_BYTES);
+            if self.ledger.settings.load().results == KeptResults::Summary
+                && let Some(summary) = summary(result, &self.ledger.redactor.load())
+            {
                 let _ = write!(text, ",\"result\":{summary}");
             }
         }

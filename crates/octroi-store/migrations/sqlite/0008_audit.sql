@@ -1,23 +1,26 @@
 -- What the audit log says, for queries; it can be made again from the log. `position` is the order in
--- which the rows came here and the only order they are read in.
+-- which the rows came here and the only order they are read in. Every call adds two rows, and what SQLite
+-- writes costs by the column: the short values stand together in `head`, a JSON array, and are columns
+-- only to those who read.
 CREATE TABLE audit_events (
     position    INTEGER PRIMARY KEY,
     node        TEXT    NOT NULL,
     seq         INTEGER NOT NULL,
     at_ms       INTEGER NOT NULL,
-    event_type  TEXT    NOT NULL,
-    level       TEXT    NOT NULL,
-    actor_kind  TEXT    NOT NULL,
-    actor_id    TEXT    NOT NULL,
-    agent       TEXT,
-    session     TEXT,
-    server      TEXT,
-    tool        TEXT,
-    source_type TEXT,
-    project     TEXT,
     call_id     TEXT,
-    decision    TEXT,
+    head        TEXT    NOT NULL,
     context     TEXT    NOT NULL,
+    event_type  TEXT AS (head ->> 0),
+    level       TEXT AS (head ->> 1),
+    actor_kind  TEXT AS (head ->> 2),
+    actor_id    TEXT AS (head ->> 3),
+    agent       TEXT AS (head ->> 4),
+    session     TEXT AS (head ->> 5),
+    server      TEXT AS (head ->> 6),
+    tool        TEXT AS (head ->> 7),
+    source_type TEXT AS (head ->> 8),
+    project     TEXT AS (head ->> 9),
+    decision    TEXT AS (head ->> 10),
     UNIQUE (node, seq)
 ) STRICT;
 

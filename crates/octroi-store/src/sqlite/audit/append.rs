@@ -16,13 +16,8 @@ const SIZES: [usize; 3] = [100, 10, 1];
 
 static ADD_EVENTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     SIZES.map(|n_rows| {
-        let rows = places(17, n_rows);
-        format!(
-            "INSERT INTO audit_events
-                (position, node, seq, at_ms, event_type, level, actor_kind, actor_id, agent, session, server,
-                 tool, source_type, project, call_id, decision, context)
-             VALUES {rows}"
-        )
+        let rows = places(7, n_rows);
+        format!("INSERT INTO audit_events (position, node, seq, at_ms, call_id, head, context) VALUES {rows}")
     })
 });
 
@@ -105,18 +100,8 @@ impl Sqlite {
                         .bind(&row.node)
                         .bind(row.seq.cast_signed())
                         .bind(row.at_ms)
-                        .bind(&row.event_type)
-                        .bind(&row.level)
-                        .bind(&row.actor_kind)
-                        .bind(&row.actor_id)
-                        .bind(row.agent.as_deref())
-                        .bind(row.session.as_deref())
-                        .bind(row.server.as_deref())
-                        .bind(row.tool.as_deref())
-                        .bind(row.source_type.as_deref())
-                        .bind(row.project.as_deref())
                         .bind(row.call_id.as_deref())
-                        .bind(row.decision.as_deref())
+                        .bind(head_of(row))
                         .bind(&row.context);
                     position += 1;
                 }
@@ -211,6 +196,24 @@ fn marks_of(row: &AuditRow) -> [Option<&str>; 6] {
         row.server.as_deref(),
         row.decision.as_deref(),
     ]
+}
+
+/// The short values of a row in the order of the columns that read them.
+fn head_of(row: &AuditRow) -> String {
+    let values = [
+        Some(&row.event_type),
+        Some(&row.level),
+        Some(&row.actor_kind),
+        Some(&row.actor_id),
+        row.agent.as_ref(),
+        row.session.as_ref(),
+        row.server.as_ref(),
+        row.tool.as_ref(),
+        row.source_type.as_ref(),
+        row.project.as_ref(),
+        row.decision.as_ref(),
+    ];
+    serde_json::to_string(&values).unwrap_or_default()
 }
 
 /// Places for the values of so many rows.

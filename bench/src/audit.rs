@@ -1,0 +1,144 @@
+//! What a long audit log costs those who read it: time, and memory that must not grow with it.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Ruling, SourceType};
+use octroi_gateway::audit::{AuditLog, Options};
+use tokio::process::Command;
+
+use crate::process::{Gateway, Policy, program};
+use crate::{Outcome, cpu};
+
+const RECORDS: u64 = 10_000_000;
+/// They are spread over so much time, which ends now.
+const DAYS: u64 = 20;
+const TOOLS: u64 = 40;
+const AGENTS: u64 = 12;
+/// How often memory is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Writes a log of ten million records, or as many as are wanted, verifies it, and lists from it.
+pub(crate) async fn long_log(n_records: Option<u64>) -> Outcome<()> {
+    let n_records = n_records.unwrap_or(RECORDS);
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().join("data");
+    println!("\n| {n_records} records | seconds | CPU seconds | KiB of memory at most |\n|---|---|---|---|");
+    let begun = Instant::now();
+    let before = cpu::time_of(std::process::id());
+    fill(&data.join("audit"), n_records).await?;
+    let used = cpu::time_of(std::process::id()).saturating_sub(before);
+    row("written, by one writer", begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
+
+    measured("`octroi audit verify`", &data, &["audit", "verify"]).await?;
+    measured("`octroi audit export --since 1h`", &data, &["audit", "export", "--since", "1h"]).await?;
+
+    let begun = Instant::now();
+    let gateway = Gateway::start_in(directory, "", Policy::None, &[]).await?;
+    while is_behind(&data).await? {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let octroi = gateway.id()?;
+    row(
+        "table of the gateway built anew",
+        begun.elapsed(),
+        cpu::time_of(octroi),
+        cpu::most_memory_of(octroi),
+    );
+    for (what, arguments) in [
+        ("`octroi audit list`", &["audit", "list"][..]),
+        ("`… --tool t7 --agent agent-3`", &["audit", "list", "--tool", "t7", "--agent", "agent-3"]),
+        (
+            "`… --kind policy_violation --since 7d`",
+            &["audit", "list", "--kind", "policy_violation", "--since", "7d"],
+        ),
+        ("`octroi audit report --since 7d`", &["audit", "report", "--since", "7d"]),
+    ] {
+        measured(what, &data, arguments).await?;
+    }
+    row("the gateway, all told", begun.elapsed(), cpu::time_of(octroi), cpu::most_memory_of(octroi));
+    gateway.stop().await?;
+    Ok(())
+}
+
+/// Begin and end of calls, as the gateway writes them, and now and then a denial.
+async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
+    let log = AuditLog::open(directory, &Options::default())?.log;
+    let now_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    let span_ms = DAYS * 24 * 3_600_000;
+    let trace = r#"[{"gate":"disabled","verdict":"pass"},{"gate":"arguments","verdict":"pass"},{"gate":"pin","verdict":"pass"},{"gate":"policy","verdict":"allow"}]"#;
+    let begun_context = format!(
+        r#"{{"arguments":{{"path":"docs/a.md","limit":20}},"risk":"low","side_effects":[],"definition":"{}","mode":"implementation","revision":3,"trace":{trace}}}"#,
+        "0".repeat(64)
+    );
+    let ended_context = r#"{"outcome":"completed","duration_ms":12,"result_bytes":2048}"#;
+    for number in 0..n_records {
+        let call = number / 2;
+        let agent = format!("agent-{}", call % AGENTS);
+        let tool = format!("mcp:server{}:t{}", call % 5, call % TOOLS);
+        let server = format!("server{}", call % 5);
+        let (kind, context) = match number % 2 {
+            _ if call % 1_000 == 0 => (Kind::PolicyViolation, begun_context.as_str()),
+            0 => (Kind::ToolInvocationStart, begun_context.as_str()),
+            _ => (Kind::ToolInvocationEnd, ended_context),
+        };
+        let at_ms = now_ms - span_ms
+            + u64::try_from(u128::from(span_ms) * u128::from(number) / u128::from(n_records))?;
+        let event = Event {
+            agent: Some(&agent),
+            server: Some(&server),
+            tool: Some(&tool),
+            source: Some(SourceType::Mcp),
+            call: Some(CallId(u128::from(call))),
+            ruling: (number % 2 == 0).then_some(Ruling::Allow),
+            context,
+            ..Event::new(at_ms, kind, Actor::new(ActorKind::Agent, &agent))
+        };
+        log.append_later(&event).await?;
+    }
+    log.close().await?;
+    Ok(())
+}
+
+/// Whether searches do not find everything yet. They say so.
+async fn is_behind(data: &Path) -> Outcome<bool> {
+    let output = Command::new(program("octroi")?)
+        .args(["audit", "list", "--lines", "1", "--data"])
+        .arg(data)
+        .output()
+        .await?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(said.contains("cannot be found yet")) } else { Err(said.into()) }
+}
+
+async fn measured(what: &str, data: &Path, arguments: &[&str]) -> Outcome<()> {
+    let begun = Instant::now();
+    let mut child = Command::new(program("octroi")?)
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .spawn()?;
+    let process = child.id().ok_or("it has ended")?;
+    let (mut most, mut used) = (0, Duration::ZERO);
+    let status = loop {
+        most = cpu::most_memory_of(process).max(most);
+        used = cpu::time_of(process).max(used);
+        if let Ok(status) = tokio::time::timeout(LOOK_EVERY, child.wait()).await {
+            break status?;
+        }
+    };
+    if !status.success() {
+        return Err(format!("{what} failed").into());
+    }
+    row(what, begun.elapsed(), used, most);
+    Ok(())
+}
+
+fn row(what: &str, elapsed: Duration, used: Duration, kib: u64) {
+    println!("| {what} | {:.1} | {:.1} | {kib} |", elapsed.as_secs_f64(), used.as_secs_f64());
+}
