@@ -80,7 +80,8 @@ async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64)
 
 /// What one thread spent, who it was told by the functions it ran.
 fn of_thread(file: &Path) -> Outcome<Cost> {
-    let costs = self_costs(&std::fs::read_to_string(file)?);
+    let text = std::fs::read_to_string(file)?;
+    let costs = self_costs(&text);
     let of = |part: &str| -> u64 {
         costs.iter().filter(|(name, _)| name.contains(part)).map(|(_, cost)| cost).sum()
     };
