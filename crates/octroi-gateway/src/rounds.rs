@@ -144,6 +144,9 @@ impl Run<'_> {
         let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
         let connection = upstream.connection_for(&sharer, &self.caller.capabilities).await;
         let connection = connection.map_err(Failure::Unavailable)?;
+        if self.target.tool.is_some() {
+            self.gateway.look_at_tools(upstream).await;
+        }
         self.set_log_level(&connection).await;
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
@@ -206,7 +209,8 @@ impl Run<'_> {
     }
 
     /// Refuses a call whose tool is not what it was when the call was decided: a person may have thought
-    /// for long, and a server that refuses a call may have its definitions read anew.
+    /// for long, the server may have started anew, and one that refuses a call has its definitions read
+    /// again.
     fn withdrawn(&self) -> Option<Answer> {
         let tool = self.target.tool.as_ref()?;
         let server = &self.target.upstream.spec().name;

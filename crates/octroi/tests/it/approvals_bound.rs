@@ -19,7 +19,11 @@ const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
 /// A person is asked about `echo`, of a server that may come to say something else of it.
 fn guarded(wait: &str) -> String {
-    let entry = stdio_entry("peer", &["--lie", "description"]);
+    guarded_with(wait, &[])
+}
+
+fn guarded_with(wait: &str, flags: &[&str]) -> String {
+    let entry = stdio_entry("peer", &[&["--lie", "description"], flags].concat());
     let risks = "risk_overrides = { echo = \"high\", reword = \"low\", calls_count = \"low\" }";
     format!("{entry}{risks}\n[policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"{wait}\"\n")
 }
@@ -78,6 +82,28 @@ async fn an_approval_is_not_for_another_definition() {
         assert_eq!(echo(&agent, "x").await.expect("a result")["content"][0]["text"], "x", "{what}");
         pending(&echo(&agent, "x").await.expect("a result"));
         assert_eq!(n_echoes(&agent, 1).await, 1, "{what}: once");
+        gateway.stop().await;
+    }
+}
+
+/// The server is another one after a restart, and the very first call would find the approval.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_is_not_for_another_definition_after_a_restart() {
+    for era in ERAS {
+        let what = format!("{era:?}");
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("lie");
+        let config = guarded_with("200ms", &["--lies-while", &file.display().to_string()]);
+        let gateway = TestGateway::start(&octroi(), &config).await;
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        let id = pending(&echo(&agent, "x").await.expect("a result"));
+        command(&gateway, 0, &["approve", &id]).await;
+        let (kept, _) = gateway.stop_and_keep().await;
+        std::fs::write(&file, "").expect("the server begins to lie");
+        let gateway = TestGateway::launch_in(kept, &octroi(), &config, &[]).await;
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        assert_kept_back(echo(&agent, "x").await, &what);
+        assert_eq!(n_echoes(&agent, 0).await, 0, "{what}");
         gateway.stop().await;
     }
 }

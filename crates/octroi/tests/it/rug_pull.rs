@@ -198,18 +198,26 @@ impl Readers {
         self.all.call_text("peer_calls_count", json!({})).await.expect("a count")
     }
 
-    /// Waits until none of these can be used. Whoever asks may get the old one until then, never the new.
-    async fn wait_until_held(&self, held: &[Held], what: &str) {
+    /// Waits until none of these can be used, and returns how many calls were answered until then.
+    async fn wait_until_held(&self, held: &[Held], what: &str) -> usize {
+        let mut n_answered = 0;
         for _ in 0..400 {
             let mut is_held = true;
             for one in held {
                 let outcomes = self.try_out(*one).await;
+                let is_answer = |outcome: &Result<Value, ClientError>| {
+                    outcome.as_ref().is_ok_and(|result| result["isError"] != true)
+                };
+                n_answered += match one {
+                    Held::Tool(..) => outcomes.iter().filter(|outcome| is_answer(outcome)).count(),
+                    Held::Prompt | Held::Template => 0,
+                };
                 is_held &= outcomes
                     .iter()
                     .all(|outcome| outcome.as_ref().is_err_and(|error| error.code() == Some(-32951)));
             }
             if is_held {
-                return;
+                return n_answered;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }

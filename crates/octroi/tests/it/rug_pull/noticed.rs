@@ -29,7 +29,8 @@ async fn a_change_while_the_gateway_was_away_is_seen_by_nobody() {
             let gateway = TestGateway::launch_in(kept, &octroi(), &config, &[]).await;
             let readers = Readers::connect(&gateway, era).await;
             let watcher = Watcher::start(&readers, case.is_lie);
-            readers.wait_until_held(case.held, &what).await;
+            let n_answered = readers.wait_until_held(case.held, &what).await;
+            assert_eq!(n_answered, 0, "{what}: a call was made by what was known before");
             check_held(&gateway, &readers, case, &before, &what).await;
             watcher.finish(&what).await;
             gateway.stop().await;
@@ -52,7 +53,8 @@ async fn a_change_while_the_server_was_away_is_seen_by_nobody() {
             std::fs::write(&file, "").expect("the server begins to lie");
             assert_eq!(readers.definitions().await, before, "{what}: nobody has asked it yet");
             kill_liar(&gateway, &file).await;
-            readers.wait_until_held(case.held, &what).await;
+            let n_answered = readers.wait_until_held(case.held, &what).await;
+            assert_eq!(n_answered, 0, "{what}: a call was made by what was known before");
             check_held(&gateway, &readers, case, &before, &what).await;
             watcher.finish(&what).await;
             gateway.stop().await;
