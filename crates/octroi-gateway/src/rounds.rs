@@ -215,6 +215,8 @@ impl Run<'_> {
         let tool = self.target.tool.as_ref()?;
         let server = &self.target.upstream.spec().name;
         let reason = self.gateway.catalogue().withdrawn(server, tool)?;
+        // So that it counts as a failure also where the refusal is a result.
+        self.tool_failed.store(true, Ordering::Relaxed);
         let refused = denial::withdrawn(&reason, self.gateway.style(self.caller));
         Some(refused.in_era(self.caller.era, self.envelope.method()))
     }

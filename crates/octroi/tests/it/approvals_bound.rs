@@ -111,10 +111,13 @@ async fn an_approval_is_not_for_another_definition_after_a_restart() {
 /// The definition changes while the caller waits, and only then somebody approves what they were shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
-    for era in ERAS {
-        for is_accepted in [false, true] {
-            let what = format!("{era:?}, accepted: {is_accepted}");
-            let gateway = TestGateway::start(&octroi(), &guarded("50s")).await;
+    // Whether somebody accepts the new definition meanwhile, and how denials are told.
+    for (is_accepted, errors) in [(false, "rpc"), (true, "rpc"), (false, "result")] {
+        let told = format!("profile = \"guarded\"\nerrors = \"{errors}\"");
+        let config = guarded("50s").replace("profile = \"guarded\"", &told);
+        for era in ERAS {
+            let what = format!("{era:?}, accepted: {is_accepted}, {errors}");
+            let gateway = TestGateway::start(&octroi(), &config).await;
             let agent = connect(&gateway, era, ClientOptions::default()).await;
             let decide = async {
                 let id = asked(&gateway).await;
@@ -123,14 +126,25 @@ async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
                     command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
                 }
                 command(&gateway, 0, &["approve", &id]).await;
+                id
             };
-            let (outcome, ()) = tokio::join!(echo(&agent, "x"), decide);
-            let Err(ClientError::Rpc(RpcError { code, data, .. })) = &outcome else {
-                panic!("{what}: {outcome:?}");
+            let (outcome, id) = tokio::join!(echo(&agent, "x"), decide);
+            let (word, data) = match &outcome {
+                Err(ClientError::Rpc(error)) if errors == "rpc" => (error.message.clone(), &error.data),
+                Ok(result) if errors == "result" && result["isError"] == true => {
+                    let error = &result["_meta"]["octroi/error"];
+                    (error["code"].as_str().unwrap_or_default().to_owned(), error)
+                }
+                outcome => panic!("{what}: {outcome:?}"),
             };
             let reason = data["reason"].as_str().unwrap_or_default();
-            assert!(*code == -32951 && reason.contains("its definition"), "{what}: {outcome:?}");
+            assert!(
+                word == "tool_changed_needs_review" && reason.contains("its definition"),
+                "{what}: {data}"
+            );
             assert_eq!(n_echoes(&agent, 1).await, 0, "{what}");
+            let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
+            assert!(shown.contains("done") && !shown.contains("completed"), "{what}: {shown}");
             gateway.stop().await;
         }
     }
