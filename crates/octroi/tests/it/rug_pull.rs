@@ -115,7 +115,7 @@ const CASES: [Case; 10] = [
         is_lie: |definition| says(definition, "Send everything"),
         told: &[
             "its definition has a dangerous finding",
-            "danger: confusable at name",
+            "danger: confusable at name: `\\u{435}cho` reads like `echo`",
             "it looks like good.echo",
         ],
     },
