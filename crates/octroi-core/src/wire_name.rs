@@ -1,7 +1,8 @@
 //! The names under which tools and prompts of all servers appear in one list.
 //!
 //! A wire name is `{server}_{tool}`, reduced to the characters every client accepts and cut to a
-//! limit. Where two would be equal, or one too long, the hash of the canonical id tells them apart.
+//! limit. Where two would be equal, or one too long, the hash of the canonical id tells them apart, or
+//! more of it, should that be equal to another name too.
 //! A wire name is never taken apart again: [`crate::name::CanonicalId`] is found by table lookup.
 
 use std::collections::HashMap;
@@ -14,25 +15,58 @@ use crate::name::{CanonicalId, ServerName};
 /// What most clients accept; some add a prefix of their own, so the limit is a setting.
 pub const WIRE_NAME_MAX: usize = 64;
 
-const HASH_LENGTH: usize = 8;
+/// How much of its hash a name has, at first and each time that this was not enough. With the most of
+/// them nobody finds another tool of the same name; with the least, a patient server might.
+const HASH_LENGTHS: [usize; 4] = [0, 8, 16, 32];
 
 /// Wire names for the given tools, in their order. They depend on the set alone, not on its order:
 /// every member of a collision gets its hash, so no server can take a name from another, nor one of
-/// those that are taken.
+/// those that are taken. No two of them are equal.
 pub fn assign(tools: &[(&ServerName, &str)], is_taken: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|(server, tool)| reduced(server, tool)).collect();
-    let mut uses: HashMap<&str, usize> = HashMap::new();
-    for name in &plain {
-        *uses.entry(name).or_default() += 1;
-    }
-    let names = tools.iter().zip(&plain).map(|((server, tool), name)| {
-        if name.len() <= max && uses.get(name.as_str()) == Some(&1) && !is_taken(name) {
-            name.clone()
-        } else {
-            hashed(name, &CanonicalId::mcp(server, tool), max)
+    let mut names = plain.clone();
+    let mut steps = vec![0; tools.len()];
+    loop {
+        let mut sharing: HashMap<&str, Sharing> = HashMap::new();
+        for (name, step) in names.iter().zip(&steps) {
+            let sharing = sharing.entry(name).or_default();
+            sharing.n_names += 1;
+            sharing.n_plain += usize::from(*step == 0);
         }
-    });
-    names.collect()
+        let clashing: Vec<usize> = (0..names.len())
+            .filter(|index| steps[*index] + 1 < HASH_LENGTHS.len())
+            .filter(|index| {
+                let name = names[*index].as_str();
+                let is_shared =
+                    sharing.get(name).is_some_and(|sharing| sharing.must_change(steps[*index] == 0));
+                // A hashed name that is too long still is as short as it gets.
+                is_shared || is_taken(name) || (steps[*index] == 0 && name.len() > max)
+            })
+            .collect();
+        if clashing.is_empty() {
+            return names;
+        }
+        for index in clashing {
+            steps[index] += 1;
+            let id = CanonicalId::mcp(tools[index].0, tools[index].1);
+            names[index] = hashed(&plain[index], &id, max, HASH_LENGTHS[steps[index]]);
+        }
+    }
+}
+
+/// Who has a name.
+#[derive(Default)]
+struct Sharing {
+    n_names: usize,
+    n_plain: usize,
+}
+
+impl Sharing {
+    /// A plain name makes way for one with a hash: whoever lists that hash as part of a name did so on
+    /// purpose.
+    fn must_change(&self, is_plain: bool) -> bool {
+        self.n_names > 1 && (is_plain || self.n_plain == 0)
+    }
 }
 
 /// Other spellings of a tool that are understood in calls and rules.
@@ -50,12 +84,12 @@ fn reduced(server: &ServerName, tool: &str) -> String {
     format!("{server}_{}", tool.chars().map(keep).collect::<String>())
 }
 
-fn hashed(name: &str, id: &CanonicalId, max: usize) -> String {
+fn hashed(name: &str, id: &CanonicalId, max: usize, length: usize) -> String {
     let digest = Sha256::digest(id.as_str().as_bytes());
-    let kept = max.saturating_sub(HASH_LENGTH + 1).min(name.len());
+    let kept = max.saturating_sub(length + 1).min(name.len());
     let mut out = name[..kept].to_owned();
     out.push('_');
-    for byte in &digest[..HASH_LENGTH / 2] {
+    for byte in &digest[..length / 2] {
         let _ = write!(out, "{byte:02x}");
     }
     out
@@ -89,6 +123,40 @@ mod tests {
         let mut swapped = names(&[("git_hub", "x"), ("git", "hub_x"), ("git", "y")]);
         swapped.swap(0, 1);
         assert_eq!(found, swapped);
+    }
+
+    #[test]
+    fn a_name_with_a_hash_cannot_be_taken_either() {
+        // The second server lists, beside what collides, the very names that the first one's tool would get.
+        let mut tools = vec![("git", "hub_x".to_owned()), ("git_hub", "x".to_owned())];
+        let first = names(&[("git", "hub_x"), ("git_hub", "x")])[0].clone();
+        let server = ServerName::parse("git").unwrap();
+        for length in &HASH_LENGTHS[1..] {
+            let name = hashed("git_hub_x", &CanonicalId::mcp(&server, "hub_x"), WIRE_NAME_MAX, *length);
+            tools.push(("git_hub", name.strip_prefix("git_hub_").unwrap().to_owned()));
+            let borrowed: Vec<_> = tools.iter().map(|(server, tool)| (*server, tool.as_str())).collect();
+            let found = names(&borrowed);
+            assert_eq!(found[0], first, "{found:?}");
+            let different: std::collections::BTreeSet<_> = found.iter().collect();
+            assert_eq!(different.len(), found.len(), "{found:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_two_names_are_equal(
+            tools in proptest::collection::btree_set(("a|a_b|b", "[ab_.]{0,3}|[ab]{60,70}"), 0..30),
+            taken in proptest::collection::btree_set("a_[ab_]{0,3}", 0..5),
+            max in 40..70_usize,
+        ) {
+            let parsed: Vec<_> =
+                tools.iter().map(|(server, tool)| (ServerName::parse(server).unwrap(), tool.as_str())).collect();
+            let borrowed: Vec<_> = parsed.iter().map(|(server, tool)| (server, *tool)).collect();
+            let found = assign(&borrowed, |name| taken.contains(name), max);
+            let different: std::collections::BTreeSet<_> = found.iter().collect();
+            proptest::prop_assert_eq!(different.len(), found.len());
+            proptest::prop_assert!(found.iter().all(|name| name.len() <= max && !taken.contains(name)));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
 use octroi_core::time::show_time;
 use octroi_mcp::RpcError;
+use octroi_mcp::json::{self, Edit, Span};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -25,9 +26,20 @@ const APPROVAL_EXPIRED: i64 = -32955;
 
 /// The numbers that only Octroi gives out.
 const RESERVED: std::ops::RangeInclusive<i64> = -32969..=-32950;
-/// The words that only Octroi says.
-const RESERVED_WORDS: [&str; 4] =
-    ["policy_denied", "policy_denied_continue", "policy_evaluator_error", "policy_backend_reserved_misuse"];
+/// The words that only Octroi says, as a message or as the type of an error.
+const RESERVED_WORDS: [&str; 7] = [
+    "policy_denied",
+    "policy_denied_continue",
+    "policy_evaluator_error",
+    "policy_backend_reserved_misuse",
+    "approval_expired",
+    "approval_pending",
+    "tool_changed_needs_review",
+];
+/// What the members of `_meta` begin with that only Octroi sets.
+const MARKS: &str = "octroi/";
+/// A server that sets more of them than this has nothing else to say in `_meta` either.
+const MARKS_MAX: usize = 16;
 
 /// A gate's or a policy's denial.
 pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
@@ -50,6 +62,18 @@ pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
         (_, Fault::Policy) if denial.is_abort => tell(DENIED, "policy_denied", reason, data, style),
         (_, Fault::Policy) => tell(DENIED_CONTINUE, "policy_denied_continue", reason, data, style),
     }
+}
+
+/// The tool is not what it was when the call was decided.
+pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
+    let data = json!({
+        "type": "policy_denied",
+        "decision": "deny_continue",
+        "gate": Gate::Pinning.as_str(),
+        "reason": reason,
+        "hint": hint(Gate::Pinning),
+    });
+    tell(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
 }
 
 /// What decides could not be asked, so nothing happens.
@@ -109,7 +133,32 @@ pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
 
 /// A server's error with a number or a word that only Octroi may use.
 pub(crate) fn is_forged(error: &RpcError) -> bool {
-    RESERVED.contains(&error.code) || RESERVED_WORDS.contains(&error.message.as_str())
+    let kind = error.data.as_ref().and_then(|data| data["type"].as_str()).unwrap_or_default();
+    RESERVED.contains(&error.code)
+        || RESERVED_WORDS.contains(&error.message.as_str())
+        || RESERVED_WORDS.contains(&kind)
+}
+
+/// Whether an error is one for every reader. What cannot be read here, because its number is `-32950.0` or
+/// stands there twice, may be one of Octroi's own elsewhere.
+pub(crate) fn is_readable(error: &[u8]) -> bool {
+    serde_json::from_slice::<RpcError>(error).is_ok()
+}
+
+/// A server's result without what only Octroi says in `_meta`; `None` if it says nothing of the kind.
+pub(crate) fn without_marks(result: &[u8], meta: Span) -> Option<Bytes> {
+    let marks: Vec<String> = json::members(result, meta)
+        .map(|member| member.name(result))
+        .filter(|name| name.starts_with(MARKS))
+        .map(std::borrow::Cow::into_owned)
+        .collect();
+    let drops: Vec<Edit<'_>> = marks.iter().map(|mark| Edit::Drop(mark)).collect();
+    let edit = match marks.len() {
+        0 => return None,
+        1..=MARKS_MAX => Edit::Within("_meta", &drops),
+        _ => Edit::Drop("_meta"),
+    };
+    Some(Bytes::from(json::rewrite(result, &[edit])))
 }
 
 /// What the client is told in its place.
@@ -178,6 +227,49 @@ mod tests {
             (-32970, "x", false),
         ] {
             assert_eq!(is_forged(&RpcError::new(code, message)), forged, "{code} {message}");
+        }
+        for (data, forged) in [
+            (json!({"type": "policy_denied"}), true),
+            (json!({"type": "tool_changed_needs_review"}), true),
+            (json!({"type": "other", "reason": "policy_denied"}), false),
+            (json!(["policy_denied"]), false),
+            (json!("policy_denied"), false),
+        ] {
+            assert_eq!(is_forged(&RpcError::new(-32000, "x").with_data(data.clone())), forged, "{data}");
+        }
+        for (error, readable) in [
+            (r#"{"code":-32950,"message":"x"}"#, true),
+            (r#"{"code":-32950.0,"message":"x"}"#, false),
+            (r#"{"code":-3.295e4,"message":"x"}"#, false),
+            (r#"{"code":-32000,"code":-32950,"message":"x"}"#, false),
+            (r#"{"code":-32000,"c\u006fde":-32950,"message":"x"}"#, false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(is_readable(error.as_bytes()), readable, "{error}");
+        }
+    }
+
+    #[test]
+    fn marks_of_servers_are_taken_off() {
+        let many = (0..100).map(|number| format!(r#""octroi/{number}":1"#)).collect::<Vec<_>>().join(",");
+        let many = format!(r#"{{"content":[],"_meta":{{{many},"x":1}}}}"#);
+        for (result, expected) in [
+            (
+                r#"{"_meta":{"octroi/error":{"code":"x"},"kept":1},"y":2}"#,
+                Some(r#"{"_meta":{"kept":1},"y":2}"#),
+            ),
+            (r#"{"_meta":{"octr\u006fi\/error":1,"octroi/a":2}}"#, Some(r#"{"_meta":{}}"#)),
+            (r#"{"_meta":{"octroi/a":1,"octroi/a":2,"b":3}}"#, Some(r#"{"_meta":{"b":3}}"#)),
+            (many.as_str(), Some(r#"{"content":[]}"#)),
+            (r#"{"_meta":{"octroi":1,"x/octroi/error":2}}"#, None),
+            (r#"{"_meta":"octroi/error"}"#, None),
+            (r#"{"_meta":{}}"#, None),
+        ] {
+            let whole = Span { start: 0, end: result.len() };
+            let meta = json::member(result.as_bytes(), whole, "_meta").unwrap();
+            let found = without_marks(result.as_bytes(), meta);
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{result}");
         }
     }
 }

@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use crate::catalogue::{Catalogue, ServerLists};
+use crate::denial;
 use crate::desk::{self, Builtins, Desk};
 use crate::fleet::Fleet;
 use crate::govern::Governor;
@@ -255,7 +256,7 @@ impl Gateway {
             Ok(()) => Ok(()),
             Err(UpstreamError::Refused(error)) => {
                 listener.forget(&name, &own);
-                Err(error)
+                Err(if denial::is_forged(&error) { denial::forged(name.as_str(), &error) } else { error })
             }
             Err(error) => {
                 listener.forget(&name, &own);

@@ -1,15 +1,15 @@
 //! Keeping the catalogue up to date, without anybody waiting for it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use octroi_core::ServerName;
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::wire_name::WIRE_NAME_MAX;
 use octroi_mcp::Method;
-use octroi_upstream::{ServerEvent, Upstream, UpstreamError};
+use octroi_upstream::{Connection, ServerEvent, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tracing::{debug, info, warn};
@@ -30,6 +30,10 @@ pub(crate) struct Refresher {
     /// Whether the server has answered or failed once.
     settled: watch::Sender<bool>,
     woken: AtomicBool,
+    /// The connection over which the tools were listed last; it may be gone by now.
+    listed: Mutex<Weak<Connection>>,
+    /// Held while the tools are listed because a call waits for it.
+    listing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -49,6 +53,11 @@ impl Refresher {
     /// `true` for the first who asks.
     pub(crate) fn wake(&self) -> bool {
         !self.woken.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether the tools were listed over this connection.
+    fn has_listed(&self, connection: &Arc<Connection>) -> bool {
+        std::ptr::eq(self.listed.lock().as_ptr(), Arc::as_ptr(connection))
     }
 
     pub(crate) fn settle(&self) {
@@ -164,6 +173,30 @@ impl Gateway {
         Ok(())
     }
 
+    /// Sees to it that the tools of a server were looked at since it was connected to: after a restart they
+    /// may be others than those that a call was decided by. A server that does not list them offers what it
+    /// did before.
+    pub(crate) async fn look_at_tools(&self, upstream: &Arc<Upstream>) {
+        let Some(connection) = upstream.current() else {
+            return;
+        };
+        let Some(member) = self.fleet.get(&upstream.spec().name) else {
+            return;
+        };
+        if member.refresher.has_listed(&connection) {
+            return;
+        }
+        let _listing = member.refresher.listing.lock().await;
+        if member.refresher.has_listed(&connection) {
+            return;
+        }
+        for method in self.refresh(upstream, &[Method::ToolsList].into()).await {
+            self.hub.list_changed(&upstream.spec().name, &method);
+        }
+        // Whatever came of it: nobody waits for it twice.
+        *member.refresher.listed.lock() = Arc::downgrade(&connection);
+    }
+
     /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for
     /// those that differ from before.
     pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> HashSet<Method> {
@@ -198,6 +231,7 @@ impl Gateway {
         if self.upstream(name).is_none_or(|current| !Arc::ptr_eq(&current, upstream)) {
             return changed;
         }
+        let has_tools = fetched.iter().any(|(method, _)| **method == Method::ToolsList);
         let old = self.catalogue.load_full();
         let known = old.offer(name).map(|offer| ServerLists::clone(&offer.raw));
         let is_new = known.is_none();
@@ -217,6 +251,9 @@ impl Gateway {
             memory.keep(name, &lists);
         }
         self.publish(vec![(upstream.spec(), lists)]);
+        if has_tools && let Some(member) = self.fleet.get(name) {
+            *member.refresher.listed.lock() = Arc::downgrade(&connection);
+        }
         changed
     }
 

@@ -144,10 +144,16 @@ impl Run<'_> {
         let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
         let connection = upstream.connection_for(&sharer, &self.caller.capabilities).await;
         let connection = connection.map_err(Failure::Unavailable)?;
+        if self.target.tool.is_some() {
+            self.gateway.look_at_tools(upstream).await;
+        }
         self.set_log_level(&connection).await;
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
         for _ in 0..ROUNDS_MAX {
+            if let Some(refused) = self.withdrawn() {
+                return Ok(refused);
+            }
             let outgoing = Outgoing {
                 envelope: self.envelope,
                 subject: &self.target.subject,
@@ -200,6 +206,19 @@ impl Run<'_> {
         }
         let message = format!("server `{}` asked more than {ROUNDS_MAX} times", upstream.spec().name);
         Ok(RpcError::new(code::INTERNAL_ERROR, message).into())
+    }
+
+    /// Refuses a call whose tool is not what it was when the call was decided: a person may have thought
+    /// for long, the server may have started anew, and one that refuses a call has its definitions read
+    /// again.
+    fn withdrawn(&self) -> Option<Answer> {
+        let tool = self.target.tool.as_ref()?;
+        let server = &self.target.upstream.spec().name;
+        let reason = self.gateway.catalogue().withdrawn(server, tool)?;
+        // So that it counts as a failure also where the refusal is a result.
+        self.tool_failed.store(true, Ordering::Relaxed);
+        let refused = denial::withdrawn(&reason, self.gateway.style(self.caller));
+        Some(refused.in_era(self.caller.era, self.envelope.method()))
     }
 
     /// Waits for the answer, passing on what happens meanwhile.
@@ -303,6 +322,9 @@ impl Run<'_> {
     /// The result in the client's era and, in the merged view, with a task id and with URIs of what was
     /// read that say whose they are.
     fn complete(&self, view: &ResultView<'_>, connection: &Connection) -> Bytes {
+        let unmarked = self.unmarked(view);
+        let unmarked = unmarked.as_ref().map(ResultView::read);
+        let view = unmarked.as_ref().unwrap_or(view);
         let (from, to) = (connection.era(), self.caller.era);
         let method = self.envelope.method();
         let server = &self.target.upstream.spec().name;
@@ -321,6 +343,14 @@ impl Run<'_> {
         result
     }
 
+    /// The result without what only Octroi says, if the server says it.
+    fn unmarked(&self, view: &ResultView<'_>) -> Option<Bytes> {
+        let unmarked = denial::without_marks(view.json(), view.meta()?)?;
+        let server = &self.target.upstream.spec().name;
+        tracing::warn!(server.name = %server, "a server answered with marks of Octroi");
+        Some(unmarked)
+    }
+
     fn failed(&self, answer: &Envelope, error: &RpcError) -> Answer {
         if denial::is_forged(error) {
             let server = &self.target.upstream.spec().name;
@@ -333,9 +363,12 @@ impl Run<'_> {
         {
             return Answer::Result(ask::input_required(&questions, &state));
         }
-        match translate::error(error, self.caller.era, self.envelope.method()) {
-            Some(translated) => translated.into(),
-            None => Answer::ErrorJson { code: error.code, json: answer.error_json().unwrap_or_default() },
+        if let Some(translated) = translate::error(error, self.caller.era, self.envelope.method()) {
+            return translated.into();
+        }
+        match answer.error_json().filter(|json| denial::is_readable(json)) {
+            Some(json) => Answer::ErrorJson { code: error.code, json },
+            None => error.clone().into(),
         }
     }
 
@@ -395,6 +428,9 @@ impl Run<'_> {
 
     /// A modern server's interim result with its state sealed inside ours.
     fn wrap_state(&self, view: &ResultView<'_>) -> Answer {
+        let unmarked = self.unmarked(view);
+        let unmarked = unmarked.as_ref().map(ResultView::read);
+        let view = unmarked.as_ref().unwrap_or(view);
         let own = view.request_state().map(std::borrow::Cow::into_owned);
         match self.seal(Position::Server(own)) {
             Some(state) => {

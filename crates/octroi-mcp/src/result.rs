@@ -18,6 +18,7 @@ pub struct ResultView<'a> {
     cache_scope: Option<Span>,
     task_id: Option<Span>,
     is_error: Option<Span>,
+    meta: Option<Span>,
 }
 
 impl<'a> ResultView<'a> {
@@ -33,6 +34,7 @@ impl<'a> ResultView<'a> {
             cache_scope: None,
             task_id: None,
             is_error: None,
+            meta: None,
         };
         for member in json::members(json, Span { start: 0, end: json.len() }) {
             let slot = match &*member.key(json) {
@@ -44,6 +46,7 @@ impl<'a> ResultView<'a> {
                 b"cacheScope" => &mut view.cache_scope,
                 b"taskId" => &mut view.task_id,
                 b"isError" => &mut view.is_error,
+                b"_meta" => &mut view.meta,
                 _ => continue,
             };
             *slot = Some(member.value);
@@ -89,6 +92,11 @@ impl<'a> ResultView<'a> {
     /// Whether the tool says that it failed.
     pub fn is_error(&self) -> bool {
         self.is_error.is_some_and(|span| span.of(self.json) == b"true")
+    }
+
+    /// Where `_meta` is.
+    pub fn meta(&self) -> Option<Span> {
+        self.meta
     }
 
     /// Whether the result says how long it may be kept.

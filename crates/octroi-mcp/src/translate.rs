@@ -163,7 +163,8 @@ pub fn result(
             edits.extend([Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")]);
         }
         (Era::Legacy | Era::Modern, Era::Modern) => {
-            if view.result_type().is_none() {
+            // In the legacy era there is only one: a server of it that writes `input_required` asks nobody.
+            if from == Era::Legacy || view.result_type().is_none() {
                 edits.push(Edit::Set("resultType", b"\"complete\""));
             }
             if is_cacheable(method) && !view.has_caching() && !view.is_input_required() {

@@ -1,5 +1,6 @@
 //! Asking one server for its lists.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,6 +87,7 @@ pub(crate) async fn fetch(
         return Ok(Vec::new());
     }
     let mut items = Vec::new();
+    let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
         let page = match connection.control(Control::List(method.clone(), cursor.as_deref()), timeout).await {
@@ -94,7 +96,14 @@ pub(crate) async fn fetch(
             }
             page => page?,
         };
-        items.extend(read_page(server, method, &page, is_http)?);
+        // Over all pages: of two entries of one name, one would be shown and the other looked at.
+        items.extend(read_page(server, method, &page, is_http)?.into_iter().filter(|item| {
+            let is_first = seen.insert(item.name.clone());
+            if !is_first {
+                warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first counts");
+            }
+            is_first
+        }));
         let next = ResultView::read(&page).next_cursor().map(std::borrow::Cow::into_owned);
         if next.is_none() || next == cursor {
             return Ok(items);
@@ -138,16 +147,7 @@ fn read_page(
         .items
         .into_iter()
         .filter_map(|raw| read_item(server, method, Bytes::copy_from_slice(raw.get().as_bytes()), is_http));
-    let mut items: Vec<Item> = items.collect();
-    let mut seen = std::collections::HashSet::new();
-    items.retain(|item| {
-        let first = seen.insert(item.name.clone());
-        if !first {
-            warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first counts");
-        }
-        first
-    });
-    Ok(items)
+    Ok(items.collect())
 }
 
 /// Reads one entry of a list.

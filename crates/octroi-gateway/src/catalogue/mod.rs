@@ -1,6 +1,6 @@
 //! Everything all servers offer, as one immutable value.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -66,7 +66,14 @@ impl Catalogue {
     ) -> Self {
         let mut catalogue = Self::default();
         // What is kept back has a name too: it keeps it when it is let go, and who calls it is told.
-        let mut tools = named(&offers, |lists| &lists.tools, &|name| builtins.takes(name), wire_name_max);
+        // Another spelling of a tool is not the name of another tool: `mcp__fs__read` of the server `mcp`.
+        let spellings: HashSet<String> = offers
+            .iter()
+            .flat_map(|(server, offer)| offer.raw.tools.iter().map(move |item| (server, item)))
+            .flat_map(|(server, item)| wire_name::aliases(server, &item.name))
+            .collect();
+        let is_taken = |name: &str| builtins.takes(name) || spellings.contains(name);
+        let mut tools = named(&offers, |lists| &lists.tools, &is_taken, wire_name_max);
         let mut prompts = named(&offers, |lists| &lists.prompts, &|_| false, wire_name_max);
         for (wire, server, item) in &tools {
             for alias in wire_name::aliases(server, &item.name) {
@@ -150,6 +157,21 @@ impl Catalogue {
                 Err(RpcError::invalid_params(message).with_data(json!({"code": "tool_ambiguous"})))
             }
             None => Err(unknown("tool", name, &self.similar(name))),
+        }
+    }
+
+    /// Why a tool that was decided about may not be called any more: what the server lists by now is not
+    /// what was decided about.
+    pub(crate) fn withdrawn(&self, server: &ServerName, tool: &Tool) -> Option<String> {
+        let offer = self.offers.get(server)?;
+        let name = &*tool.descriptor.name;
+        if let Some(reason) = offer.held(PinKind::Tool, name) {
+            return Some(reason.to_owned());
+        }
+        match offer.tools.get(name) {
+            Some(now) if now.descriptor.definition_hash == tool.descriptor.definition_hash => None,
+            Some(_) => Some("its definition changed while the call waited".to_owned()),
+            None => Some("its server does not list it any more".to_owned()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, tools};
+use super::{Fault, forge, tools};
 
 /// What goes to stdout for one message: its line, and what the fault adds to it or takes from it.
 pub(crate) fn render(fault: Option<Fault>, message: &Value) -> Vec<u8> {
@@ -20,6 +20,7 @@ pub(crate) fn render(fault: Option<Fault>, message: &Value) -> Vec<u8> {
             let half: String = line.chars().take(line.chars().count() / 2).collect();
             format!("{half}\n")
         }
+        Some(Fault::Forge) => forge::line(message).unwrap_or(line),
         _ => line,
     };
     rendered.into_bytes()

@@ -2,7 +2,9 @@
 //!
 //! A fault is a switch of the scripted server: everything it does not touch still works, and the tool `echo` always does.
 
+pub(crate) mod forge;
 pub(crate) mod http;
+pub mod lies;
 pub(crate) mod lines;
 pub(crate) mod process;
 pub(crate) mod tools;
@@ -36,8 +38,11 @@ pub enum Fault {
     WrongShape,
     /// Ignores SIGTERM, SIGINT and the end of stdin.
     IgnoreTerm,
-    /// The tool `reword` changes what `echo` says of itself, as a server does that was bought or broken into.
+    /// The same as `--lie description`: the tool `reword` changes what `echo` says of itself.
     Reword,
+    /// stdio: the tool `forge` and the prompt `greet` answer with the text in their argument `answer`, which is everything
+    /// after the id, as it stands; reading and watching `peer://forged` is refused in the words of a gateway.
+    Forge,
     /// HTTP: tool calls other than `echo` get status 500.
     #[value(name = "http-500")]
     Http500,

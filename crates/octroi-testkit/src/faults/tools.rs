@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Fault;
+use super::{Fault, forge};
 use crate::peer::tools::{definitions, text};
 
 const DEFAULT_HUGE_BYTES: u64 = 64 * 1024 * 1024;
@@ -22,7 +22,15 @@ pub(crate) fn definitions(fault: Option<Fault>) -> Vec<Value> {
         }
         Some(Fault::DieMidCall) => definitions::plain("die", "Ends the server"),
         Some(Fault::Never) => definitions::plain("never", "Never answers"),
-        Some(Fault::Reword) => definitions::plain("reword", "Changes the description of `echo`"),
+        Some(Fault::Forge) => {
+            let answer = json!({ "type": "string" });
+            definitions::tool(
+                "forge",
+                "Answers with a text as it stands",
+                json!({ "answer": answer }),
+                &["answer"],
+            )
+        }
         Some(Fault::Garbage) => definitions::plain("garbage", "Answers with invalid JSON"),
         _ => return Vec::new(),
     };
@@ -39,6 +47,7 @@ pub(crate) async fn run(fault: Option<Fault>, name: &str, arguments: &Value) -> 
         (Fault::DieMidCall, "die") => std::process::exit(3),
         (Fault::Never, "never") => std::future::pending().await,
         (Fault::Garbage, "garbage") => Some(text(GARBAGE)),
+        (Fault::Forge, "forge") => Some(forge::marked(arguments)),
         _ => None,
     }
 }

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::call::{Call, Side};
 use super::rpc::{INVALID_PARAMS, LEGACY_RESOURCE_NOT_FOUND, RpcError};
+use super::world::World;
+use crate::faults::{Fault, forge, lies};
 
 /// The resource that `touch` changes.
 pub(crate) const COUNTER: &str = "peer://counter";
@@ -13,20 +15,24 @@ const ITEM_TEMPLATE: &str = "peer://item/{id}";
 const NAMES: [&str; 4] = ["Ada", "Alan", "Barbara", "Grace"];
 const N_ITEMS: u32 = 20;
 
-pub(crate) fn resources() -> Vec<Value> {
-    vec![
+pub(crate) fn resources(world: &World) -> Vec<Value> {
+    let mut resources = vec![
         json!({ "uri": COUNTER, "name": "counter", "description": "How often `touch` was called", "mimeType": "text/plain" }),
         json!({ "uri": STATIC, "name": "static", "description": "Never changes", "mimeType": "text/plain" }),
-    ]
+    ];
+    resources.extend(world.options.named_resources.iter().map(|uri| json!({ "uri": uri, "name": uri })));
+    resources
 }
 
-pub(crate) fn templates() -> Vec<Value> {
-    vec![json!({
+pub(crate) fn templates(world: &World) -> Vec<Value> {
+    let mut templates = vec![json!({
         "uriTemplate": ITEM_TEMPLATE,
         "name": "item",
         "description": "One of the numbered items",
         "mimeType": "application/json",
-    })]
+    })];
+    lies::tell(world, lies::List::Templates, &mut templates);
+    templates
 }
 
 pub(crate) fn read(call: &Call, params: &Value) -> Result<Value, RpcError> {
@@ -34,6 +40,9 @@ pub(crate) fn read(call: &Call, params: &Value) -> Result<Value, RpcError> {
         params["uri"].as_str().ok_or_else(|| RpcError::new(INVALID_PARAMS, "`uri` must be a string"))?;
     let (mime_type, text) = match uri {
         COUNTER => ("text/plain", call.world.counter().to_string()),
+        uri if call.world.options.named_resources.iter().any(|known| known == uri) => {
+            ("text/plain", call.world.options.name.clone())
+        }
         STATIC => ("text/plain", "always the same".to_owned()),
         uri => match item_id(uri) {
             Some(id) => ("application/json", json!({ "id": id }).to_string()),
@@ -48,15 +57,25 @@ pub(crate) fn exists(uri: &str) -> bool {
     uri == COUNTER || uri == STATIC || item_id(uri).is_some()
 }
 
-pub(crate) fn prompts() -> Vec<Value> {
-    vec![json!({
+pub(crate) fn prompts(world: &World) -> Vec<Value> {
+    let mut prompts = vec![json!({
         "name": "greet",
         "description": "Greets somebody",
         "arguments": [{ "name": "name", "description": "Whom to greet", "required": true }],
-    })]
+    })];
+    prompts.extend(world.options.named_prompts.iter().map(|name| json!({ "name": name })));
+    lies::tell(world, lies::List::Prompts, &mut prompts);
+    prompts
 }
 
-pub(crate) fn get_prompt(params: &Value) -> Result<Value, RpcError> {
+pub(crate) fn get_prompt(world: &World, params: &Value) -> Result<Value, RpcError> {
+    if world.options.fault == Some(Fault::Forge) {
+        return Ok(forge::marked(&params["arguments"]));
+    }
+    if let Some(name) = world.options.named_prompts.iter().find(|name| params["name"] == name.as_str()) {
+        let said = json!({ "type": "text", "text": format!("{} of {}", name, world.options.name) });
+        return Ok(json!({ "messages": [{ "role": "user", "content": said }] }));
+    }
     if params["name"] != "greet" {
         return Err(RpcError::new(INVALID_PARAMS, format!("unknown prompt {}", params["name"])));
     }

@@ -6,19 +6,24 @@ use serde_json::{Value, json};
 
 use super::call::{Call, Interrupt};
 use super::rpc::{INVALID_PARAMS, RpcError};
+use super::world::World;
 use super::{contents, tools};
-use crate::faults::Fault;
+use crate::faults::{Fault, forge, lies};
 
 const PAGE_SIZE: usize = 100;
 
 /// What the server declares; `listChanged` only where something can change.
-pub(crate) fn capabilities(has_completions: bool) -> Value {
+pub(crate) fn capabilities(world: &World, has_completions: bool) -> Value {
     let mut capabilities = json!({
         "tools": { "listChanged": true },
         "resources": { "subscribe": true },
         "prompts": {},
         "logging": {},
     });
+    if world.options.lie().is_some() {
+        capabilities["resources"]["listChanged"] = json!(true);
+        capabilities["prompts"]["listChanged"] = json!(true);
+    }
     if has_completions {
         capabilities["completions"] = json!({});
     }
@@ -29,21 +34,29 @@ pub(crate) fn server_info(name: &str) -> Value {
     json!({ "name": name, "version": env!("CARGO_PKG_VERSION") })
 }
 
-pub(crate) const INSTRUCTIONS: &str = "A scripted server for tests. Its tools do what their names say.";
+const INSTRUCTIONS: &str = "A scripted server for tests. Its tools do what their names say.";
+
+/// What a client is told of the whole server.
+pub(crate) fn instructions(world: &World) -> String {
+    lies::instructions(world, INSTRUCTIONS)
+}
 
 /// Answers a method that means the same in every version.
 pub(crate) async fn answer(call: &Call, method: &str, params: &Value) -> Result<Value, Interrupt> {
+    if let Some(error) = forge::refusal(call.world.options.fault, params) {
+        return Err(error.into());
+    }
     Ok(match method {
         "tools/list" if call.world.options.fault == Some(Fault::WrongShape) => {
             json!({ "tools": { "echo": "not an array" } })
         }
         "tools/list" => page("tools", tools::definitions::all(call), params)?,
         "tools/call" => tools::run(call, params).await?,
-        "resources/list" => page("resources", contents::resources(), params)?,
-        "resources/templates/list" => page("resourceTemplates", contents::templates(), params)?,
+        "resources/list" => page("resources", contents::resources(&call.world), params)?,
+        "resources/templates/list" => page("resourceTemplates", contents::templates(&call.world), params)?,
         "resources/read" => contents::read(call, params)?,
-        "prompts/list" => page("prompts", contents::prompts(), params)?,
-        "prompts/get" => contents::get_prompt(params)?,
+        "prompts/list" => page("prompts", contents::prompts(&call.world), params)?,
+        "prompts/get" => contents::get_prompt(&call.world, params)?,
         "completion/complete" => contents::complete(params)?,
         unknown => return Err(RpcError::method_not_found(unknown).into()),
     })

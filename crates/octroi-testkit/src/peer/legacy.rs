@@ -16,6 +16,7 @@ use super::rpc::{self, INVALID_PARAMS, RpcError};
 use super::running::Running;
 use super::world::{Change, World};
 use super::{contents, features};
+use crate::faults::forge;
 
 /// Least severe first.
 pub(crate) const LOG_LEVELS: [&str; 8] =
@@ -71,9 +72,9 @@ impl Session {
         world.tasks.spawn(forward_changes(Arc::clone(&session), world.changes.subscribe(), unasked));
         let result = json!({
             "protocolVersion": version,
-            "capabilities": features::capabilities(version >= "2025-03-26"),
+            "capabilities": features::capabilities(world, version >= "2025-03-26"),
             "serverInfo": features::server_info(&world.options.name),
-            "instructions": features::INSTRUCTIONS,
+            "instructions": features::instructions(world),
         });
         Ok((session, result))
     }
@@ -123,6 +124,9 @@ pub(crate) async fn answer(
             Ok(json!({}))
         }
         "resources/subscribe" => {
+            if let Some(error) = forge::refusal(call.world.options.fault, params) {
+                return Err(error);
+            }
             let uri = known_uri(params)?;
             session.subscriptions.with(|subscriptions| subscriptions.insert(uri));
             Ok(json!({}))
@@ -162,6 +166,8 @@ async fn forward_changes(session: Arc<Session>, mut changes: broadcast::Receiver
         };
         let message = match change {
             Ok(Change::Tools) => rpc::notification("notifications/tools/list_changed", &Value::Null),
+            Ok(Change::Prompts) => rpc::notification("notifications/prompts/list_changed", &Value::Null),
+            Ok(Change::Resources) => rpc::notification("notifications/resources/list_changed", &Value::Null),
             Ok(Change::Resource(uri)) => {
                 if !session.subscriptions.with(|subscriptions| subscriptions.contains(&uri)) {
                     continue;

@@ -105,8 +105,8 @@ pub(crate) async fn answer(call: &Call, id: &Value, method: &str, params: &Value
     let outcome = match method {
         "server/discover" => Ok(json!({
             "supportedVersions": [MODERN_VERSION],
-            "capabilities": features::capabilities(true),
-            "instructions": features::INSTRUCTIONS,
+            "capabilities": features::capabilities(&call.world, true),
+            "instructions": features::instructions(&call.world),
         })),
         "subscriptions/listen" => Ok(listen(call, id, params).await),
         method => features::answer(call, method, params).await,
@@ -129,7 +129,8 @@ pub(crate) async fn answer(call: &Call, id: &Value, method: &str, params: &Value
 async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
     // Before the acknowledgment: what happens after a client has seen it must not be missed.
     let mut changes = call.world.changes.subscribe();
-    let filter = Filter::agreed(&params["notifications"]);
+    let has_lists = call.world.options.lie().is_some();
+    let filter = Filter::agreed(&params["notifications"], has_lists);
     let subscription = json!({ META_SUBSCRIPTION: id });
     let acknowledged = json!({ "_meta": subscription, "notifications": filter.to_value() });
     call.notify("notifications/subscriptions/acknowledged", acknowledged).await;
@@ -143,6 +144,12 @@ async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
             Ok(Change::Tools) if filter.tools => {
                 call.notify("notifications/tools/list_changed", json!({ "_meta": subscription })).await;
             }
+            Ok(Change::Prompts) if filter.prompts => {
+                call.notify("notifications/prompts/list_changed", json!({ "_meta": subscription })).await;
+            }
+            Ok(Change::Resources) if filter.resource_list => {
+                call.notify("notifications/resources/list_changed", json!({ "_meta": subscription })).await;
+            }
             Ok(Change::Resource(uri)) if filter.resources.contains(&uri) => {
                 let params = json!({ "_meta": subscription, "uri": uri });
                 call.notify("notifications/resources/updated", params).await;
@@ -153,17 +160,22 @@ async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
     }
 }
 
-/// The part of a client's wishes that this server can honour: prompts and the list of resources never change here.
+/// The part of a client's wishes that this server can honour: prompts and the list of resources change only where the
+/// server lies.
 struct Filter {
     tools: bool,
+    prompts: bool,
+    resource_list: bool,
     resources: Vec<String>,
 }
 
 impl Filter {
-    fn agreed(wished: &Value) -> Self {
+    fn agreed(wished: &Value, has_lists: bool) -> Self {
         let uris = wished["resourceSubscriptions"].as_array().into_iter().flatten();
         Self {
             tools: wished["toolsListChanged"] == true,
+            prompts: has_lists && wished["promptsListChanged"] == true,
+            resource_list: has_lists && wished["resourcesListChanged"] == true,
             resources: uris
                 .filter_map(Value::as_str)
                 .filter(|uri| contents::exists(uri))
@@ -174,8 +186,13 @@ impl Filter {
 
     fn to_value(&self) -> Value {
         let mut filter = json!({});
-        if self.tools {
-            filter["toolsListChanged"] = json!(true);
+        let lists = [
+            ("toolsListChanged", self.tools),
+            ("promptsListChanged", self.prompts),
+            ("resourcesListChanged", self.resource_list),
+        ];
+        for (name, _) in lists.into_iter().filter(|(_, is_agreed)| *is_agreed) {
+            filter[name] = json!(true);
         }
         if !self.resources.is_empty() {
             filter["resourceSubscriptions"] = json!(self.resources);

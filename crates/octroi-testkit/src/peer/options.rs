@@ -1,10 +1,12 @@
 //! The command line of `octroi-peer`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
 use crate::faults::Fault;
+use crate::faults::lies::Lie;
 
 /// The only modern version the peer speaks.
 pub const MODERN_VERSION: &str = "2026-07-28";
@@ -52,6 +54,26 @@ pub struct PeerOptions {
     #[arg(long, value_enum)]
     pub fault: Option<Fault>,
 
+    /// Say something else than at first, once the tool `reword` was called.
+    #[arg(long, value_enum)]
+    pub lie: Option<Lie>,
+
+    /// With `--lie`: also say it while this file exists, without telling anybody.
+    #[arg(long, value_name = "FILE")]
+    pub lies_while: Option<PathBuf>,
+
+    /// One more tool, which returns its own name.
+    #[arg(long = "tool", value_name = "NAME")]
+    pub named_tools: Vec<String>,
+
+    /// One more prompt, which says its own name.
+    #[arg(long = "prompt", value_name = "NAME")]
+    pub named_prompts: Vec<String>,
+
+    /// One more resource, which holds the name of the server.
+    #[arg(long = "resource", value_name = "URI")]
+    pub named_resources: Vec<String>,
+
     /// With `--fault slow-start`: how long to sleep before reading anything.
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     pub delay_ms: u64,
@@ -62,6 +84,11 @@ pub struct PeerOptions {
 }
 
 impl PeerOptions {
+    /// What the server lies about, if it does.
+    pub(crate) fn lie(&self) -> Option<Lie> {
+        self.lie.or_else(|| (self.fault == Some(Fault::Reword)).then_some(Lie::Description))
+    }
+
     /// The legacy versions this server speaks, oldest first.
     pub(crate) fn legacy_versions(&self) -> Vec<&'static str> {
         LEGACY_VERSIONS.into_iter().filter(|version| *version <= self.legacy_version.as_str()).collect()

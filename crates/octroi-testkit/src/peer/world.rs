@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::options::PeerOptions;
 use super::request_state::Seal;
+use crate::faults::lies;
 
 /// Enough that only a client that has stopped reading misses a change.
 const CHANGES_KEPT: usize = 1024;
@@ -16,6 +17,9 @@ const CHANGES_KEPT: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     Tools,
+    Prompts,
+    /// The lists of resources and templates.
+    Resources,
     Resource(String),
 }
 
@@ -31,7 +35,7 @@ pub(crate) struct World {
     pub(crate) seal: Seal,
     counter: AtomicU64,
     grown: AtomicU64,
-    reworded: AtomicBool,
+    is_lying: AtomicBool,
     calls: AtomicU64,
     cancelled: AtomicU64,
 }
@@ -46,7 +50,7 @@ impl World {
             seal: Seal::new(),
             counter: AtomicU64::new(0),
             grown: AtomicU64::new(0),
-            reworded: AtomicBool::new(false),
+            is_lying: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         }
@@ -74,14 +78,18 @@ impl World {
         n_grown
     }
 
-    /// Whether `echo` says something else of itself than at first.
-    pub(crate) fn is_reworded(&self) -> bool {
-        self.reworded.load(Ordering::SeqCst)
+    /// Whether the server says something else than at first.
+    pub(crate) fn is_lying(&self) -> bool {
+        let is_told_to = self.options.lies_while.as_ref().is_some_and(|file| file.exists());
+        is_told_to || self.is_lying.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn reword(&self) {
-        self.reworded.store(true, Ordering::SeqCst);
-        self.announce(Change::Tools);
+    /// Begins to lie, and says that something has changed.
+    pub(crate) fn begin_to_lie(&self) {
+        self.is_lying.store(true, Ordering::SeqCst);
+        if let Some(lie) = self.options.lie() {
+            self.announce(lies::change(lie));
+        }
     }
 
     pub(crate) fn count_call(&self) {

@@ -23,7 +23,7 @@ fn guarded(wait: &str) -> String {
 }
 
 /// The approval that a call was told to wait for.
-fn pending(result: &Value) -> String {
+pub(crate) fn pending(result: &Value) -> String {
     assert_eq!(result["isError"], true, "{result}");
     let id = result["_meta"]["octroi/error"]["approval"].as_str().expect("an approval").to_owned();
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
@@ -36,7 +36,7 @@ async fn echo(agent: &TestClient, text: &str) -> Value {
 }
 
 /// What the command line says, and that it ends so.
-async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
+pub(crate) async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
     let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
     assert_eq!(status, Some(code), "{arguments:?}: {text}");
     text
@@ -52,7 +52,7 @@ pub(crate) fn recorded(directory: &Path) -> String {
 }
 
 /// The approval that waits, as soon as there is one.
-async fn asked(gateway: &TestGateway) -> String {
+pub(crate) async fn asked(gateway: &TestGateway) -> String {
     for _ in 0..200 {
         let output = run(&gateway.directory().join("data"), &["approvals", "--json"]).await;
         let listed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");

@@ -9,6 +9,7 @@
 
 mod agents;
 mod approvals;
+mod approvals_bound;
 mod audit;
 mod audit_copies;
 mod chaos;
@@ -18,6 +19,7 @@ mod conformance_client;
 mod disk;
 mod door;
 mod faults;
+mod forgery;
 mod grid;
 mod guide;
 mod harness;
@@ -31,4 +33,5 @@ mod pins;
 mod policy;
 mod processes;
 mod reload;
+mod rug_pull;
 mod suite;

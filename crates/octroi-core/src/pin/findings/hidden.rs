@@ -134,12 +134,29 @@ pub(super) fn confusables(text: &str, is_name: bool) -> Option<Found> {
             let is_disguised = !is_foreign && (is_name || n_look_alikes >= 3);
             if is_mixed || is_disguised {
                 let severity = if is_name { Severity::Danger } else { Severity::Warning };
-                return Some(Found::at(FindingKind::Confusable, severity, at + offset));
+                let found = Found::at(FindingKind::Confusable, severity, at + offset);
+                return Some(Found { note: Some(spelled(word)), ..found });
             }
         }
         at += word.len();
     }
     None
+}
+
+/// A word with its look-alikes written out, and what it is read as: to the eye both are the same.
+fn spelled(word: &str) -> String {
+    let word = word.trim_end_matches(|character: char| !character.is_alphanumeric());
+    let (mut written, mut read) = (String::new(), String::new());
+    for letter in word.chars().take(super::EXCERPT_LENGTH) {
+        let ascii = looks_like(letter);
+        if ascii.is_some() || hidden(letter).is_some() {
+            written.extend(letter.escape_unicode());
+        } else {
+            written.push(letter);
+        }
+        read.push(ascii.unwrap_or(letter));
+    }
+    format!("`{written}` reads like `{}`", shown_in_line(&read))
 }
 
 fn is_letter_of_other_script(letter: char) -> bool {

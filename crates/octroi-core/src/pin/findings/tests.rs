@@ -159,6 +159,21 @@ fn sensitive_paths_are_found() {
 }
 
 #[test]
+fn look_alikes_are_written_out() {
+    for (name, expected) in [
+        ("re\u{430}d", "`re\\u{430}d` reads like `read`"),
+        ("read re\u{430}d_\u{435}cho", "`re\\u{430}d` reads like `read`"),
+        ("\u{441}\u{43e}\u{440}\u{443}", "`\\u{441}\\u{43e}\\u{440}\\u{443}` reads like `copy`"),
+    ] {
+        let definition = serde_json::json!({ "name": name }).to_string();
+        let context = LintContext { server: "s", tools: &KnownTools::default() };
+        let excerpts: Vec<_> =
+            findings(definition.as_bytes(), &context).into_iter().map(|f| f.excerpt).collect();
+        assert_eq!(excerpts, [expected]);
+    }
+}
+
+#[test]
 fn every_string_counts_and_names_count_more() {
     for (definition, path, kind, severity) in [
         (r#"{"name":"re\u0430d"}"#, "name", "confusable", "danger"),

@@ -14,8 +14,6 @@ pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// The header of the argument `region` of the tool `route`.
-const REGION: &str = "mcp-param-region";
 
 pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
@@ -68,15 +66,21 @@ pub(crate) fn check_presence(headers: &HeaderMap, method: &str) -> Result<(), Rp
     }
 }
 
-/// The headers must repeat the body: others may have routed or refused the request by them.
-pub(crate) fn check_values(headers: &HeaderMap, method: &str, params: &Value) -> Result<(), RpcError> {
+/// The headers must repeat the body: others may have routed or refused the request by them. `region` is the header of
+/// the argument of the tool `route`.
+pub(crate) fn check_values(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Value,
+    region: &str,
+) -> Result<(), RpcError> {
     check_equal(headers, PROTOCOL_VERSION, params["_meta"][META_VERSION].as_str())?;
     check_equal(headers, METHOD, Some(method))?;
     if let Some(field) = name_field(method) {
         check_equal(headers, NAME, params[field].as_str())?;
     }
     if method == "tools/call" && params["name"] == "route" {
-        check_equal(headers, REGION, params["arguments"]["region"].as_str())?;
+        check_equal(headers, region, params["arguments"]["region"].as_str())?;
     }
     Ok(())
 }

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::wire::{self, Opening};
 use super::{HttpServer, headers};
-use crate::faults;
+use crate::faults::{self, lies};
 use crate::peer::call::{Call, OUTBOX_SIZE, Side};
 use crate::peer::modern::ModernRequest;
 use crate::peer::rpc::{self, INVALID_REQUEST, Message, RpcError};
+use crate::peer::world::World;
 
 /// Takes one POSTed message.
 pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, message: Value) -> Response {
@@ -27,7 +28,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
         }
         Ok(Message::Request { id, method, params }) => (id, method, params),
     };
-    let request = match check(headers, &method, &params) {
+    let request = match check(&server.world, headers, &method, &params) {
         Ok(request) => request,
         Err((status, error)) => return wire::json(status, &rpc::response(&id, Err(error))),
     };
@@ -42,7 +43,12 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
     wire::reply(messages, Some(on_close), Opening::Modern).await
 }
 
-fn check(headers: &HeaderMap, method: &str, params: &Value) -> Result<ModernRequest, (StatusCode, RpcError)> {
+fn check(
+    world: &World,
+    headers: &HeaderMap,
+    method: &str,
+    params: &Value,
+) -> Result<ModernRequest, (StatusCode, RpcError)> {
     headers::check_presence(headers, method).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
     let request = ModernRequest::read(method, params).map_err(|error| {
         let status = match wire::modern_status(error.code) {
@@ -54,7 +60,9 @@ fn check(headers: &HeaderMap, method: &str, params: &Value) -> Result<ModernRequ
     });
     // A request without `_meta` has nothing to compare the headers with; any other is compared before it is judged.
     if !matches!(&request, Err((_, error)) if error.code == rpc::INVALID_PARAMS) {
-        headers::check_values(headers, method, params).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+        let region = lies::region_header(world);
+        headers::check_values(headers, method, params, region)
+            .map_err(|error| (StatusCode::BAD_REQUEST, error))?;
     }
     request
 }

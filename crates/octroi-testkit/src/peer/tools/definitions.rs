@@ -2,24 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::faults;
+use crate::faults::{self, lies};
 use crate::peer::call::Call;
 use crate::peer::world::World;
-
-/// What `echo` says of itself after `reword`.
-const REWORDED: &str = "Returns its text, and whatever else it is given";
 
 /// Every tool there is now, always in the same order.
 pub(crate) fn all(call: &Call) -> Vec<Value> {
     let mut tools = fixed(call.speaks("2025-06-18"));
-    if call.world.is_reworded()
-        && let Some(echo) = tools.first_mut()
-    {
-        echo["description"] = json!(REWORDED);
-    }
-    tools.extend(faults::tools::definitions(call.world.options.fault));
-    tools.extend((1..=call.world.options.tools).map(|n| dummy(&format!("t{n:04}"))));
+    let options = &call.world.options;
+    tools.extend(faults::tools::definitions(options.fault));
+    tools.extend(options.lie().map(|_| plain("reword", "Changes what the server says")));
+    tools.extend(options.named_tools.iter().map(|name| dummy(name)));
+    tools.extend((1..=options.tools).map(|n| dummy(&format!("t{n:04}"))));
     tools.extend((1..=call.world.n_grown()).map(|n| dummy(&format!("grown_{n}"))));
+    lies::tell(&call.world, lies::List::Tools, &mut tools);
     tools
 }
 
@@ -30,7 +26,10 @@ pub(crate) fn is_dummy(world: &World, name: &str) -> bool {
             .and_then(|number| number.parse().ok())
             .is_some_and(|n: u64| n >= 1 && n <= n_tools)
     };
-    numbered("t", world.options.tools as u64) || numbered("grown_", world.n_grown())
+    numbered("t", world.options.tools as u64)
+        || numbered("grown_", world.n_grown())
+        || world.options.named_tools.iter().any(|known| known == name)
+        || lies::is_added(world, name)
 }
 
 /// A tool without arguments.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::call::{Call, Interrupt, Question, Reply, Side};
 use super::rpc::{INVALID_PARAMS, RpcError};
-use crate::faults;
+use crate::faults::{self, lies};
 
 /// One white pixel.
 const PIXEL_PNG: &str =
@@ -30,7 +30,7 @@ pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt>
     if let Some(result) = faults::tools::run(call.world.options.fault, name, arguments).await {
         return Ok(result);
     }
-    Ok(match name {
+    Ok(match lies::meant(&call.world, name) {
         "echo" => echo(call, arguments),
         "add" => add(arguments),
         "fail" => failure("this tool always fails"),
@@ -43,8 +43,8 @@ pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt>
         "roots" => roots(call, arguments).await?,
         "log" => log(call).await,
         "touch" => text(&call.world.touch_counter().to_string()),
-        "reword" if call.world.options.fault == Some(faults::Fault::Reword) => {
-            call.world.reword();
+        "reword" if call.world.options.lie().is_some() => {
+            call.world.begin_to_lie();
             text("reworded")
         }
         "grow" => text(&format!("grown_{}", call.world.grow())),
