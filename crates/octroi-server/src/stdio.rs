@@ -8,22 +8,19 @@ use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, Gateway, View};
 use octroi_mcp::params::Params;
-use octroi_mcp::sse::one_line;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use parking_lot::Mutex;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
-};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admit::{check_declared, era_of, modern_caller};
+use crate::lines::{read_line, write_lines};
 use crate::modern::{ListenContext, Listening, Notified};
 use crate::session::{Introduced, Send, Session};
 
 const QUEUED: usize = 1024;
-const LINE_MAX: u64 = 64 << 20;
 /// How long calls may go on after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -36,7 +33,7 @@ pub async fn serve_stdio(
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
     let (sender, queue) = mpsc::channel(QUEUED);
-    let writer = tokio::spawn(write(output, queue));
+    let writer = tokio::spawn(write_lines(output, queue));
     let peer = Arc::new(Peer {
         gateway,
         principal,
@@ -48,18 +45,14 @@ pub async fn serve_stdio(
     });
     let mut input = BufReader::new(input);
     loop {
-        let mut line = Vec::new();
-        let mut limited = (&mut input).take(LINE_MAX);
-        let read = tokio::select! {
+        let line = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            read = limited.read_until(b'\n', &mut line) => read?,
+            line = read_line(&mut input) => line?,
         };
-        if read == 0 {
-            break;
-        }
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            peer.receive(Bytes::from(line));
+        match line {
+            Some(line) => peer.receive(line),
+            None => break,
         }
     }
     peer.closing.cancel();
@@ -70,22 +63,6 @@ pub async fn serve_stdio(
     drop(peer);
     let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
     Ok(())
-}
-
-async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>) {
-    let mut out = Vec::new();
-    while let Some(message) = queue.recv().await {
-        out.clear();
-        one_line(&mut out, &message);
-        out.push(b'\n');
-        while let Ok(message) = queue.try_recv() {
-            one_line(&mut out, &message);
-            out.push(b'\n');
-        }
-        if output.write_all(&out).await.is_err() || output.flush().await.is_err() {
-            return;
-        }
-    }
 }
 
 /// The client at the other end.

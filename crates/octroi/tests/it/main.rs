@@ -31,4 +31,5 @@ mod pins;
 mod policy;
 mod processes;
 mod reload;
+mod stdio;
 mod suite;
