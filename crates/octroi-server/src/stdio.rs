@@ -45,14 +45,21 @@ pub async fn serve_stdio(
     });
     let mut input = BufReader::new(input);
     loop {
-        let line = tokio::select! {
+        let step = async {
+            let line = read_line(&mut input).await?;
+            let is_more = line.is_some();
+            if let Some(line) = line {
+                peer.receive(line).await;
+            }
+            Ok::<bool, std::io::Error>(is_more)
+        };
+        let is_more = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            line = read_line(&mut input) => line?,
+            is_more = step => is_more?,
         };
-        match line {
-            Some(line) => peer.receive(line),
-            None => break,
+        if !is_more {
+            break;
         }
     }
     peer.closing.cancel();
@@ -78,13 +85,13 @@ struct Peer {
 }
 
 impl Peer {
-    fn receive(self: &Arc<Self>, line: Bytes) {
+    async fn receive(self: &Arc<Self>, line: Bytes) {
         match Incoming::parse(line) {
-            Ok(Incoming::One(message)) => self.dispatch(message),
+            Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages {
                     match message {
-                        Ok(message) => self.dispatch(message),
+                        Ok(message) => self.dispatch(message).await,
                         Err(malformed) => {
                             self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error()))
                         }
@@ -100,8 +107,14 @@ impl Peer {
         let _ = self.out.try_send(message);
     }
 
-    fn dispatch(self: &Arc<Self>, message: Envelope) {
+    /// Requests go their own way, so that several can run; nothing overtakes the opening of a session.
+    async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
+            (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
+                if let Some(answer) = self.answer(&message, &id).await {
+                    let _ = self.out.send(answer).await;
+                }
+            }
             (Kind::Request, Some(id)) => {
                 let peer = Arc::clone(self);
                 let cancelled = CancellationToken::new();

@@ -36,6 +36,8 @@ use modern::Mirrored;
 const QUEUED: usize = 1024;
 /// How long requests may go on after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
+/// How often to look for a gateway that fails whoever comes.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the last words may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -184,15 +186,16 @@ impl Relay {
         }
     }
 
-    /// Ends a request. In the modern era a closed connection says it all; a legacy session is told.
+    /// Ends a request. In the modern era a closed connection says it all; a legacy session is told. The
+    /// request is let go first, for it gets no answer any more, and must not take that for a broken gateway.
     async fn cancel(self: &Arc<Self>, notification: &Envelope) {
         let params = Params::read(notification.params()).ok();
         let id = params.and_then(|params| params.request_id()).map(Id::from_json);
-        self.pass_to_session(notification).await;
         let running = id.and_then(|id| self.running.lock().get(&id).cloned());
         if let Some(running) = running {
             running.cancelled.cancel();
         }
+        self.pass_to_session(notification).await;
     }
 
     /// Hands on what the gateway says about a request.
@@ -234,13 +237,22 @@ impl Relay {
     }
 
     /// Finds out whether a gateway is there again; without one there is nothing left to do.
-    async fn look_for_gateway(&self, gone: Gone) {
-        let is_back = match gone {
-            Gone::Before => false,
-            Gone::During => self.link.ask(&Method::Discover).await.is_ok(),
-        };
-        if !is_back {
+    async fn look_for_gateway(&self, mut gone: Gone) {
+        let looking = async {
+            // Connections to the one that is gone may be left, and each fails once.
+            while gone == Gone::During {
+                match self.link.ask(&Method::Discover).await {
+                    Ok(_) => return,
+                    Err(again) => gone = again,
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
             self.lost.cancel();
+        };
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => {}
+            () = looking => {}
         }
     }
 

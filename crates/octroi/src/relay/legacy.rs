@@ -117,7 +117,12 @@ impl Relay {
                     // The client said hello again, and its new session is heard by somebody else.
                     Ok(next) if !self.is_current(&next) => return,
                     Ok(next) => session = next,
-                    Err(gone) => return self.look_for_gateway(gone).await,
+                    Err(gone) => {
+                        self.look_for_gateway(gone).await;
+                        if self.lost.is_cancelled() {
+                            return;
+                        }
+                    }
                 }
             }
         };

@@ -120,7 +120,6 @@ async fn whoever_does_not_wait_is_answered_too() {
     });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
     let lines = [
-        request(json!("a"), "tools/list", json!({})),
         request(json!(1), "initialize", hello),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         request(json!(2), "tools/call", json!({ "name": "peer_echo", "arguments": { "text": "x" } })),
@@ -134,42 +133,47 @@ async fn whoever_does_not_wait_is_answered_too() {
         json!({ "jsonrpc": "1.0", "id": 5 }),
         json!("no message"),
     ];
+    let unopened = [request(json!("a"), "tools/list", json!({}))];
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
     let data = gateway.directory().join("data");
     let config = gateway.directory().join("octroi.toml").display().to_string();
-    let relayed = answers(&data, &[], &lines).await;
+    let relayed = (answers(&data, &[], &lines).await, answers(&data, &[], &unopened).await);
     let (directory, _) = gateway.stop_and_keep().await;
-    let own = answers(&directory.path().join("data"), &["--config", &config], &lines).await;
-    let told = |output: &Output| {
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout.clone()).expect("text");
-        let mut told: Vec<(String, String)> = text
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("a message"))
-            .filter(|message| message.get("id").is_some())
-            .map(|message| {
-                let said = match &message["error"]["code"] {
-                    Value::Null => message["result"]["content"][0]["text"].clone(),
-                    code => code.clone(),
-                };
-                (message["id"].to_string(), said.to_string())
-            })
-            .collect();
-        told.sort();
-        told
-    };
-    assert_eq!(told(&relayed), told(&own));
-    let expected = [
-        ("\"a\"", "-32600"),
-        ("\"m\"", "\"r\""),
-        ("1", "null"),
-        ("2", "\"x\""),
-        ("3", "-32601"),
-        ("4", "-32602"),
-        ("5", "-32600"),
-        ("null", "-32600"),
-    ];
-    let expected: Vec<(String, String)> =
-        expected.iter().map(|(id, said)| ((*id).to_owned(), (*said).to_owned())).collect();
-    assert_eq!(told(&own), expected);
+    let data = directory.path().join("data");
+    let flags = ["--config", &config];
+    let own = (answers(&data, &flags, &lines).await, answers(&data, &flags, &unopened).await);
+    for (all, one) in [relayed, own] {
+        let expected = [
+            ("\"m\"", "\"r\""),
+            ("1", "null"),
+            ("2", "\"x\""),
+            ("3", "-32601"),
+            ("4", "-32602"),
+            ("5", "-32600"),
+            ("null", "-32600"),
+        ];
+        let expected = expected.map(|(id, said)| (id.to_owned(), said.to_owned()));
+        assert_eq!(told(&all), expected);
+        assert_eq!(told(&one), [("\"a\"".to_owned(), "-32600".to_owned())]);
+    }
+}
+
+/// What was said to which request: the code of an error, or the text of a result.
+fn told(output: &Output) -> Vec<(String, String)> {
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut told: Vec<(String, String)> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a message"))
+        .filter(|message| message.get("id").is_some())
+        .map(|message| {
+            let said = match &message["error"]["code"] {
+                Value::Null => message["result"]["content"][0]["text"].clone(),
+                code => code.clone(),
+            };
+            (message["id"].to_string(), said.to_string())
+        })
+        .collect();
+    told.sort();
+    told
 }
