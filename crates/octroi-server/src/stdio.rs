@@ -111,7 +111,8 @@ impl Peer {
     async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
             (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
-                if let Some(answer) = self.answer(&message, &id).await {
+                // Boxed, so that what is needed once does not make the future of every message large.
+                if let Some(answer) = Box::pin(self.answer(&message, &id)).await {
                     let _ = self.out.send(answer).await;
                 }
             }

@@ -64,10 +64,10 @@ pub(crate) async fn serve(
     let mut input = BufReader::new(input);
     let ended = loop {
         let step = async {
-            let line = read_line(&mut input).await?;
-            let is_more = line.is_some();
-            if let Some(line) = line {
-                relay.receive(line).await;
+            let text = read_line(&mut input).await?;
+            let is_more = text.is_some();
+            if let Some(text) = text {
+                relay.receive(text).await;
             }
             Ok::<bool, std::io::Error>(is_more)
         };

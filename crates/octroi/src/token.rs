@@ -96,19 +96,14 @@ mod tests {
     fn tokens_are_made_once_and_kept_private() {
         let data = tempfile::tempdir().unwrap();
         assert!(read_local(data.path()).is_err());
-        let makers: [(fn(&Path) -> io::Result<KeptToken>, &str); 2] =
-            [(admin, "oct_adm_"), (local, "oct_agt_")];
-        for (make, prefix) in makers {
-            let first = make(data.path()).unwrap();
-            let second = make(data.path()).unwrap();
+        for (name, kind) in [(ADMIN_FILE, "adm"), (LOCAL_FILE, "agt")] {
+            let first = keep(data.path().join(name), kind).unwrap();
+            let second = keep(data.path().join(name), kind).unwrap();
             assert!(first.is_new && !second.is_new);
             assert_eq!(first.token, second.token);
             assert_eq!(fs::metadata(&first.file).unwrap().permissions().mode() & 0o777, 0o600);
-            assert!(
-                first.token.starts_with(prefix) && first.token.len() == 8 + 8 + 1 + 43 + 8,
-                "{}",
-                first.token
-            );
+            assert!(first.token.starts_with(&format!("oct_{kind}_")), "{}", first.token);
+            assert_eq!(first.token.len(), 8 + 8 + 1 + 43 + 8, "{}", first.token);
         }
         assert_eq!(read_local(data.path()).unwrap(), local(data.path()).unwrap().token);
     }

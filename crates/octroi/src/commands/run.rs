@@ -83,9 +83,9 @@ impl OwnGateway {
         let own = OwnTokens { admin: hash_token(&admin.token), local: hash_token(&local.token) };
         let reloader = Reloader::new(sources, own, grace);
         let gateway = start(&data, memory, &reloader).await?;
-        let page = config.settings.approvals.url.clone();
+        let approvals_url = config.settings.approvals.url.clone();
         reloader.apply(config, &gateway).await?;
-        gateway.set_page(Some(page.unwrap_or_else(|| format!("http://{address}"))));
+        gateway.set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
         let door = Door::new(Arc::clone(&gateway), reloader.access(), door_settings);
         let endpoint = Endpoint::announce(&data, address);
         Ok(Self { gateway, address, admin, listener, door, reloader, endpoint })

@@ -53,7 +53,7 @@ async fn answers(data: &Path, flags: &[&str], lines: &[Value]) -> Output {
         .spawn()
         .expect("octroi runs");
     let mut input = child.stdin.take().expect("standard input");
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
     // A program that ended before it read anything has said why.
     let _ = input.write_all(text.as_bytes()).await;
     drop(input);
