@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::cli::Target;
 use crate::commands::Failure;
 use crate::config::data_directory;
-use crate::endpoint;
+use crate::endpoint::Announced;
 
 pub(crate) const SIGN_IN: u8 = 3;
 pub(crate) const UNREACHABLE: u8 = 4;
@@ -33,7 +33,7 @@ impl Client {
         let data = target.data.clone().unwrap_or_else(data_directory);
         let url = match &target.url {
             Some(url) => url.clone(),
-            None => endpoint::url(&data).map_err(|_| Failure {
+            None => Announced::read(&data).map(|place| place.url).ok_or_else(|| Failure {
                 exit_code: UNREACHABLE,
                 ..Failure::new(format!("no gateway uses {}", data.display()))
                     .hint("start one with `octroi up`, or name one with --url")

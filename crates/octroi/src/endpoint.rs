@@ -67,12 +67,6 @@ impl Announced {
     }
 }
 
-/// The address in the file, whether or not anybody listens there.
-pub(crate) fn url(data: &Path) -> io::Result<String> {
-    let text = fs::read_to_string(data.join(FILE_NAME))?;
-    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,9 +78,8 @@ mod tests {
         let endpoint = Endpoint::announce(data.path(), "0.0.0.0:7".parse().unwrap());
         let expected = Announced { url: "http://127.0.0.1:7/mcp".to_owned(), process: std::process::id() };
         assert_eq!(Announced::read(data.path()), Some(expected));
-        assert_eq!(url(data.path()).unwrap(), "http://127.0.0.1:7/mcp");
         drop(endpoint);
-        assert!(url(data.path()).is_err());
+        assert!(!data.path().join(FILE_NAME).exists());
         // No process has a number as large as this.
         for left in ["", "http://127.0.0.1:7/mcp\n", "http://127.0.0.1:7/mcp\n4294967295\n", "x\ny\n"] {
             fs::write(data.path().join(FILE_NAME), left).unwrap();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use octroi_testkit::gateway::stdio_transport;
 
 use super::*;
+use crate::manage::{run, said};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_several_that_start_at_once_one_is_the_gateway() {
@@ -41,6 +42,8 @@ async fn what_a_killed_gateway_left_is_not_believed() {
     assert!(file.exists(), "nobody took it away");
     // Whoever listens there now would be shown a token.
     let other = tokio::net::TcpListener::bind(&address).await.expect("the address is free");
+    let (code, said) = said(&run(&directory.path().join("data"), &["status"]).await);
+    assert!(code == Some(4) && said.contains("no gateway uses"), "{code:?} {said}");
     let transport = stdio_transport(&octroi(), directory.path(), &stdio_entry("peer", &[]));
     let owner = client(&transport, Era::Modern, ClientOptions::default()).await;
     echo(&owner, "x").await;
