@@ -39,9 +39,15 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The person who started Octroi on this machine, for doors that need no token.
+    /// The agent in a client on this machine that starts `octroi stdio` and shows no token. A person
+    /// sits before that client, but what calls is a program, which must not decide about its own calls.
     pub fn local() -> Self {
-        Self { id: "local".into(), role: Role::Human, agent_id: None, token: "local".into() }
+        Self {
+            id: "agent:local".into(),
+            role: Role::Agent,
+            agent_id: Some("local".into()),
+            token: "local".into(),
+        }
     }
 }
 

@@ -50,6 +50,19 @@ impl MemoryError {
             Self::Audit(error) => error.hint(),
         }
     }
+
+    /// Whether another process has the directory.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Self::Store(StoreError::InUse { .. }))
+    }
+
+    /// The process that has the directory, where it is known.
+    pub fn holder(&self) -> Option<u32> {
+        match self {
+            Self::Store(StoreError::InUse { process, .. }) => *process,
+            Self::Store(_) | Self::Audit(_) => None,
+        }
+    }
 }
 
 /// The store and the way to it.

@@ -81,6 +81,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let router = Router::new()
         .route("/mcp", any(merged))
+        .route("/mcp/agent", any(agent))
         .route("/mcp/servers/{name}", any(single))
         .route("/health", get(health::health))
         .route("/metrics", get(metrics::metrics))
@@ -130,10 +131,15 @@ async fn merged(State(door): State<Arc<Door>>, request: Request) -> Reply {
     admit(door, None, request).await
 }
 
+/// What an agent sees, whoever asks: for a program that runs with somebody's token.
+async fn agent(State(door): State<Arc<Door>>, request: Request) -> Reply {
+    admit(door, Some(View::Merged), request).await
+}
+
 async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request: Request) -> Reply {
     let known = ServerName::parse(&name).ok().filter(|name| door.gateway.upstream(name).is_some());
     match known {
-        Some(name) => admit(door, Some(name), request).await,
+        Some(name) => admit(door, Some(View::Server(name)), request).await,
         // Who may not come in at all must not learn which servers exist.
         None => match door.access.admit(request.headers()) {
             Err(refusal) => refuse(&door, refusal),
@@ -158,18 +164,17 @@ async fn not_found() -> Reply {
     reply::error_with(StatusCode::NOT_FOUND, None, &error)
 }
 
-async fn admit(door: Arc<Door>, server: Option<ServerName>, request: Request) -> Reply {
+async fn admit(door: Arc<Door>, view: Option<View>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
     let principal = match door.access.admit(&parts.headers) {
         Ok(principal) => principal,
         Err(refusal) => return refuse(&door, refusal),
     };
-    let view = match (server, principal.role) {
-        (Some(server), _) => View::Server(server),
+    let view = view.unwrap_or(match principal.role {
         // A person sees what there is to manage as well.
-        (None, Role::Human) => View::Managed,
-        (None, Role::Agent) => View::Merged,
-    };
+        Role::Human => View::Managed,
+        Role::Agent => View::Merged,
+    });
     match parts.method {
         HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,
         HttpMethod::GET => legacy::open_stream(&door, &view, &principal, &parts.headers),

@@ -9,6 +9,7 @@ mod health;
 mod http;
 mod lanes;
 mod legacy;
+mod lines;
 mod manage;
 mod metrics;
 mod modern;
@@ -19,5 +20,6 @@ mod stdio;
 
 pub use access::{Access, AccessSettings};
 pub use http::{Door, DoorSettings, serve};
+pub use lines::{read_line, write_lines};
 pub use manage::{Control, Management, Reloading};
 pub use stdio::serve_stdio;

@@ -8,22 +8,19 @@ use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, Gateway, View};
 use octroi_mcp::params::Params;
-use octroi_mcp::sse::one_line;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use parking_lot::Mutex;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
-};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admit::{check_declared, era_of, modern_caller};
+use crate::lines::{read_line, write_lines};
 use crate::modern::{ListenContext, Listening, Notified};
 use crate::session::{Introduced, Send, Session};
 
 const QUEUED: usize = 1024;
-const LINE_MAX: u64 = 64 << 20;
 /// How long calls may go on after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -36,7 +33,7 @@ pub async fn serve_stdio(
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
     let (sender, queue) = mpsc::channel(QUEUED);
-    let writer = tokio::spawn(write(output, queue));
+    let writer = tokio::spawn(write_lines(output, queue));
     let peer = Arc::new(Peer {
         gateway,
         principal,
@@ -48,18 +45,21 @@ pub async fn serve_stdio(
     });
     let mut input = BufReader::new(input);
     loop {
-        let mut line = Vec::new();
-        let mut limited = (&mut input).take(LINE_MAX);
-        let read = tokio::select! {
+        let step = async {
+            let line = read_line(&mut input).await?;
+            let is_more = line.is_some();
+            if let Some(line) = line {
+                peer.receive(line).await;
+            }
+            Ok::<bool, std::io::Error>(is_more)
+        };
+        let is_more = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            read = limited.read_until(b'\n', &mut line) => read?,
+            is_more = step => is_more?,
         };
-        if read == 0 {
+        if !is_more {
             break;
-        }
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            peer.receive(Bytes::from(line));
         }
     }
     peer.closing.cancel();
@@ -70,22 +70,6 @@ pub async fn serve_stdio(
     drop(peer);
     let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
     Ok(())
-}
-
-async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>) {
-    let mut out = Vec::new();
-    while let Some(message) = queue.recv().await {
-        out.clear();
-        one_line(&mut out, &message);
-        out.push(b'\n');
-        while let Ok(message) = queue.try_recv() {
-            one_line(&mut out, &message);
-            out.push(b'\n');
-        }
-        if output.write_all(&out).await.is_err() || output.flush().await.is_err() {
-            return;
-        }
-    }
 }
 
 /// The client at the other end.
@@ -101,13 +85,13 @@ struct Peer {
 }
 
 impl Peer {
-    fn receive(self: &Arc<Self>, line: Bytes) {
+    async fn receive(self: &Arc<Self>, line: Bytes) {
         match Incoming::parse(line) {
-            Ok(Incoming::One(message)) => self.dispatch(message),
+            Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages {
                     match message {
-                        Ok(message) => self.dispatch(message),
+                        Ok(message) => self.dispatch(message).await,
                         Err(malformed) => {
                             self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error()))
                         }
@@ -123,8 +107,15 @@ impl Peer {
         let _ = self.out.try_send(message);
     }
 
-    fn dispatch(self: &Arc<Self>, message: Envelope) {
+    /// Requests go their own way, so that several can run; nothing overtakes the opening of a session.
+    async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
+            (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
+                // Boxed, so that what is needed once does not make the future of every message large.
+                if let Some(answer) = Box::pin(self.answer(&message, &id)).await {
+                    let _ = self.out.send(answer).await;
+                }
+            }
             (Kind::Request, Some(id)) => {
                 let peer = Arc::clone(self);
                 let cancelled = CancellationToken::new();

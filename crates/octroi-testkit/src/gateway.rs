@@ -92,6 +92,12 @@ impl TestGateway {
         Transport::Http { url: self.url(), token: Some(AGENT_TOKEN.to_owned()) }
     }
 
+    /// How a client starts `octroi stdio` that finds this gateway.
+    pub fn relay(&self, binary: &Path) -> Transport {
+        let data = self.directory.path().join("data");
+        Transport::stdio(binary, &["stdio", "--data", &data.display().to_string()])
+    }
+
     /// What `/health` says to the agent.
     pub async fn health(&self) -> serde_json::Value {
         let token = format!("Bearer {AGENT_TOKEN}");
@@ -155,10 +161,12 @@ impl TestGateway {
     }
 }
 
-/// How a client starts `octroi stdio` with this configuration. The directory must outlive it.
+/// How a client starts `octroi stdio` with this configuration and the data in this directory, which must
+/// outlive it.
 pub fn stdio_transport(binary: &Path, directory: &Path, config: &str) -> Transport {
     let file = write_config(directory, config);
-    let arguments = ["stdio".to_owned(), "--config".to_owned(), file.display().to_string()];
+    let data = directory.join("data");
+    let arguments = ["stdio", "--config", &file.display().to_string(), "--data", &data.display().to_string()];
     Transport::stdio(binary, &arguments)
 }
 

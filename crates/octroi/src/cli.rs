@@ -30,7 +30,8 @@ pub(crate) enum Command {
     /// Run the gateway in the foreground.
     #[command(visible_alias = "serve")]
     Up(Up),
-    /// Offer the gateway over standard input and output, for clients that start a command.
+    /// Offer the gateway over standard input and output, for clients that start a command: the one that runs,
+    /// or one of its own.
     Stdio(Stdio),
     /// Show, check and describe the configuration.
     #[command(subcommand)]
@@ -114,7 +115,7 @@ pub(crate) struct Stdio {
     #[command(flatten)]
     pub(crate) source: Source,
 
-    /// Act as the holder of this token instead of the local user.
+    /// Act as the holder of this token [default: as the agent `local`].
     #[arg(long, env = "OCTROI_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
 }

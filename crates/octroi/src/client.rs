@@ -1,10 +1,7 @@
 //! The command line as an MCP client of a running gateway.
 
 use std::fs;
-use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -18,36 +15,11 @@ use serde_json::{Value, json};
 use crate::cli::Target;
 use crate::commands::Failure;
 use crate::config::data_directory;
+use crate::endpoint::Announced;
 
-const SIGN_IN: u8 = 3;
+pub(crate) const SIGN_IN: u8 = 3;
 pub(crate) const UNREACHABLE: u8 = 4;
 pub(crate) const DENIED: u8 = 6;
-
-/// Where a gateway can be reached, left in its data directory while it runs.
-pub(crate) struct Endpoint {
-    file: PathBuf,
-}
-
-impl Endpoint {
-    pub(crate) fn announce(data: &Path, mut address: SocketAddr) -> Self {
-        if address.ip().is_unspecified() {
-            address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        }
-        let file = data.join("endpoint");
-        let written = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
-        // Without it commands need --url; that is no reason not to run.
-        if let Err(error) = written.and_then(|mut out| writeln!(out, "http://{address}/mcp")) {
-            tracing::warn!(%error, "commands will not find this gateway without --url");
-        }
-        Self { file }
-    }
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
-    }
-}
 
 /// A gateway that can be called.
 pub(crate) struct Client {
@@ -61,13 +33,11 @@ impl Client {
         let data = target.data.clone().unwrap_or_else(data_directory);
         let url = match &target.url {
             Some(url) => url.clone(),
-            None => fs::read_to_string(data.join("endpoint")).map(|text| text.trim().to_owned()).map_err(
-                |_| Failure {
-                    exit_code: UNREACHABLE,
-                    ..Failure::new(format!("no gateway uses {}", data.display()))
-                        .hint("start one with `octroi up`, or name one with --url")
-                },
-            )?,
+            None => Announced::read(&data).map(|place| place.url).ok_or_else(|| Failure {
+                exit_code: UNREACHABLE,
+                ..Failure::new(format!("no gateway uses {}", data.display()))
+                    .hint("start one with `octroi up`, or name one with --url")
+            })?,
         };
         let is_own = target.url.is_none() || is_loopback(&url);
         let token = match &target.token {

@@ -10,9 +10,11 @@ mod commands;
 mod config;
 mod demo;
 mod diff;
+mod endpoint;
 mod governance;
 mod logging;
 mod printer;
+mod relay;
 mod token;
 
 /// A tenth less CPU per call than the system's allocator, and no growth from many small sessions.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use octroi_core::Principal;
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
+use octroi_core::{Principal, Role};
 use octroi_store::AuditFilter;
 
 use super::*;
@@ -46,7 +46,7 @@ async fn first_found(gateway: &Gateway) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
-    let person = Principal::local();
+    let person = Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() };
     for is_asked in [true, false] {
         let place = tempfile::tempdir().unwrap();
         let last = leave_log(place.path()).await;

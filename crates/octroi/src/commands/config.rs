@@ -5,7 +5,7 @@ use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
 use serde_json::json;
 
 use super::Failure;
-use super::up::sources;
+use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
 use crate::config::{ConfigError, load};
 use crate::printer;

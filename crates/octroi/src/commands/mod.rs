@@ -14,6 +14,7 @@ mod config;
 mod pins;
 mod policy;
 mod reload;
+mod run;
 mod servers;
 mod stdio;
 mod up;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_core::principal::{TokenHash, hash_token};
+use octroi_core::principal::TokenHash;
 use octroi_core::{Principal, Role, Tokens};
 use octroi_gateway::{Changes, Gateway};
 use octroi_server::{Access, AccessSettings, Control, Reloading};
@@ -25,10 +25,20 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Brings what the files say into the gateway.
 pub(super) struct Reloader {
     sources: Sources,
-    admin: TokenHash,
+    own: OwnTokens,
+    /// The most that any server may take to leave.
+    grace: Option<Duration>,
     access: Arc<Access>,
     state: Mutex<State>,
     reloading: tokio::sync::Mutex<()>,
+}
+
+/// The tokens that no file names.
+pub(super) struct OwnTokens {
+    /// Of the person who runs Octroi.
+    pub(super) admin: TokenHash,
+    /// Of clients that start `octroi stdio`.
+    pub(super) local: TokenHash,
 }
 
 #[derive(Default)]
@@ -38,12 +48,13 @@ struct State {
 }
 
 impl Reloader {
-    pub(super) fn new(sources: Sources, admin_token: &str) -> Arc<Self> {
+    pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
         // Nobody comes in before the first configuration was applied.
         let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
         Arc::new(Self {
             sources,
-            admin: hash_token(admin_token),
+            own,
+            grace,
             access,
             state: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
@@ -65,7 +76,8 @@ impl Reloader {
         })?;
         let principal =
             Principal { id: "admin".into(), role: Role::Human, agent_id: None, token: "admin".into() };
-        settings.tokens.insert(self.admin, principal);
+        settings.tokens.insert(self.own.admin, principal);
+        settings.tokens.insert(self.own.local, Principal::local());
         let rules = AccessSettings {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
@@ -74,6 +86,11 @@ impl Reloader {
         self.access.replace(settings.tokens, &rules);
         let watched = config.watched.into_iter().chain(files).collect();
         *self.state.lock() = State { watched, is_automatic: settings.mcp.auto_reload };
+        if let Some(grace) = self.grace {
+            for server in &mut settings.servers {
+                server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
+            }
+        }
         let changes = gateway.apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
         Ok(changes)

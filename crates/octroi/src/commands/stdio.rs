@@ -1,47 +1,134 @@
-//! `octroi stdio`: the gateway for one client, over standard streams.
+//! `octroi stdio`: the gateway for a client that starts a command.
+//!
+//! One gateway has the data directory, and with it the record of calls and the people to ask. If one runs,
+//! this is a relay to it; if none does, this is the gateway, for its own client and for whoever comes after.
 
-use std::sync::Arc;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use octroi_core::Principal;
+use octroi_gateway::{Memory, MemoryError};
 use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use super::up::{load, sources, start, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_memory, sources, wait_for_signal};
 use crate::cli::Stdio;
-use crate::governance;
+use crate::client::{SIGN_IN, UNREACHABLE};
+use crate::config::Sources;
+use crate::endpoint::Announced;
+use crate::relay::{self, Link};
+use crate::{printer, token};
 
-const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
 /// standard input and SIGKILL two seconds later; by then the servers should have left by themselves.
 const GRACE: Duration = Duration::from_millis(500);
+/// Whoever else has the directory may only just have begun, or be about to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const N_LOOKS: usize = 200;
+/// Only processes of this machine come in this way.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
-    let sources = sources(&options.source, None);
-    let settings = load(&sources)?.settings;
-    let (governance, _) = governance::read(&settings)?;
-    let secrets = governance::secrets(&settings);
+    let sources = sources(&options.source, Some(LISTEN));
+    match find(&sources.data).await? {
+        Found::Free(memory) => own(&options, sources, *memory).await,
+        Found::Gateway(place) => relay(&options, &sources, place).await,
+    }
+}
+
+/// What became of the data directory.
+enum Found {
+    /// It is ours now.
+    Free(Box<Memory>),
+    /// A gateway has it, and can be reached.
+    Gateway(Announced),
+}
+
+/// Takes the directory, or finds who has it. The lock says whether a gateway runs; the file that says where
+/// may be older than the gateway.
+async fn find(data: &Path) -> Result<Found, Failure> {
+    let mut holder = None;
+    for _ in 0..N_LOOKS {
+        match Memory::open(data).await {
+            Ok(memory) => return Ok(Found::Free(Box::new(memory))),
+            Err(error) if error.is_in_use() => {
+                let place = Announced::read(data).filter(|place| Some(place.process) == error.holder());
+                if let Some(place) = place {
+                    return Ok(Found::Gateway(place));
+                }
+                holder = Some(error);
+            }
+            Err(error) => return Err(no_memory(&error)),
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Err(unreachable(holder.as_ref()))
+}
+
+fn unreachable(holder: Option<&MemoryError>) -> Failure {
+    let told = holder.map_or_else(String::new, ToString::to_string);
+    let failure = Failure {
+        exit_code: UNREACHABLE,
+        ..Failure::new(format!("{told}, and it does not say where it can be reached"))
+    };
+    match holder.and_then(MemoryError::holder) {
+        Some(process) => {
+            failure.hint(format!("stop it (kill {process}), or name another directory with --data DIR"))
+        }
+        None => failure.hint("name another directory with --data DIR"),
+    }
+}
+
+/// The gateway of this client, and of others while this one is there.
+async fn own(options: &Stdio, sources: Sources, memory: Memory) -> Result<(), Failure> {
+    let config = load(&sources)?;
     let principal = match &options.token {
         None => Principal::local(),
-        Some(token) => settings.tokens.find(token).cloned().ok_or_else(|| Failure {
-            exit_code: 3,
+        Some(token) => config.settings.tokens.find(token).cloned().ok_or_else(|| Failure {
+            exit_code: SIGN_IN,
             ..Failure::new("the token is not known").hint("use one of [[tokens]] in octroi.toml, or none")
         })?,
     };
-    let mut servers: Vec<_> = settings.enabled_servers().cloned().collect();
-    for server in &mut servers {
-        server.timeouts.shutdown = server.timeouts.shutdown.min(GRACE);
-    }
-    let gateway = start(Vec::new(), &sources.data, None, None).await?;
-    let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
-    governed.map_err(|problem| Failure::from_error(&problem))?;
-    gateway.apply(servers, true);
+    let own = OwnGateway::open(sources, config, memory, Pace::Within(GRACE)).await?;
+    tracing::info!(address = %own.address, "the data directory was free; this is its gateway now");
+    let gateway = own.gateway.clone();
     let shutdown = CancellationToken::new();
-    let signals = tokio::spawn(wait_for_signal(shutdown.clone()));
-    let served =
-        serve_stdio(Arc::clone(&gateway), principal, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+    let signals = tokio::spawn(cancel_at_signal(shutdown.clone()));
+    let client = serve_stdio(gateway, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown);
+    let served = own.serve(client).await;
     signals.abort();
-    gateway.stop(STOP_LIMIT).await;
-    served.map_err(|error| Failure::from_error(&error))
+    served?.map_err(|error| Failure::from_error(&error))
+}
+
+/// A client of the gateway that runs already.
+async fn relay(options: &Stdio, sources: &Sources, place: Announced) -> Result<(), Failure> {
+    if options.source.config.is_some() || options.source.demo {
+        printer::warn(&format!(
+            "process {} has {} already, and its configuration counts",
+            place.process,
+            sources.data.display()
+        ));
+    }
+    let token = match &options.token {
+        Some(token) => token.clone(),
+        None => token::read_local(&sources.data).map_err(|error| Failure {
+            exit_code: SIGN_IN,
+            ..Failure::new("no token for the gateway that runs")
+                .cause(error)
+                .hint("restart the gateway, which then makes one, or give --token")
+        })?,
+    };
+    let link = Link::open(&sources.data, place, &token).await?;
+    let shutdown = CancellationToken::new();
+    let signals = tokio::spawn(cancel_at_signal(shutdown.clone()));
+    let served = relay::serve(link, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+    signals.abort();
+    served
+}
+
+async fn cancel_at_signal(shutdown: CancellationToken) {
+    wait_for_signal().await;
+    shutdown.cancel();
 }

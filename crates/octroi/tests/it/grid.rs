@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::harness::{SOON, answering, keep, octroi, remote_entry, stdio_entry};
 
 /// What is done in every cell.
-const FEATURES: [&str; 14] = [
+pub(crate) const FEATURES: [&str; 14] = [
     "list",
     "call",
     "error",
@@ -48,7 +48,7 @@ const SERVERS: [(&str, &str, &str); 7] = [
     ("2026-07-28", "modern", "http"),
 ];
 
-type Outcome = Result<(), String>;
+pub(crate) type Outcome = Result<(), String>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_client_meets_every_server() {
@@ -141,27 +141,33 @@ impl Cell<'_> {
     }
 
     async fn attempt(&self, feature: &str, client: &TestClient, directory: &Path) -> Outcome {
-        match feature {
-            "list" => list(client).await,
-            "call" => call(client).await,
-            "error" => error(client).await,
-            "progress" => progress(client).await,
-            "log" => log(client, self.era).await,
-            "cancel" => cancel(client).await,
-            "accept" => says(client, "peer_ask", "hello Ada").await,
-            "decline" => {
-                let client = self.connect(directory, answering(json!({ "action": "decline" }))).await?;
-                let outcome = says(&client, "peer_ask", "declined").await;
-                let _ = client.close().await;
-                outcome
-            }
-            "sampling" => says(client, "peer_sample", "the model said: something").await,
-            "roots" => says(client, "peer_roots", "file:///a file:///b").await,
-            "update" => update(client).await,
-            "list change" => list_change(client).await,
-            "prompt" => prompt(client).await,
-            _ => completion(client).await,
+        if feature != "decline" {
+            return attempt(feature, client).await;
         }
+        let declining = self.connect(directory, answering(json!({ "action": "decline" }))).await?;
+        let outcome = attempt(feature, &declining).await;
+        let _ = declining.close().await;
+        outcome
+    }
+}
+
+/// Tries one feature. For `decline` the client's user must do so, for the others give the name Ada.
+pub(crate) async fn attempt(feature: &str, client: &TestClient) -> Outcome {
+    match feature {
+        "list" => list(client).await,
+        "call" => call(client).await,
+        "error" => error(client).await,
+        "progress" => progress(client).await,
+        "log" => log(client, client.era()).await,
+        "cancel" => cancel(client).await,
+        "accept" => says(client, "peer_ask", "hello Ada").await,
+        "decline" => says(client, "peer_ask", "declined").await,
+        "sampling" => says(client, "peer_sample", "the model said: something").await,
+        "roots" => says(client, "peer_roots", "file:///a file:///b").await,
+        "update" => update(client).await,
+        "list change" => list_change(client).await,
+        "prompt" => prompt(client).await,
+        _ => completion(client).await,
     }
 }
 

@@ -34,4 +34,5 @@ mod policy;
 mod processes;
 mod reload;
 mod rug_pull;
+mod stdio;
 mod suite;

@@ -1,0 +1,183 @@
+//! A gateway that has its data directory to itself: what `octroi up` and `octroi stdio` have in common.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use octroi_core::config::Origin;
+use octroi_core::principal::hash_token;
+use octroi_gateway::{Gateway, Memory, MemoryError, Processes};
+use octroi_server::{Control, Door, DoorSettings, Management};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::reload::{OwnTokens, Reloader};
+use crate::cli::Source;
+use crate::config::{self, Config, Sources};
+use crate::endpoint::Endpoint;
+use crate::printer;
+use crate::token::{self, KeptToken};
+
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// How quickly everything has to end.
+#[derive(Clone, Copy)]
+pub(super) enum Pace {
+    /// As the configuration says.
+    Configured,
+    /// Within this time: whoever started the process has little patience.
+    Within(Duration),
+}
+
+/// A gateway that can be served. Its address is known to whoever looks into the data directory.
+pub(super) struct OwnGateway {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) address: SocketAddr,
+    pub(super) admin: KeptToken,
+    listener: TcpListener,
+    door: Arc<Door>,
+    reloader: Arc<Reloader>,
+    endpoint: Endpoint,
+}
+
+impl OwnGateway {
+    /// Puts a configuration into effect and opens the door. Who has the memory has the directory, so nobody
+    /// else makes its tokens at the same time.
+    pub(super) async fn open(
+        sources: Sources,
+        config: Config,
+        memory: Memory,
+        pace: Pace,
+    ) -> Result<Self, Failure> {
+        let data = sources.data.clone();
+        let kept = |token: std::io::Result<KeptToken>| {
+            token.map_err(|error| {
+                Failure::new(format!("cannot keep a token in {}", data.display()))
+                    .cause(error)
+                    .hint("name a directory that can be written with --data DIR")
+            })
+        };
+        let (admin, local) = (kept(token::admin(&data))?, kept(token::local(&data))?);
+        let address = config.settings.server.listen;
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Failure::new(format!("cannot listen at {address}"))
+                .cause(error)
+                .hint("another Octroi may be running; choose another port with --listen 127.0.0.1:0")
+        })?;
+        let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
+
+        let mut door_settings = DoorSettings {
+            body_bytes: config.settings.server.body_bytes,
+            session_idle: config.settings.server.session_idle,
+            ..DoorSettings::default()
+        };
+        let grace = match pace {
+            Pace::Configured => None,
+            Pace::Within(limit) => {
+                door_settings.drain = limit;
+                Some(limit)
+            }
+        };
+        let own = OwnTokens { admin: hash_token(&admin.token), local: hash_token(&local.token) };
+        let reloader = Reloader::new(sources, own, grace);
+        let gateway = start(&data, memory, &reloader).await?;
+        let approvals_url = config.settings.approvals.url.clone();
+        reloader.apply(config, &gateway).await?;
+        gateway.set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
+        let door = Door::new(Arc::clone(&gateway), reloader.access(), door_settings);
+        let endpoint = Endpoint::announce(&data, address);
+        Ok(Self { gateway, address, admin, listener, door, reloader, endpoint })
+    }
+
+    /// Lets everybody in until `leaving` is done, then ends everything.
+    pub(super) async fn serve<T>(self, leaving: impl Future<Output = T>) -> Result<T, Failure> {
+        let shutdown = CancellationToken::new();
+        let watcher = tokio::spawn(self.reloader.watch(Arc::clone(&self.gateway)));
+        let until = async {
+            let left = leaving.await;
+            shutdown.cancel();
+            Ok(left)
+        };
+        let served =
+            tokio::try_join!(until, octroi_server::serve(self.door, self.listener, shutdown.clone()));
+        watcher.abort();
+        drop(self.endpoint);
+        self.gateway.stop(STOP_LIMIT).await;
+        served.map(|(left, ())| left).map_err(|error| Failure::from_error(&error))
+    }
+}
+
+async fn start(data: &Path, memory: Memory, reloader: &Arc<Reloader>) -> Result<Arc<Gateway>, Failure> {
+    let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
+    let processes = Processes {
+        owner: format!("up:{}", owner.display()),
+        keeper: Some(keeper()),
+        // Who has the store has the directory to itself.
+        is_alone: true,
+    };
+    let desk = Arc::new(Management::new(Arc::clone(reloader) as Arc<dyn Control>));
+    Gateway::start(Vec::new(), processes, Some(memory), Some(desk))
+        .await
+        .map_err(|error| Failure::from_error(&error))
+}
+
+/// The program that stays with servers: this one, also after its file was replaced by an update. Where
+/// another program runs this one, as valgrind does, a variable says where it is.
+fn keeper() -> PathBuf {
+    std::env::var_os("OCTROI_KEEPER").map_or_else(|| PathBuf::from("/proc/self/exe"), PathBuf::from)
+}
+
+/// Why the data directory cannot be had.
+pub(super) fn no_memory(error: &MemoryError) -> Failure {
+    Failure::from_error(error).hint(error.hint())
+}
+
+/// What was typed, as sources of the configuration.
+pub(super) fn sources(source: &Source, listen: Option<SocketAddr>) -> Sources {
+    Sources {
+        config: source.config.clone(),
+        data: source.data.clone().unwrap_or_else(config::data_directory),
+        listen: listen.map(|address| (address, listen_origin(address))),
+        lenient: source.lenient,
+        demo: source.demo,
+    }
+}
+
+/// Clap does not tell a variable from an option; they differ only if they say different things.
+fn listen_origin(address: SocketAddr) -> Origin {
+    const VARIABLE: &str = "OCTROI_LISTEN";
+    match std::env::var(VARIABLE) {
+        Ok(text) if text.parse() == Ok(address) => Origin::Environment(VARIABLE),
+        _ => Origin::Flag("--listen"),
+    }
+}
+
+/// Reads the configuration and tells what is left out.
+pub(super) fn load(sources: &Sources) -> Result<Config, Failure> {
+    let config = config::load(sources)?;
+    for problem in &config.settings.problems {
+        printer::warn(&problem.to_string());
+    }
+    if let Some(problem) = config.settings.listen_problem() {
+        return Err(problem.into());
+    }
+    Ok(config)
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+pub(super) async fn wait_for_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! `octroi stdio` beside a gateway that runs: every message goes to its door over HTTP, and what comes back
+//! goes to the client.
+//!
+//! Nothing is decided here. Ids, parameters and answers pass as they are; the relay only adds what the
+//! transport asks for (headers, and the session of a legacy client) and turns a cancellation into what means
+//! the same over HTTP.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Response;
+use hyper::body::Incoming as Body;
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use octroi_server::{read_line, write_lines};
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::commands::Failure;
+
+mod legacy;
+mod link;
+mod modern;
+
+pub(crate) use link::Link;
+
+use legacy::Session;
+use link::{Events, Gone, collect, is_stream};
+use modern::Mirrored;
+
+const QUEUED: usize = 1024;
+/// How long requests may go on after the client closed its end.
+const DRAIN: Duration = Duration::from_secs(5);
+/// How often to look for a gateway that fails whoever comes.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the last words may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Serves one client until it closes its end or the gateway is gone for good.
+pub(crate) async fn serve(
+    link: Link,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    shutdown: CancellationToken,
+) -> Result<(), Failure> {
+    let (sender, queue) = mpsc::channel(QUEUED);
+    let writer = tokio::spawn(write_lines(output, queue));
+    let relay = Arc::new(Relay {
+        link,
+        out: sender,
+        session: Mutex::default(),
+        opening: tokio::sync::Mutex::default(),
+        mirrored: Mirrored::default(),
+        running: Mutex::default(),
+        tasks: TaskTracker::new(),
+        closing: CancellationToken::new(),
+        lost: CancellationToken::new(),
+    });
+    let mut input = BufReader::new(input);
+    let ended = loop {
+        let step = async {
+            let text = read_line(&mut input).await?;
+            let is_more = text.is_some();
+            if let Some(text) = text {
+                relay.receive(text).await;
+            }
+            Ok::<bool, std::io::Error>(is_more)
+        };
+        let is_more = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break Ok(()),
+            () = relay.lost.cancelled() => break Err(relay.link.unreachable()),
+            is_more = step => is_more,
+        };
+        match is_more {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(Failure::from_error(&error)),
+        }
+    };
+    relay.close().await;
+    drop(relay);
+    let _ = tokio::time::timeout(GOODBYE, writer).await;
+    ended
+}
+
+struct Relay {
+    link: Link,
+    out: mpsc::Sender<Bytes>,
+    session: Mutex<Option<Arc<Session>>>,
+    /// Of several who find that the session is over, one opens another.
+    opening: tokio::sync::Mutex<()>,
+    mirrored: Mirrored,
+    running: Mutex<HashMap<Id, Running>>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    /// The gateway did not come back.
+    lost: CancellationToken,
+}
+
+/// A request of the client that is not answered yet.
+#[derive(Clone)]
+struct Running {
+    /// It goes on until somebody ends it.
+    is_endless: bool,
+    cancelled: CancellationToken,
+}
+
+impl Relay {
+    async fn receive(self: &Arc<Self>, line: Bytes) {
+        let refused =
+            |malformed: &octroi_mcp::Malformed| envelope::error(malformed.id.as_ref(), &malformed.to_error());
+        match Incoming::parse(line) {
+            Ok(Incoming::One(message)) => self.dispatch(message).await,
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages {
+                    match message {
+                        Ok(message) => self.dispatch(message).await,
+                        Err(malformed) => self.complain(refused(&malformed)),
+                    }
+                }
+            }
+            Err(malformed) => self.complain(refused(&malformed)),
+        }
+    }
+
+    /// Answers without waiting, for the reading side must never wait for the writing side.
+    fn complain(&self, message: Bytes) {
+        let _ = self.out.try_send(message);
+    }
+
+    async fn say(&self, message: Bytes) {
+        // Nobody reads when the client is gone.
+        let _ = self.out.send(message).await;
+    }
+
+    /// Requests go their own way, so that several can run; everything else keeps its order, and nothing
+    /// overtakes the opening of a session.
+    async fn dispatch(self: &Arc<Self>, message: Envelope) {
+        match (message.kind(), message.id()) {
+            (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
+                self.carry(&message, &id).await;
+            }
+            (Kind::Request, Some(id)) => self.start(message, id),
+            (Kind::Notification, _) if *message.method() == Method::Cancelled => self.cancel(&message).await,
+            (Kind::Request | Kind::Notification | Kind::Response, _) => self.pass_to_session(&message).await,
+        }
+    }
+
+    fn start(self: &Arc<Self>, message: Envelope, id: Id) {
+        let is_endless = *message.method() == Method::Listen;
+        let running = Running { is_endless, cancelled: CancellationToken::new() };
+        self.running.lock().insert(id.clone(), running.clone());
+        let relay = Arc::clone(self);
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = running.cancelled.cancelled() => {}
+                () = relay.carry(&message, &id) => {}
+            }
+            relay.running.lock().remove(&id);
+        });
+    }
+
+    /// Carries a request to the gateway, and what it says to the client.
+    async fn carry(self: &Arc<Self>, request: &Envelope, id: &Id) {
+        let params = match Params::read(request.params()) {
+            Ok(params) => params,
+            Err(error) => return self.say(envelope::error(Some(id), &error)).await,
+        };
+        let is_modern = params.declares_version() || *request.method() == Method::Discover;
+        let era = if is_modern { Era::Modern } else { Era::Legacy };
+        let carried = match era {
+            Era::Modern => self.carry_modern(request, &params, id).await,
+            Era::Legacy if *request.method() == Method::Initialize => self.initialize(request, id).await,
+            Era::Legacy => self.carry_legacy(request, id).await,
+        };
+        if let Err(gone) = carried {
+            self.say(envelope::error(Some(id), &gone.to_error())).await;
+            self.look_for_gateway(gone).await;
+        }
+    }
+
+    /// Ends a request. In the modern era a closed connection says it all; a legacy session is told. The
+    /// request is let go first, for it gets no answer any more, and must not take that for a broken gateway.
+    async fn cancel(self: &Arc<Self>, notification: &Envelope) {
+        let params = Params::read(notification.params()).ok();
+        let id = params.and_then(|params| params.request_id()).map(Id::from_json);
+        let running = id.and_then(|id| self.running.lock().get(&id).cloned());
+        if let Some(running) = running {
+            running.cancelled.cancel();
+        }
+        self.pass_to_session(notification).await;
+    }
+
+    /// Hands on what the gateway says about a request.
+    async fn pass_on(&self, response: Response<Body>, id: &Id) -> Result<(), Gone> {
+        if !is_stream(&response) {
+            let status = response.status();
+            let body = collect(response.into_body()).await?;
+            self.pass_answer(status, body, id).await;
+            return Ok(());
+        }
+        let mut events = Events::new(response.into_body());
+        let mut is_answered = false;
+        while let Some(message) = events.next().await {
+            is_answered |= is_answer(&message, id);
+            self.say(message).await;
+        }
+        if is_answered { Ok(()) } else { Err(Gone::During) }
+    }
+
+    /// Hands on an answer that came alone. One that could not be told whose it is belongs to this request.
+    async fn pass_answer(&self, status: hyper::StatusCode, body: Bytes, id: &Id) {
+        if body.is_empty() && status.is_success() {
+            // It was cancelled.
+            return;
+        }
+        let answer = Envelope::parse(body).ok().filter(|answer| answer.kind() == Kind::Response);
+        let message = match answer.as_ref().map(|answer| (answer.id(), answer.error_json())) {
+            Some((Some(found), Some(error))) if found.as_json() == b"null" => {
+                envelope::error_json(Some(id), &error)
+            }
+            Some((None, Some(error))) => envelope::error_json(Some(id), &error),
+            Some(_) => answer.map(|answer| answer.json().clone()).unwrap_or_default(),
+            None => {
+                let error = format!("the gateway answered HTTP {status} and nothing that makes sense");
+                envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, error))
+            }
+        };
+        self.say(message).await;
+    }
+
+    /// Finds out whether a gateway is there again; without one there is nothing left to do.
+    async fn look_for_gateway(&self, mut gone: Gone) {
+        let looking = async {
+            // Connections to the one that is gone may be left, and each fails once.
+            while gone == Gone::During {
+                match self.link.ask(&Method::Discover).await {
+                    Ok(_) => return,
+                    Err(again) => gone = again,
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            self.lost.cancel();
+        };
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => {}
+            () = looking => {}
+        }
+    }
+
+    /// Lets requests finish, and takes leave.
+    async fn close(&self) {
+        self.closing.cancel();
+        for running in self.running.lock().values().filter(|running| running.is_endless) {
+            running.cancelled.cancel();
+        }
+        self.tasks.close();
+        let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
+        self.end_session().await;
+    }
+}
+
+fn is_answer(message: &Bytes, id: &Id) -> bool {
+    let message = Envelope::parse(message.clone());
+    message.is_ok_and(|message| message.kind() == Kind::Response && message.id().as_ref() == Some(id))
+}

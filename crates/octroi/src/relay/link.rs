@@ -1,0 +1,216 @@
+//! The way to the door of the gateway that runs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming as Body;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method as HttpMethod, Request, Response, StatusCode};
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use octroi_mcp::{Id, Method, RpcError, Version, code, envelope, header as mcp_header, meta, sse};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::client::{SIGN_IN, UNREACHABLE};
+use crate::commands::Failure;
+use crate::endpoint::Announced;
+
+/// How long a gateway that went away may take to come back, for what was not sent yet.
+const N_TRIES: usize = 25;
+const TRY_EVERY: Duration = Duration::from_millis(200);
+/// Largest message of the gateway.
+const MESSAGE_MAX: usize = 64 << 20;
+
+/// One gateway as a client over HTTP sees it.
+pub(crate) struct Link {
+    client: HttpClient<HttpConnector, Full<Bytes>>,
+    data: PathBuf,
+    place: Mutex<Announced>,
+    authorization: HeaderValue,
+}
+
+/// The gateway went away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gone {
+    /// Before it was sent anything.
+    Before,
+    /// Before it had answered all.
+    During,
+}
+
+impl Gone {
+    pub(super) fn to_error(self) -> RpcError {
+        let message = match self {
+            Self::Before => {
+                "the gateway is gone, and this request was not sent; start it with `octroi up`, then connect again"
+            }
+            Self::During => {
+                "the gateway went away before it answered, and the call may have been made; \
+                 when it runs again, `octroi audit list` says so"
+            }
+        };
+        RpcError::new(code::INTERNAL_ERROR, message).with_data(json!({"code": "gateway_gone"}))
+    }
+}
+
+impl Link {
+    /// Finds out whether the gateway is there and lets the holder of the token in.
+    pub(crate) async fn open(data: &Path, place: Announced, token: &str) -> Result<Self, Failure> {
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| Failure { exit_code: SIGN_IN, ..Failure::new("the token is none") })?;
+        authorization.set_sensitive(true);
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let link = Self {
+            client: HttpClient::builder(TokioExecutor::new()).build(connector),
+            data: data.to_owned(),
+            place: Mutex::new(place),
+            authorization,
+        };
+        let response = link.ask(&Method::Discover).await.map_err(|_| link.unreachable())?;
+        match response.status() {
+            status if status.is_success() => Ok(link),
+            StatusCode::UNAUTHORIZED => Err(Failure {
+                exit_code: SIGN_IN,
+                ..Failure::new("the gateway that runs does not know the token")
+                    .hint("use one of [[tokens]] in its configuration, or none")
+            }),
+            status => {
+                Err(Failure::new(format!("the gateway at {} answered HTTP {status}", link.place.lock().url)))
+            }
+        }
+    }
+
+    /// What to tell a person when the gateway is gone.
+    pub(super) fn unreachable(&self) -> Failure {
+        let place = self.place.lock();
+        Failure {
+            exit_code: UNREACHABLE,
+            ..Failure::new(format!("the gateway at {} (process {}) is gone", place.url, place.process))
+                .hint("start one with `octroi up`, then connect again")
+        }
+    }
+
+    /// A request of the relay's own, in the modern era.
+    pub(super) async fn ask(&self, method: &Method) -> Result<Response<Body>, Gone> {
+        let version = Version::LATEST_MODERN.as_str();
+        let params = json!({"_meta": {
+            meta::PROTOCOL_VERSION: version,
+            meta::CLIENT_INFO: {"name": "octroi-stdio", "version": env!("CARGO_PKG_VERSION")},
+            meta::CLIENT_CAPABILITIES: {},
+        }});
+        let mut headers = HeaderMap::new();
+        put(&mut headers, mcp_header::PROTOCOL_VERSION, version);
+        put(&mut headers, mcp_header::METHOD, method.as_str());
+        let body = envelope::request(&Id::number(1), method, params.to_string().as_bytes());
+        self.post(&headers, body).await
+    }
+
+    /// Sends one message.
+    pub(super) async fn post(&self, headers: &HeaderMap, body: Bytes) -> Result<Response<Body>, Gone> {
+        self.send(&HttpMethod::POST, headers, body).await
+    }
+
+    /// Sends a request. One that certainly did not leave is sent when a gateway is there again; none is sent
+    /// twice.
+    pub(super) async fn send(
+        &self,
+        method: &HttpMethod,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Body>, Gone> {
+        for _ in 0..N_TRIES {
+            let place = self.place.lock().clone();
+            // Whatever has the address of a gateway that is gone must not be shown the token.
+            if place.is_alive() {
+                match self.client.request(self.request(&place, method, headers, &body)?).await {
+                    Ok(response) => return Ok(response),
+                    Err(error) if error.is_connect() => {}
+                    Err(error) => {
+                        tracing::debug!(%error, "the gateway did not answer");
+                        return Err(Gone::During);
+                    }
+                }
+            }
+            tokio::time::sleep(TRY_EVERY).await;
+            if let Some(found) = Announced::read(&self.data) {
+                *self.place.lock() = found;
+            }
+        }
+        Err(Gone::Before)
+    }
+
+    fn request(
+        &self,
+        place: &Announced,
+        method: &HttpMethod,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Request<Full<Bytes>>, Gone> {
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = method.clone();
+        // A person's token must not bring a program what is for people only.
+        *request.uri_mut() = format!("{}/agent", place.url).parse().map_err(|_| Gone::Before)?;
+        *request.headers_mut() = headers.clone();
+        let fixed = [
+            (header::AUTHORIZATION, self.authorization.clone()),
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
+        ];
+        request.headers_mut().extend(fixed);
+        Ok(request)
+    }
+}
+
+/// Adds a header, encoded where it has to be.
+pub(super) fn put(headers: &mut HeaderMap, name: &str, value: &str) {
+    let name = HeaderName::from_bytes(name.as_bytes());
+    let value = HeaderValue::from_str(&mcp_header::encode(value));
+    // Whatever was encoded can be written, and names come from tables or from a checked schema.
+    if let (Ok(name), Ok(value)) = (name, value) {
+        headers.insert(name, value);
+    }
+}
+
+/// Whether a response is a stream.
+pub(super) fn is_stream(response: &Response<Body>) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// A whole body.
+pub(super) async fn collect(body: Body) -> Result<Bytes, Gone> {
+    Ok(body.collect().await.map_err(|_| Gone::During)?.to_bytes())
+}
+
+/// The messages of a stream.
+pub(super) struct Events {
+    body: Body,
+    reader: sse::Reader,
+}
+
+impl Events {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, reader: sse::Reader::new(MESSAGE_MAX) }
+    }
+
+    /// The next message; `None` when the stream is over, however it ended.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            while let Some(event) = self.reader.next_event() {
+                // Some events only say from where the stream can be resumed.
+                if !event.data.is_empty() {
+                    return Some(event.data);
+                }
+            }
+            let frame = self.body.frame().await?.ok()?;
+            if let Some(data) = frame.data_ref() {
+                self.reader.push(data).ok()?;
+            }
+        }
+    }
+}
