@@ -24,6 +24,7 @@ mod proposals;
 pub(crate) mod quotas;
 mod replay;
 mod start;
+pub(crate) mod tasks;
 pub(crate) mod uses;
 mod why;
 
