@@ -21,9 +21,9 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Refusal};
 use crate::admit::{era_of, read_params};
 use crate::lanes::Lanes;
+use crate::page::{self, Tickets};
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
-use crate::page::{self, Tickets};
 use crate::{batch, health, legacy, metrics, modern};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10);

@@ -31,26 +31,19 @@ pub(crate) use forms::Tickets;
 const FORM_BYTES_MAX: usize = 16 << 10;
 
 /// What every visitor sees.
-pub(crate) async fn show(
-    State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Reply {
+pub(crate) async fn show(State(door): State<Arc<Door>>, Path(id): Path<String>, headers: HeaderMap) -> Reply {
     if let Err(refusal) = door.access.check_sender(&headers) {
         return reply::refusal(refusal);
     }
-    match forms::is_approval_id(&id) {
-        true => page(StatusCode::OK, &html::sign_in(&id, None)),
-        false => page(StatusCode::NOT_FOUND, &html::unknown()),
+    if forms::is_approval_id(&id) {
+        page(StatusCode::OK, &html::sign_in(&id, None))
+    } else {
+        page(StatusCode::NOT_FOUND, &html::unknown())
     }
 }
 
 /// A form that was sent: a token, or a decision.
-pub(crate) async fn submit(
-    State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Reply {
+pub(crate) async fn submit(State(door): State<Arc<Door>>, Path(id): Path<String>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
     if let Err(refusal) = door.access.check_host(&parts.headers) {
         return reply::refusal(refusal);
@@ -98,7 +91,9 @@ async fn sign_in(door: &Door, id: &str, token: TokenHash) -> Reply {
     match standing(&approval) {
         Standing::Open => match door.tickets.issue(id, token, Instant::now()) {
             Some(ticket) => page(StatusCode::OK, &html::question(&approval, &ticket, now_ms())),
-            None => page(StatusCode::SERVICE_UNAVAILABLE, &html::problem("Sorry", "There are no random numbers.")),
+            None => {
+                page(StatusCode::SERVICE_UNAVAILABLE, &html::problem("Sorry", "There are no random numbers."))
+            }
         },
         Standing::Decided => page(StatusCode::OK, &html::decided(&approval)),
         Standing::Gone => page(StatusCode::GONE, &html::gone(&approval)),
@@ -116,7 +111,8 @@ fn person(door: &Door, id: &str, token: &TokenHash) -> Result<Principal, Box<Rep
         }
         None => {
             door.gateway.note_refused("the token is not known");
-            let mut reply = page(StatusCode::UNAUTHORIZED, &html::sign_in(id, Some("This token is not known.")));
+            let mut reply =
+                page(StatusCode::UNAUTHORIZED, &html::sign_in(id, Some("This token is not known.")));
             let challenge = HeaderValue::from_static("Bearer realm=\"octroi\", error=\"invalid_token\"");
             reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
             Err(Box::new(reply))
@@ -131,7 +127,9 @@ async fn refused(door: &Door, id: &str, refusal: &Refusal) -> Reply {
         Err(problem) => return trouble(&problem),
     };
     match refusal {
-        Refusal::Decided { .. } | Refusal::Used { .. } => page(StatusCode::CONFLICT, &html::too_late(&approval)),
+        Refusal::Decided { .. } | Refusal::Used { .. } => {
+            page(StatusCode::CONFLICT, &html::too_late(&approval))
+        }
         _ => page(StatusCode::GONE, &html::gone(&approval)),
     }
 }

@@ -193,7 +193,14 @@ mod tests {
             (&[("host", "127.0.0.1:7878"), ("origin", "https://evil.example")], false),
             (&[("host", "127.0.0.1:7878")], false),
             // A browser behind a proxy that changes the name.
-            (&[("host", "127.0.0.1:7878"), ("origin", "https://gate.example"), ("sec-fetch-site", "same-origin")], true),
+            (
+                &[
+                    ("host", "127.0.0.1:7878"),
+                    ("origin", "https://gate.example"),
+                    ("sec-fetch-site", "same-origin"),
+                ],
+                true,
+            ),
             (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "same-site")], false),
             (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "cross-site")], false),
             (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "none")], false),
@@ -222,7 +229,14 @@ mod tests {
     #[test]
     fn ids_look_as_they_are_made() {
         assert!(is_approval_id(&octroi_core::approval::approval_id(&[0xa5; 13])));
-        for id in ["", "ap_", "ap_short", "xx_aaaaaaaaaaaaaaaaaaaa", "ap_aaaaaaaaaaaaaaaaaaaA", "ap_aaaaaaaaaaaaaaaaaaa<"] {
+        for id in [
+            "",
+            "ap_",
+            "ap_short",
+            "xx_aaaaaaaaaaaaaaaaaaaa",
+            "ap_aaaaaaaaaaaaaaaaaaaA",
+            "ap_aaaaaaaaaaaaaaaaaaa<",
+        ] {
             assert!(!is_approval_id(id), "{id}");
         }
     }

@@ -29,7 +29,8 @@ pub(super) fn document(content: &Content, nonce: &str) -> String {
 
 /// The form for a token. It tells nothing about the call, nor whether there is one.
 pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
-    let complaint = complaint.map(|text| format!("<p class=\"complaint\" role=\"alert\">{}</p>\n", visible(text)));
+    let complaint =
+        complaint.map(|text| format!("<p class=\"complaint\" role=\"alert\">{}</p>\n", visible(text)));
     let body = format!(
         "<h1>A call waits for a person</h1>\n{}\
          <form method=\"post\" autocomplete=\"off\">\n\
@@ -135,10 +136,12 @@ fn server_and_tool(id: &str) -> (&str, &str) {
 fn facts(approval: &Approval, now_ms: Option<i64>) -> String {
     let binding = &approval.binding;
     let (server, tool) = server_and_tool(&binding.tool);
-    let list = |items: &[String]| items.iter().fold(String::new(), |mut out, item| {
-        let _ = write!(out, "<li>{}</li>", visible(item));
-        out
-    });
+    let list = |items: &[String]| {
+        items.iter().fold(String::new(), |mut out, item| {
+            let _ = write!(out, "<li>{}</li>", visible(item));
+            out
+        })
+    };
     let effects = match approval.side_effects.as_slice() {
         [] => "none known".to_owned(),
         effects => format!("<ul class=\"tags\">{}</ul>", list(effects)),
@@ -152,7 +155,10 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> String {
         ("Agent", visible(binding.agent.as_deref().unwrap_or(&binding.principal))),
         ("Tool", format!("<code>{}</code>", visible(tool))),
         ("Server", format!("<code>{}</code>", visible(server))),
-        ("Risk", format!("<span class=\"risk {}\">{}</span>", risk_class(&approval.risk), visible(&approval.risk))),
+        (
+            "Risk",
+            format!("<span class=\"risk {}\">{}</span>", risk_class(&approval.risk), visible(&approval.risk)),
+        ),
         ("Side effects", effects),
         ("Asked because", format!("<ul>{}</ul>", list(&approval.reasons))),
         ("Asked at", visible(&show_time(approval.requested_at_ms))),

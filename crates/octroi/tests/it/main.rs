@@ -8,6 +8,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
 mod agents;
+mod approval_page;
 mod approvals;
 mod audit;
 mod audit_copies;
@@ -32,3 +33,4 @@ mod policy;
 mod processes;
 mod reload;
 mod suite;
+mod tasks;

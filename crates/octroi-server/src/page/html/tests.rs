@@ -39,7 +39,8 @@ fn approval(text: &str) -> Approval {
 /// Every page about an approval in which everything is this text.
 fn pages(text: &str) -> Vec<String> {
     let mut approval = approval(text);
-    let mut pages = vec![question(&approval, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
+    let mut pages =
+        vec![question(&approval, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
     for state in ApprovalState::ALL {
         approval.state = state;
         pages.extend([decided(&approval), too_late(&approval), gone(&approval)]);
@@ -60,9 +61,14 @@ fn hostile_text_is_only_text() {
         for (page, plain) in pages(hostile).iter().zip(&plain) {
             // As many elements as without it: nothing was opened, closed or added.
             for mark in ["<", ">", "\"", "'"] {
-                let odd = page.matches("<span class=\"odd\">").count() - plain.matches("<span class=\"odd\">").count();
+                let odd = page.matches("<span class=\"odd\">").count()
+                    - plain.matches("<span class=\"odd\">").count();
                 assert_eq!(odd, 0, "{hostile}");
-                assert_eq!(page.matches(mark).count(), plain.matches(mark).count(), "{mark} in {hostile}: {page}");
+                assert_eq!(
+                    page.matches(mark).count(),
+                    plain.matches(mark).count(),
+                    "{mark} in {hostile}: {page}"
+                );
             }
         }
     }
