@@ -31,6 +31,8 @@ mod tests;
 const PREFIX: &str = "octroi.ap_";
 /// How long a client has to fetch the end.
 const KEPT: Duration = Duration::from_mins(10);
+/// The same for a task that went on at its server, counted from when somebody last asked for it.
+const PASSED_KEPT: Duration = Duration::from_hours(24);
 /// How often a client is to look.
 const POLL_MS: u64 = 2_000;
 /// More tasks than this are not made; then callers wait as if they knew none.
@@ -139,9 +141,10 @@ impl Tasks {
         }
         sweep(&mut kept, now_ms);
         if kept.len() >= TASKS_MAX {
-            forget_oldest(&mut kept);
+            forget_oldest(&mut kept, Kept::is_settled);
         }
-        let n_own = kept.values().filter(|kept| kept.principal == principal.id && !kept.is_over()).count();
+        let is_own = |kept: &&Kept| kept.principal == principal.id && !kept.is_settled();
+        let n_own = kept.values().filter(is_own).count();
         if kept.len() >= TASKS_MAX || n_own >= TASKS_MAX_EACH {
             return None;
         }
@@ -169,11 +172,15 @@ impl Tasks {
     }
 
     /// Where this principal's task is; `None` if they have none of this name.
-    fn place(&self, approval: &str, principal: &Principal) -> Option<Place> {
-        let kept = self.kept.lock();
-        let task = kept.get(approval).filter(|task| task.principal == principal.id)?;
+    fn place(&self, approval: &str, principal: &Principal, now_ms: i64) -> Option<Place> {
+        let mut kept = self.kept.lock();
+        let task = kept.get_mut(approval).filter(|task| task.principal == principal.id)?;
         Some(match &task.state {
-            State::Passed { view, id } => Place::Server(view.clone(), id.clone()),
+            State::Passed { view, id } => {
+                let keep_until_ms = now_ms.saturating_add(milliseconds(PASSED_KEPT));
+                task.keep_until_ms = task.keep_until_ms.max(keep_until_ms);
+                Place::Server(view.clone(), id.clone())
+            }
             State::Waiting(_) | State::Running | State::Asking(_) | State::Over(_) => Place::Here,
         })
     }
@@ -187,7 +194,8 @@ impl Tasks {
         if let Some(task) = kept.get_mut(approval).filter(|task| !task.is_over()) {
             task.state = state;
             task.updated_at_ms = now_ms;
-            task.keep_until_ms = task.keep_until_ms.max(now_ms.saturating_add(milliseconds(KEPT)));
+            let kept = if matches!(task.state, State::Passed { .. }) { PASSED_KEPT } else { KEPT };
+            task.keep_until_ms = task.keep_until_ms.max(now_ms.saturating_add(milliseconds(kept)));
         }
     }
 
@@ -243,6 +251,11 @@ impl Kept {
         matches!(self.state, State::Over(_))
     }
 
+    /// Whether nothing is done for it here any more.
+    fn is_settled(&self) -> bool {
+        matches!(self.state, State::Over(_) | State::Passed { .. })
+    }
+
     fn show(&self, approval: &str, now_ms: i64, write: impl FnOnce(&Task<'_>) -> Bytes) -> Bytes {
         let open: Vec<Question>;
         let (standing, message) = match &self.state {
@@ -282,16 +295,15 @@ impl Asked {
     }
 }
 
-/// Forgets what is over, or with its server, and whose time has passed.
+/// Forgets what is settled and whose time has passed.
 fn sweep(kept: &mut HashMap<String, Kept>, now_ms: i64) {
-    let can_go = |task: &Kept| task.is_over() || matches!(task.state, State::Passed { .. });
-    kept.retain(|_, task| !can_go(task) || now_ms < task.keep_until_ms);
+    kept.retain(|_, task| !task.is_settled() || now_ms < task.keep_until_ms);
 }
 
-/// Forgets what has been over the longest; `false` if nothing is.
-fn forget_oldest(kept: &mut HashMap<String, Kept>) -> bool {
-    let over = kept.iter().filter(|(_, task)| task.is_over());
-    let oldest = over.min_by_key(|(_, task)| task.updated_at_ms).map(|(id, _)| id.clone());
+/// Forgets what has been so the longest; `false` if nothing is.
+fn forget_oldest(kept: &mut HashMap<String, Kept>, is_so: impl Fn(&Kept) -> bool) -> bool {
+    let such = kept.iter().filter(|(_, task)| is_so(task));
+    let oldest = such.min_by_key(|(_, task)| task.updated_at_ms).map(|(id, _)| id.clone());
     oldest.is_some_and(|id| kept.remove(&id).is_some())
 }
 
@@ -302,7 +314,7 @@ fn make_room(kept: &mut HashMap<String, Kept>, n_bytes: usize) {
         _ => 0,
     };
     while kept.values().map(size).sum::<usize>().saturating_add(n_bytes) > RESULT_BYTES_MAX {
-        if !forget_oldest(kept) {
+        if !forget_oldest(kept, Kept::is_over) {
             return;
         }
     }

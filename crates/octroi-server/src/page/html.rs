@@ -46,13 +46,13 @@ pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
     Content { title: "Sign in", body }
 }
 
-/// The call and the buttons.
+/// The call and the buttons. The reason is no `input`: there the enter key would press the first button.
 pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Content {
     let body = format!(
         "{}{}<form method=\"post\" autocomplete=\"off\">\n\
          <input type=\"hidden\" name=\"ticket\" value=\"{}\">\n\
          <label for=\"reason\">Reason <span class=\"quiet\">(told to the agent, and kept)</span></label>\n\
-         <input id=\"reason\" name=\"reason\" maxlength=\"2000\">\n\
+         <textarea id=\"reason\" name=\"reason\" rows=\"2\" maxlength=\"2000\"></textarea>\n\
          <p class=\"buttons\">\
          <button class=\"main\" name=\"choice\" value=\"approve\">Approve once</button>\
          <button name=\"choice\" value=\"deny_continue\">Deny, it goes on</button>\

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 use crate::manage::{run, said};
+use crate::once;
 
 const OTHER_TOKEN: &str = "oct_agt_other";
 
@@ -148,41 +149,32 @@ async fn an_approved_task_is_made_once_and_its_result_can_be_fetched() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_nobody_approves_ends_as_a_call_would() {
-    for style in ["rpc", "result"] {
-        let policy = format!("errors = \"{style}\"\n");
-        let config = peer("wait = \"200ms\"\nexpires = \"2s\"", &policy, &[]);
-        let gateway = TestGateway::start(&octroi(), &config).await;
-        let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
-        let cases: [(&str, &[&str], i64); 3] = [
-            ("no", &["deny", "--reason", "not today"], -32951),
-            ("stop", &["deny", "--abort"], -32950),
-            ("late", &[], -32955),
-        ];
-        for (text, decision, code) in cases {
-            let (task, id) = call(&agent, "peer_echo", json!({ "text": text })).await;
+    let cases: [(&str, &[&str], i64); 3] = [
+        ("expires = \"1h\"", &["deny", "--reason", "not today"], -32951),
+        ("expires = \"1h\"", &["deny", "--abort"], -32950),
+        ("expires = \"1s\"", &[], -32955),
+    ];
+    for (expires, decision, code) in cases {
+        for style in ["rpc", "result"] {
+            let policy = format!("errors = \"{style}\"\n");
+            let config = peer(&format!("wait = \"200ms\"\n{expires}"), &policy, &[]);
+            let gateway = TestGateway::start(&octroi(), &config).await;
+            let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
+            let (task, id) = call(&agent, "peer_echo", json!({"text": "x"})).await;
             if let [verb, options @ ..] = decision {
                 command(&gateway, 0, &[&[*verb, &*id], options].concat()).await;
             }
             let over = after(&agent, &task, "working").await;
-            match style {
-                "rpc" => assert_eq!(
-                    (&over["status"], &over["error"]["code"]),
-                    (&json!("failed"), &json!(code)),
-                    "{over}"
-                ),
-                _ => assert_eq!(
-                    (&over["status"], &over["result"]["isError"]),
-                    (&json!("completed"), &json!(true)),
-                    "{over}"
-                ),
-            }
-            if text == "no" {
-                assert!(over.to_string().contains("not today"), "{over}");
-            }
+            let (status, told) = match style {
+                "rpc" => ("failed", over["error"]["code"] == code),
+                _ => ("completed", over["result"]["isError"] == true),
+            };
+            assert!(over["status"] == status && told, "{over}");
+            assert_eq!(over.to_string().contains("not today"), decision.contains(&"not today"), "{over}");
             assert_eq!(get(&agent, &task).await, over, "what is over stays as it is");
+            assert_eq!(n_calls(&agent, "peer_calls_count").await, "0");
+            gateway.stop().await;
         }
-        assert_eq!(n_calls(&agent, "peer_calls_count").await, "0");
-        gateway.stop().await;
     }
 }
 
@@ -439,5 +431,81 @@ async fn a_servers_own_task_goes_on_behind_ours() {
     }
     agent.request("tasks/cancel", json!({ "taskId": task })).await.expect("an acknowledgment");
     assert_eq!(finished(&task).await["status"], "cancelled");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_and_a_call_that_waits_share_one_approval() {
+    let gateway = TestGateway::start(&octroi(), &peer("wait = \"50s\"", "", &[])).await;
+    let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
+    let plain = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    for round in 1..=10 {
+        let arguments = json!({"text": "x", "number": round});
+        let (task, id) = call(&agent, "peer_echo", arguments.clone()).await;
+        let waiting = plain.start("tools/call", json!({"name": "peer_echo", "arguments": arguments}));
+        if round % 2 == 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        command(&gateway, 0, &["approve", &id]).await;
+        let over = after(&agent, &task, "working").await;
+        if over["status"] == "completed" {
+            waiting.finish().await.expect_err("the approval is used up");
+        } else {
+            let done = waiting.finish().await.expect("a result");
+            assert_eq!(done["content"][0]["text"], "x", "{done} {over}");
+        }
+        assert_eq!(n_calls(&agent, "peer_calls_count").await, round.to_string(), "{over}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_is_made_once_whenever_the_gateway_is_killed() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let (config, log) = once::config(place.path());
+    let mut gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let (mut n_cut_off, mut n_completed) = (0, 0);
+    for round in 0..40_u64 {
+        let note = format!("task-{round}");
+        let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
+        let person = once::person(&gateway).await;
+        let (task, _) = call(&agent, "notes_write", json!({ "note": note })).await;
+        // Killed while it waits, when it is approved, while it is made, or after it.
+        let delay = Duration::from_millis(if round % 10 == 9 { 2_000 } else { round * 7919 % 40 });
+        tokio::select! {
+            () = async { once::approve_once(&person, &note).await; std::future::pending().await } => {}
+            () = tokio::time::sleep(delay) => {}
+        }
+        let directory = gateway.kill().await;
+        let n_before = once::n_written(&log, &note);
+        assert!(n_before <= 1, "{note} was written {n_before} times");
+
+        gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+        gateway.wait_until_settled().await;
+        let (agent, person) =
+            (connect(&gateway, Era::Modern, knows_tasks()).await, once::person(&gateway).await);
+        let lost = get(&agent, &task).await;
+        assert_eq!(lost["status"], "failed", "{lost}");
+        let states = once::approvals(&person, &note).await;
+        if states.iter().any(|one| ["done", "orphaned"].contains(&one["state"].as_str().unwrap_or_default()))
+        {
+            n_cut_off += 1;
+            continue;
+        }
+        assert_eq!(n_before, 0, "{note} was made, and its approval can still be used: {states:?}");
+        let told = agent.call("notes_write", json!({ "note": note })).await.expect("a result or a task");
+        if told["resultType"] == "task" {
+            let (task, _) = created(&told);
+            once::approve_once(&person, &note).await;
+            let done = after(&agent, &task, "working").await;
+            assert!(once::is_noted(done.get("result")), "{note}: {done}");
+        } else {
+            assert!(once::is_noted(Some(&told)), "{note}: {told}");
+        }
+        assert_eq!(once::n_written(&log, &note), 1, "{note}");
+        n_completed += 1;
+    }
+    assert!(n_cut_off > 0 && n_completed > 0, "{n_cut_off} cut off, {n_completed} completed");
     gateway.stop().await;
 }

@@ -37,7 +37,7 @@ impl Gateway {
             return task::missing_capability().into();
         }
         let place = match caller.era {
-            Era::Modern => self.tasks.place(approval, &caller.principal),
+            Era::Modern => self.tasks.place(approval, &caller.principal, now_ms()),
             Era::Legacy => return task::unknown(&id_of(approval)).into(),
         };
         let served = match (place, envelope.method()) {

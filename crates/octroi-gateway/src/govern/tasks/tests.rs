@@ -84,8 +84,8 @@ fn a_task_is_its_principals_and_lasts_beyond_the_approval() {
     let tasks = Tasks::default();
     assert!(begin(&tasks, "ap_1", "agent"));
     assert!(!begin(&tasks, "ap_1", "agent"), "an identical call gets the same task");
-    assert!(tasks.place("ap_1", &principal("agent")).is_some());
-    assert!(tasks.place("ap_1", &principal("other")).is_none());
+    assert!(tasks.place("ap_1", &principal("agent"), NOW).is_some());
+    assert!(tasks.place("ap_1", &principal("other"), NOW).is_none());
     let created: Value = serde_json::from_slice(&tasks.created("ap_1", NOW).unwrap()).unwrap();
     assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
     assert_eq!(created["taskId"], "octroi.ap_1");
@@ -147,9 +147,9 @@ fn memory_is_bounded() {
         let at = NOW + i64::try_from(number).unwrap();
         tasks.set(&format!("ap_{number}"), completed(RESULT_BYTES_MAX / 10), at);
     }
-    assert!(tasks.place("ap_0", &principal("agent")).is_none());
-    assert!(tasks.place(&format!("ap_{}", each - 1), &principal("agent")).is_some());
-    assert!(tasks.place("ap_other", &principal("other")).is_some());
+    assert!(tasks.place("ap_0", &principal("agent"), NOW).is_none());
+    assert!(tasks.place(&format!("ap_{}", each - 1), &principal("agent"), NOW).is_some());
+    assert!(tasks.place("ap_other", &principal("other"), NOW).is_some());
     let n_bytes: usize = tasks
         .kept
         .lock()
@@ -163,6 +163,22 @@ fn memory_is_bounded() {
 
     tasks.sweep(NOW + milliseconds(KEPT) * 2);
     assert_eq!(tasks.kept.lock().len(), 1, "only what runs is left");
+}
+
+#[test]
+fn a_task_at_its_server_lasts_while_somebody_asks_for_it() {
+    let tasks = Tasks::default();
+    assert!(begin(&tasks, "ap_1", "agent"));
+    tasks.set("ap_1", State::Passed { view: View::Merged, id: "jobs:7".to_owned() }, NOW);
+    let day_ms = milliseconds(PASSED_KEPT);
+    for days in 1..4 {
+        let now_ms = NOW + days * (day_ms - 1);
+        tasks.sweep(now_ms);
+        let place = tasks.place("ap_1", &principal("agent"), now_ms);
+        assert!(matches!(place, Some(Place::Server(View::Merged, id)) if id == "jobs:7"));
+    }
+    tasks.sweep(NOW + 5 * day_ms);
+    assert!(tasks.place("ap_1", &principal("agent"), NOW).is_none());
 }
 
 #[test]
