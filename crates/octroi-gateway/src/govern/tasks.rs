@@ -118,6 +118,24 @@ impl End {
     }
 }
 
+/// What came of making a task.
+enum Begun {
+    /// Its call is to be made by whoever gets these.
+    New(Signals),
+    /// An identical call became this task already.
+    Known,
+    /// There is no room.
+    Full,
+}
+
+/// What a task is shown for.
+enum Shown {
+    /// In place of a call's result.
+    Created,
+    /// As the answer to `tasks/get`.
+    Asked,
+}
+
 /// Where a request about a task is to be answered.
 enum Place {
     /// Here.
@@ -127,17 +145,11 @@ enum Place {
 }
 
 impl Tasks {
-    /// Makes a task of an approval that waits. Gives its signals, if it is new; `None` if there is no room.
-    fn begin(
-        &self,
-        approval: &Approval,
-        principal: &Principal,
-        message: String,
-        now_ms: i64,
-    ) -> Option<Option<Signals>> {
+    /// Makes a task of an approval that waits, unless an identical call has.
+    fn begin(&self, approval: &Approval, principal: &Principal, message: String, now_ms: i64) -> Begun {
         let mut kept = self.kept.lock();
         if kept.get(&approval.id).is_some_and(|kept| !matches!(kept.state, State::Over(_))) {
-            return Some(None);
+            return Begun::Known;
         }
         sweep(&mut kept, now_ms);
         if kept.len() >= TASKS_MAX {
@@ -146,7 +158,7 @@ impl Tasks {
         let is_own = |kept: &&Kept| kept.principal == principal.id && !kept.is_settled();
         let n_own = kept.values().filter(is_own).count();
         if kept.len() >= TASKS_MAX || n_own >= TASKS_MAX_EACH {
-            return None;
+            return Begun::Full;
         }
         let signals = Signals::default();
         let task = Kept {
@@ -158,17 +170,12 @@ impl Tasks {
             signals: signals.clone(),
         };
         kept.insert(approval.id.clone(), task);
-        Some(Some(signals))
+        Begun::New(signals)
     }
 
-    /// What a call gets in place of its result.
-    fn created(&self, approval: &str, now_ms: i64) -> Option<Bytes> {
-        self.kept.lock().get(approval).map(|kept| kept.show(approval, now_ms, |task| task.to_created()))
-    }
-
-    /// What `tasks/get` is answered with.
-    fn shown(&self, approval: &str, now_ms: i64) -> Option<Bytes> {
-        self.kept.lock().get(approval).map(|kept| kept.show(approval, now_ms, |task| task.to_result()))
+    /// A task as its client may see it.
+    fn show(&self, approval: &str, shown: &Shown, now_ms: i64) -> Option<Bytes> {
+        self.kept.lock().get(approval).map(|kept| kept.show(approval, shown, now_ms))
     }
 
     /// Where this principal's task is; `None` if they have none of this name.
@@ -256,7 +263,7 @@ impl Kept {
         matches!(self.state, State::Over(_) | State::Passed { .. })
     }
 
-    fn show(&self, approval: &str, now_ms: i64, write: impl FnOnce(&Task<'_>) -> Bytes) -> Bytes {
+    fn show(&self, approval: &str, shown: &Shown, now_ms: i64) -> Bytes {
         let open: Vec<Question>;
         let (standing, message) = match &self.state {
             State::Waiting(message) => (Standing::Working, Some(message.as_str())),
@@ -275,15 +282,21 @@ impl Kept {
             State::Over(_) => self.keep_until_ms,
             _ => self.keep_until_ms.max(now_ms.saturating_add(milliseconds(KEPT))),
         };
-        write(&Task {
-            id: &id_of(approval),
+        let id = id_of(approval);
+        let (created_at, updated_at) = (show_time(self.created_at_ms), show_time(self.updated_at_ms));
+        let task = Task {
+            id: &id,
             standing,
             message,
-            created_at: &show_time(self.created_at_ms),
-            updated_at: &show_time(self.updated_at_ms),
+            created_at: &created_at,
+            updated_at: &updated_at,
             ttl_ms: u64::try_from(keep_until_ms.saturating_sub(self.created_at_ms)).unwrap_or_default(),
             poll_ms: POLL_MS,
-        })
+        };
+        match shown {
+            Shown::Created => task.to_created(),
+            Shown::Asked => task.to_result(),
+        }
     }
 }
 

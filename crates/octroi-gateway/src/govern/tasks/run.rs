@@ -9,9 +9,10 @@ use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
+use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, End, RESULT_BYTES_MAX, Signals, State};
+use super::{Asked, Begun, End, RESULT_BYTES_MAX, Shown, Signals, State};
 use crate::answer::Answer;
 use crate::caller::{Caller, NoClient};
 use crate::denial;
@@ -33,22 +34,26 @@ impl Gateway {
             return None;
         }
         let message = self.invitation(approval);
-        if let Some(signals) = self.tasks.begin(approval, principal, message, now_ms())? {
-            let call = TaskCall {
-                gateway: Arc::clone(self),
-                view: asking.view.clone(),
-                // Its request is over, so nobody is there to be told or asked.
-                caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
-                envelope: asking.envelope.clone(),
-                digest: asking.digest,
-                approval: approval.clone(),
-                signals,
-                open: None,
-            };
-            let shutdown = self.context.shutdown.clone();
-            self.context.tasks.spawn_on(call.run(shutdown), &self.context.runtime);
+        match self.tasks.begin(approval, principal, message, now_ms()) {
+            Begun::Full => return None,
+            Begun::Known => {}
+            Begun::New(signals) => {
+                let call = TaskCall {
+                    gateway: Arc::clone(self),
+                    view: asking.view.clone(),
+                    // Its request is over, so nobody is there to be told or asked.
+                    caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
+                    envelope: asking.envelope.clone(),
+                    digest: asking.digest,
+                    approval: approval.clone(),
+                    signals,
+                    open: None,
+                };
+                let shutdown = self.context.shutdown.clone();
+                self.context.tasks.spawn_on(call.run(shutdown), &self.context.runtime);
+            }
         }
-        self.tasks.created(&approval.id, now_ms()).map(Answer::Result)
+        self.tasks.show(&approval.id, &Shown::Created, now_ms()).map(Answer::Result)
     }
 
     /// Who has to do what.
@@ -137,8 +142,8 @@ impl TaskCall {
                     answers = match InputRequired::read(&view) {
                         Err(error) => return Some(error.into()),
                         Ok(asked) => match self.ask(number, asked.questions).await {
-                            None => return Some(failed("nobody answered the server's question in time")),
-                            Some(answers) => answers,
+                            Err(_) => return Some(failed("nobody answered the server's question in time")),
+                            Ok(answers) => answers,
                         },
                     };
                 }
@@ -183,10 +188,10 @@ impl TaskCall {
     }
 
     /// Shows a server's questions to the client; gives the answers, if there are any to give, once all
-    /// are there. `None` if they do not come.
-    async fn ask(&self, number: usize, questions: Vec<Question>) -> Option<Option<Bytes>> {
+    /// are there. Fails if they do not come.
+    async fn ask(&self, number: usize, questions: Vec<Question>) -> Result<Option<Bytes>, Elapsed> {
         if questions.is_empty() {
-            return Some(None);
+            return Ok(None);
         }
         // A key is never used twice in the life of a task, whatever the server does.
         let prefix = format!("{number}.");
@@ -202,11 +207,11 @@ impl TaskCall {
                 }
             }
         };
-        let answers = tokio::time::timeout(PATIENCE, all).await.ok()?;
+        let answers = tokio::time::timeout(PATIENCE, all).await?;
         let own = |(key, answer): (String, Bytes)| {
             (key.strip_prefix(&prefix).map(str::to_owned).unwrap_or(key), answer)
         };
-        Some(Some(ask::write_answers(&answers.into_iter().map(own).collect::<Vec<_>>())))
+        Ok(Some(ask::write_answers(&answers.into_iter().map(own).collect::<Vec<_>>())))
     }
 
     fn set(&self, state: State) {

@@ -14,7 +14,7 @@ use octroi_mcp::{Envelope, Era, Method, RpcError, ask, code};
 use octroi_store::StoreError;
 use serde_json::json;
 
-use super::{KEPT, POLL_MS, Place, id_of};
+use super::{KEPT, POLL_MS, Place, Shown, id_of};
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::denial;
@@ -52,7 +52,7 @@ impl Gateway {
                 Ok(Ok(acknowledged()))
             }
             (Some(Place::Here), _) => {
-                let shown = self.tasks.shown(approval, now_ms());
+                let shown = self.tasks.show(approval, &Shown::Asked, now_ms());
                 Ok(shown.ok_or_else(|| task::unknown(&id_of(approval))))
             }
         };

@@ -45,11 +45,11 @@ fn principal(id: &str) -> Principal {
 
 fn begin(tasks: &Tasks, id: &str, who: &str) -> bool {
     let begun = tasks.begin(&approval(id), &principal(who), "octroi approve".to_owned(), NOW);
-    matches!(begun, Some(Some(_)))
+    matches!(begun, Begun::New(_))
 }
 
 fn shown(tasks: &Tasks, id: &str) -> Value {
-    tasks.shown(id, NOW).map(|json| serde_json::from_slice(&json).unwrap()).unwrap_or_default()
+    tasks.show(id, &Shown::Asked, NOW).map(|json| serde_json::from_slice(&json).unwrap()).unwrap_or_default()
 }
 
 fn question(key: &str) -> Question {
@@ -86,7 +86,7 @@ fn a_task_is_its_principals_and_lasts_beyond_the_approval() {
     assert!(!begin(&tasks, "ap_1", "agent"), "an identical call gets the same task");
     assert!(tasks.place("ap_1", &principal("agent"), NOW).is_some());
     assert!(tasks.place("ap_1", &principal("other"), NOW).is_none());
-    let created: Value = serde_json::from_slice(&tasks.created("ap_1", NOW).unwrap()).unwrap();
+    let created: Value = serde_json::from_slice(&tasks.show("ap_1", &Shown::Created, NOW).unwrap()).unwrap();
     assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
     assert_eq!(created["taskId"], "octroi.ap_1");
     assert_eq!(created["statusMessage"], "octroi approve");
@@ -113,7 +113,8 @@ fn what_is_over_stays_so() {
 #[test]
 fn answers_are_taken_once_all_are_there() {
     let tasks = Tasks::default();
-    let signals = tasks.begin(&approval("ap_1"), &principal("agent"), String::new(), NOW).flatten().unwrap();
+    let begun = tasks.begin(&approval("ap_1"), &principal("agent"), String::new(), NOW);
+    let Begun::New(signals) = begun else { panic!("there is room") };
     tasks.answer("ap_1", vec![("1.a".into(), Bytes::from_static(b"0"))]);
     let asked = Asked { questions: vec![question("1.a"), question("1.b")], answers: Vec::new() };
     tasks.set("ap_1", State::Asking(asked), NOW);
@@ -190,5 +191,5 @@ fn there_is_room_for_so_many_and_what_is_over_makes_room() {
     assert!(!begin(&tasks, "ap_more", "late"));
     tasks.set("ap_7", completed(1), NOW);
     assert!(begin(&tasks, "ap_more", "late"));
-    assert!(tasks.shown("ap_7", NOW).is_none());
+    assert!(tasks.show("ap_7", &Shown::Asked, NOW).is_none());
 }
