@@ -41,6 +41,8 @@ const TASKS_MAX: usize = 1_000;
 const TASKS_MAX_EACH: usize = 100;
 /// How much of results is kept in all.
 const RESULT_BYTES_MAX: usize = 64 << 20;
+/// How much of calls that wait.
+const REQUEST_BYTES_MAX: usize = 64 << 20;
 
 /// The approval of a request's task, if the task is one of Octroi's own.
 pub(crate) fn own_id(method: &Method, params: &Params) -> Option<String> {
@@ -68,6 +70,8 @@ struct Kept {
     created_at_ms: i64,
     updated_at_ms: i64,
     keep_until_ms: i64,
+    /// How long its call is.
+    request_bytes: usize,
     state: State,
     signals: Signals,
 }
@@ -146,7 +150,14 @@ enum Place {
 
 impl Tasks {
     /// Makes a task of an approval that waits, unless an identical call has.
-    fn begin(&self, approval: &Approval, principal: &Principal, message: String, now_ms: i64) -> Begun {
+    fn begin(
+        &self,
+        approval: &Approval,
+        principal: &Principal,
+        message: String,
+        n_bytes: usize,
+        now_ms: i64,
+    ) -> Begun {
         let mut kept = self.kept.lock();
         if kept.get(&approval.id).is_some_and(|kept| !matches!(kept.state, State::Over(_))) {
             return Begun::Known;
@@ -157,7 +168,9 @@ impl Tasks {
         }
         let is_own = |kept: &&Kept| kept.principal == principal.id && !kept.is_settled();
         let n_own = kept.values().filter(is_own).count();
-        if kept.len() >= TASKS_MAX || n_own >= TASKS_MAX_EACH {
+        let waiting = kept.values().filter(|kept| !kept.is_settled()).map(|kept| kept.request_bytes);
+        let has_room = waiting.sum::<usize>().saturating_add(n_bytes) <= REQUEST_BYTES_MAX;
+        if kept.len() >= TASKS_MAX || n_own >= TASKS_MAX_EACH || !has_room {
             return Begun::Full;
         }
         let signals = Signals::default();
@@ -166,6 +179,7 @@ impl Tasks {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             keep_until_ms: approval.expires_at_ms.saturating_add(milliseconds(KEPT)),
+            request_bytes: n_bytes,
             state: State::Waiting(message),
             signals: signals.clone(),
         };
@@ -192,13 +206,13 @@ impl Tasks {
         })
     }
 
-    /// Says how far a task is. What is over stays so.
+    /// Says how far a task is. What is over, or went on at its server, stays so.
     fn set(&self, approval: &str, state: State, now_ms: i64) {
         let mut kept = self.kept.lock();
         if let State::Over(end) = &state {
             make_room(&mut kept, end.n_bytes());
         }
-        if let Some(task) = kept.get_mut(approval).filter(|task| !task.is_over()) {
+        if let Some(task) = kept.get_mut(approval).filter(|task| !task.is_settled()) {
             task.state = state;
             task.updated_at_ms = now_ms;
             let kept = if matches!(task.state, State::Passed { .. }) { PASSED_KEPT } else { KEPT };

@@ -107,18 +107,20 @@ impl Gateway {
         }
     }
 
-    /// Waits until somebody decides or the time for it has passed, with nobody to tell meanwhile.
+    /// Waits until somebody decides or the time for it has passed, with nobody to tell meanwhile. `None` if
+    /// there is no such approval.
     pub(crate) async fn wait_until_decided(
         &self,
         store: &Store,
-        approval: &Approval,
-    ) -> Result<Approval, StoreError> {
+        id: &str,
+    ) -> Result<Option<Approval>, StoreError> {
         loop {
-            let mut decided = self.waiting.watch(&approval.id);
-            let now = store.approval(&approval.id).await?;
-            let now = now.unwrap_or_else(|| approval.clone());
+            let mut decided = self.waiting.watch(id);
+            let Some(now) = store.approval(id).await? else {
+                return Ok(None);
+            };
             if now.state != ApprovalState::Pending || now.is_due(now_ms()) {
-                return Ok(now);
+                return Ok(Some(now));
             }
             let left = u64::try_from(now.expires_at_ms.saturating_sub(now_ms())).unwrap_or_default();
             tokio::select! {

@@ -34,7 +34,8 @@ impl Gateway {
             return None;
         }
         let message = self.invitation(approval);
-        match self.tasks.begin(approval, principal, message, now_ms()) {
+        let n_bytes = asking.envelope.json().len();
+        match self.tasks.begin(approval, principal, message, n_bytes, now_ms()) {
             Begun::Full => return None,
             Begun::Known => {}
             Begun::New(signals) => {
@@ -45,7 +46,7 @@ impl Gateway {
                     caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
                     envelope: asking.envelope.clone(),
                     digest: asking.digest,
-                    approval: approval.clone(),
+                    approval: approval.id.clone(),
                     signals,
                     open: None,
                 };
@@ -76,7 +77,7 @@ impl Gateway {
         if let Ok(Position::Parked(number)) = opened.map(|state| state.round) {
             drop(self.parking.take(number));
         }
-        self.finish(&call.approval.id, "cancelled").await;
+        self.finish(&call.approval, "cancelled").await;
     }
 }
 
@@ -87,7 +88,7 @@ struct TaskCall {
     caller: Caller,
     envelope: Envelope,
     digest: [u8; 32],
-    approval: Approval,
+    approval: String,
     signals: Signals,
     /// The way back to the call, while a question of its server is open.
     open: Option<String>,
@@ -116,7 +117,7 @@ impl TaskCall {
             Ok(()) => self.set(State::Running),
             Err(answer) => return Some(answer),
         }
-        let position = Position::Approval(self.approval.id.clone());
+        let position = Position::Approval(self.approval.clone());
         let principal = self.caller.principal.id.to_string();
         let Some(mut state) = self.gateway.sealer.seal_position(position, principal, self.digest, None)
         else {
@@ -163,8 +164,9 @@ impl TaskCall {
             return Err(failed("the approval is gone"));
         };
         match self.gateway.wait_until_decided(memory.store(), &self.approval).await {
-            Ok(decided) if decided.state == ApprovalState::Approved => Ok(()),
-            Ok(decided) => {
+            Ok(None) => Err(failed("the approval is gone")),
+            Ok(Some(decided)) if decided.state == ApprovalState::Approved => Ok(()),
+            Ok(Some(decided)) => {
                 let denied = denial::not_approved(&decided, self.gateway.style(&self.caller));
                 Err(denied.in_era(Era::Modern, &Method::ToolsCall))
             }
@@ -202,7 +204,7 @@ impl TaskCall {
         let all = async {
             loop {
                 self.signals.answered.notified().await;
-                if let Some(answers) = self.gateway.tasks.take_answers(&self.approval.id, now_ms()) {
+                if let Some(answers) = self.gateway.tasks.take_answers(&self.approval, now_ms()) {
                     return answers;
                 }
             }
@@ -215,7 +217,15 @@ impl TaskCall {
     }
 
     fn set(&self, state: State) {
-        self.gateway.tasks.set(&self.approval.id, state, now_ms());
+        self.gateway.tasks.set(&self.approval, state, now_ms());
+    }
+}
+
+impl Drop for TaskCall {
+    /// Whatever ends it: nobody is to wait for a call that nobody makes. What is settled stays so.
+    fn drop(&mut self) {
+        let cut_off = "Octroi ends; ask for this task again once it runs again, to learn what became of it";
+        self.set(State::Over(end_of(failed(cut_off))));
     }
 }
 

@@ -44,7 +44,7 @@ fn principal(id: &str) -> Principal {
 }
 
 fn begin(tasks: &Tasks, id: &str, who: &str) -> bool {
-    let begun = tasks.begin(&approval(id), &principal(who), "octroi approve".to_owned(), NOW);
+    let begun = tasks.begin(&approval(id), &principal(who), "octroi approve".to_owned(), 1, NOW);
     matches!(begun, Begun::New(_))
 }
 
@@ -113,7 +113,7 @@ fn what_is_over_stays_so() {
 #[test]
 fn answers_are_taken_once_all_are_there() {
     let tasks = Tasks::default();
-    let begun = tasks.begin(&approval("ap_1"), &principal("agent"), String::new(), NOW);
+    let begun = tasks.begin(&approval("ap_1"), &principal("agent"), String::new(), 1, NOW);
     let Begun::New(signals) = begun else { panic!("there is room") };
     tasks.answer("ap_1", vec![("1.a".into(), Bytes::from_static(b"0"))]);
     let asked = Asked { questions: vec![question("1.a"), question("1.b")], answers: Vec::new() };
@@ -167,10 +167,26 @@ fn memory_is_bounded() {
 }
 
 #[test]
+fn calls_that_wait_are_bounded_by_their_length_too() {
+    let tasks = Tasks::default();
+    let begin = |id: &str, n_bytes| {
+        let begun = tasks.begin(&approval(id), &principal("agent"), String::new(), n_bytes, NOW);
+        matches!(begun, Begun::New(_))
+    };
+    assert!(begin("ap_1", REQUEST_BYTES_MAX - 1));
+    assert!(!begin("ap_2", 2));
+    assert!(begin("ap_2", 1));
+    assert!(!begin("ap_3", 1));
+    tasks.set("ap_1", State::Over(End::Cancelled), NOW);
+    assert!(begin("ap_3", 2), "what is over holds its call no more");
+}
+
+#[test]
 fn a_task_at_its_server_lasts_while_somebody_asks_for_it() {
     let tasks = Tasks::default();
     assert!(begin(&tasks, "ap_1", "agent"));
     tasks.set("ap_1", State::Passed { view: View::Merged, id: "jobs:7".to_owned() }, NOW);
+    tasks.set("ap_1", completed(1), NOW);
     let day_ms = milliseconds(PASSED_KEPT);
     for days in 1..4 {
         let now_ms = NOW + days * (day_ms - 1);
