@@ -296,6 +296,36 @@ async fn a_client_sends_its_user_here() {
     gateway.stop().await;
 }
 
+/// While the client's user says no to one call, a rule comes into force that would allow it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_stands_though_a_rule_would_allow_it_by_now() {
+    let gateway = TestGateway::start(&octroi(), &guarded("wait = \"200ms\"")).await;
+    let other = pending(&gateway, "other").await;
+    let (token, origin, data) = (admin(&gateway), gateway.base.clone(), gateway.directory().join("data"));
+    let options = ClientOptions {
+        capabilities: json!({"elicitation": {"url": {}}}),
+        on_request: Arc::new(move |_, params| {
+            let (token, origin, data, other) = (token.clone(), origin.clone(), data.clone(), other.clone());
+            Box::pin(async move {
+                let page = Page { url: params["url"].as_str().unwrap_or_default().to_owned(), origin };
+                let ticket = page.ticket(&token).await;
+                assert_eq!(page.post(&format!("ticket={ticket}&choice=deny_continue")).await.status, 200);
+                let allowed = run(&data, &["approve", &other, "--remember", "tool", "--yes"]).await;
+                assert_eq!(said(&allowed).0, Some(0), "{allowed:?}");
+                Ok(json!({"action": "accept"}))
+            })
+        }),
+        ..ClientOptions::default()
+    };
+    let agent = connect(&gateway, Era::Modern, options).await;
+    let refused = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("a person said no");
+    assert_eq!(refused.code(), Some(-32951), "{refused}");
+    // The rule holds for a call of which nobody said anything.
+    assert_eq!(agent.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
+    assert_eq!(agent.call_text("peer_calls_count", json!({})).await.as_deref(), Ok("1"));
+    gateway.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_over_is_told_so() {
     let gateway = TestGateway::start(&octroi(), &guarded("wait = \"200ms\"\nexpires = \"8s\"")).await;
