@@ -29,6 +29,7 @@ use crate::govern::approvals::Waiting;
 use crate::govern::gates::Gates;
 use crate::govern::ledger::Ledger;
 use crate::govern::quotas::Quotas;
+use crate::govern::tasks::Tasks;
 use crate::govern::uses::Uses;
 use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
 use crate::memory::Memory;
@@ -65,6 +66,7 @@ pub struct Gateway {
     pub(crate) quotas: Quotas,
     pub(crate) uses: Uses,
     pub(crate) waiting: Waiting,
+    pub(crate) tasks: Tasks,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) trail: Trail,
     /// Where people find pages, once Octroi listens.
@@ -156,6 +158,7 @@ impl Gateway {
             quotas: Quotas::default(),
             uses: Uses::default(),
             waiting: Waiting::default(),
+            tasks: Tasks::default(),
             ledger,
             trail: Trail::default(),
             page: ArcSwapOption::empty(),

@@ -25,6 +25,7 @@ pub(crate) mod quotas;
 mod replay;
 mod start;
 mod summary;
+pub(crate) mod tasks;
 pub(crate) mod uses;
 mod why;
 

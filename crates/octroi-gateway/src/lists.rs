@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use octroi_core::Role;
-use octroi_mcp::{Era, Method, RpcError, Version, code, meta};
+use octroi_mcp::{Era, Method, RpcError, Version, code, meta, task};
 use octroi_upstream::UpstreamError;
 use serde_json::{Map, Value, json};
 
@@ -107,6 +107,10 @@ impl Gateway {
             },
         };
         declare_changes(&mut profile.capabilities, era);
+        // A call that waits for a person can be a task, whatever its server knows of tasks.
+        if era == Era::Modern && self.memory.is_some() {
+            declare_tasks(&mut profile.capabilities);
+        }
         Ok(profile)
     }
 
@@ -171,4 +175,15 @@ fn declare_changes(capabilities: &mut Value, era: Era) {
         // The tasks of the legacy era are another thing than the modern extension.
         members.shift_remove("tasks");
     }
+}
+
+fn declare_tasks(capabilities: &mut Value) {
+    let Some(members) = capabilities.as_object_mut() else {
+        return;
+    };
+    let extensions = members.entry("extensions").or_insert_with(|| json!({}));
+    if !extensions.is_object() {
+        *extensions = json!({});
+    }
+    extensions[task::EXTENSION] = json!({});
 }

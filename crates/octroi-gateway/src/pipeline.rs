@@ -23,6 +23,7 @@ use crate::gateway::Gateway;
 use crate::govern::approvals::{Asking, Granted, Settled};
 use crate::govern::decide::Judged;
 use crate::govern::ledger::{Described, Doer};
+use crate::govern::tasks;
 use crate::rounds::Run;
 use crate::seal::{self, Position, State};
 use crate::time::now_ms;
@@ -55,6 +56,9 @@ impl Gateway {
         if let Some(answer) = own {
             return answer;
         }
+        if let Some(task) = tasks::own_id(envelope.method(), params) {
+            return self.serve_task(caller, envelope, params, &task).await;
+        }
         match envelope.method() {
             Method::Discover => self.discover(view).await,
             method @ (Method::ToolsList
@@ -65,7 +69,8 @@ impl Gateway {
         }
     }
 
-    async fn call(
+    /// Makes a request that goes to a server.
+    pub(crate) async fn call(
         self: &Arc<Self>,
         view: &View,
         caller: &Caller,
@@ -116,12 +121,11 @@ impl Gateway {
         }
         let Judged { decision, mut taken } = judged;
         self.note_quota(&doer, &tool.descriptor, &taken.warnings);
-        let grant = state.as_ref().and_then(|state| state.grant.as_ref());
         let asking = || way.asking(tool, call, state.as_ref());
         let settled = match decision {
-            Decision::Allow(permit) => match grant {
+            Decision::Allow(permit) => match &state {
                 None => Settled::Granted { permit, approval: None, edited: None },
-                Some(grant) => self.resume(permit, &asking(), grant).await,
+                Some(_) => self.allowed(permit, &asking()).await,
             },
             Decision::Deny(denied) => {
                 if let Err(error) = self.ledger.deny(call, described, &denied, now_ms).await {
@@ -423,7 +427,9 @@ impl<'a> Way<'a> {
     /// The call as a person is asked about it.
     fn asking(&self, tool: &'a Arc<Tool>, call: CallId, state: Option<&'a State>) -> Asking<'a> {
         Asking {
+            view: self.view,
             caller: self.caller,
+            envelope: self.envelope,
             target: self.target,
             tool,
             params: self.params,

@@ -123,6 +123,7 @@ impl Gateway {
                 () = self.context.shutdown.cancelled() => return,
                 _ = sweep.tick() => {
                     self.parking.sweep();
+                    self.tasks.sweep(crate::time::now_ms());
                     self.expire_approvals().await;
                     let members: Vec<_> = self.fleet.members().values().cloned().collect();
                     for member in members {

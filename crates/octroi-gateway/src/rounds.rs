@@ -33,7 +33,7 @@ use crate::seal::{self, Grant, Position};
 use crate::view::View;
 
 /// A server that keeps asking is asking too much.
-const ROUNDS_MAX: usize = 20;
+pub(crate) const ROUNDS_MAX: usize = 20;
 
 /// Everything about one call.
 pub(crate) struct Run<'a> {

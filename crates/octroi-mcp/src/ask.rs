@@ -69,7 +69,17 @@ fn unreadable(reason: &str) -> RpcError {
 
 /// An interim result of our own, asking a modern client what a legacy server asked.
 pub fn input_required(questions: &[Question], state: &str) -> Bytes {
-    let mut out = Vec::from(&br#"{"resultType":"input_required","inputRequests":{"#[..]);
+    let mut out = Vec::from(&br#"{"resultType":"input_required","inputRequests":"#[..]);
+    write_questions(&mut out, questions);
+    out.extend_from_slice(br#","requestState":"#);
+    out.extend_from_slice(text::quote(state).as_bytes());
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+/// Appends questions by their keys, as a modern client reads them.
+pub(crate) fn write_questions(out: &mut Vec<u8>, questions: &[Question]) {
+    out.push(b'{');
     for (index, question) in questions.iter().enumerate() {
         if index > 0 {
             out.push(b',');
@@ -81,10 +91,7 @@ pub fn input_required(questions: &[Question], state: &str) -> Bytes {
         out.extend_from_slice(&question.params);
         out.push(b'}');
     }
-    out.extend_from_slice(br#"},"requestState":"#);
-    out.extend_from_slice(text::quote(state).as_bytes());
     out.push(b'}');
-    Bytes::from(out)
 }
 
 /// The answers of a retried request: JSON text by key.

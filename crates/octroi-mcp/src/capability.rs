@@ -6,16 +6,18 @@ use serde_json::{Value, json};
 use crate::code::{self, RpcError};
 use crate::json::{self, Span};
 use crate::method::Method;
+use crate::task;
 
 /// A client's declared capabilities: kept as they came, and read where a question depends on them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent abilities, each declared or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent abilities, each declared or not")]
 pub struct ClientCapabilities {
     json: Bytes,
     form: bool,
     url: bool,
     sampling: bool,
     roots: bool,
+    tasks: bool,
 }
 
 impl Default for ClientCapabilities {
@@ -27,7 +29,8 @@ impl Default for ClientCapabilities {
 impl ClientCapabilities {
     /// Reads a capabilities object.
     pub fn read(json: Bytes) -> Self {
-        let mut found = Self { form: false, url: false, sampling: false, roots: false, json: json.clone() };
+        let mut found =
+            Self { form: false, url: false, sampling: false, roots: false, tasks: false, json: json.clone() };
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
             if !json::is_object(member.value.of(&json)) {
                 continue;
@@ -41,6 +44,11 @@ impl ClientCapabilities {
                 }
                 b"sampling" => found.sampling = true,
                 b"roots" => found.roots = true,
+                b"extensions" => {
+                    found.tasks = json::members(&json, member.value).any(|extension| {
+                        extension.is(&json, task::EXTENSION) && json::is_object(extension.value.of(&json))
+                    });
+                }
                 _ => {}
             }
         }
@@ -57,6 +65,11 @@ impl ClientCapabilities {
     /// The object as it came.
     pub fn json(&self) -> &Bytes {
         &self.json
+    }
+
+    /// Whether the client may be given a task in place of a result.
+    pub fn has_tasks(&self) -> bool {
+        self.tasks
     }
 
     /// Whether the client can be asked this, or the error for a server that asks all the same.
@@ -87,6 +100,22 @@ fn asks_by_url(params: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_are_for_clients_that_know_them() {
+        for (capabilities, able) in [
+            ("{}", false),
+            (r#"{"tasks":{}}"#, false),
+            (r#"{"extensions":{}}"#, false),
+            (r#"{"extensions":{"io.modelcontextprotocol/tasks":true}}"#, false),
+            (r#"{"extensions":["io.modelcontextprotocol/tasks"]}"#, false),
+            (r#"{"io.modelcontextprotocol/tasks":{}}"#, false),
+            (r#"{"extensions":{"other":{},"io.modelcontextprotocol/tasks":{}}}"#, true),
+        ] {
+            let client = ClientCapabilities::read(Bytes::copy_from_slice(capabilities.as_bytes()));
+            assert_eq!(client.has_tasks(), able, "{capabilities}");
+        }
+    }
 
     #[test]
     fn a_client_is_asked_only_what_it_declared() {

@@ -18,6 +18,7 @@ pub mod param_header;
 pub mod params;
 pub mod result;
 pub mod sse;
+pub mod task;
 pub mod translate;
 pub mod version;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, Uri, header};
-use octroi_core::principal::AdminToken;
+use octroi_core::principal::{AdminToken, TokenHash};
 use octroi_core::{Principal, Tokens};
 
 /// What the door lets in.
@@ -75,6 +75,16 @@ impl Access {
         self.rules.load().check_sender(headers)
     }
 
+    /// Checks that the request is addressed to a name of ours.
+    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.rules.load().check_host(headers)
+    }
+
+    /// Whose token has this hash.
+    pub(crate) fn find(&self, token: &TokenHash) -> Option<Principal> {
+        self.rules.load().tokens.find_hash(token).cloned()
+    }
+
     /// Whose token the request carries.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         self.rules.load().authenticate(headers)
@@ -92,7 +102,7 @@ impl Rules {
         }
     }
 
-    fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if let Some(host) = headers.get(header::HOST) {
             let host = host.to_str().map_err(|_| Refusal::Host)?.to_ascii_lowercase();
             let name = host_name(&host);
@@ -100,6 +110,11 @@ impl Rules {
                 return Err(Refusal::Host);
             }
         }
+        Ok(())
+    }
+
+    fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.check_host(headers)?;
         if let Some(origin) = headers.get(header::ORIGIN) {
             let origin = origin.to_str().map_err(|_| Refusal::Origin)?.to_ascii_lowercase();
             let uri: Option<Uri> = origin.parse().ok();

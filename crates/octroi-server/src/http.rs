@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Access, Refusal};
 use crate::admit::{era_of, read_params};
 use crate::lanes::Lanes;
+use crate::page::{self, Tickets};
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::{batch, health, legacy, metrics, modern};
@@ -49,6 +50,8 @@ pub struct Door {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) access: Arc<Access>,
     pub(crate) sessions: Sessions,
+    /// Who has signed in to the page about an approval.
+    pub(crate) tickets: Tickets,
     pub(crate) settings: DoorSettings,
     /// Calls that go on after their client hung up.
     pub(crate) tasks: TaskTracker,
@@ -65,6 +68,7 @@ impl Door {
             gateway,
             access,
             sessions: Sessions::new(settings.session_idle),
+            tickets: Tickets::default(),
             settings,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -85,6 +89,7 @@ pub async fn serve(
         .route("/mcp/servers/{name}", any(single))
         .route("/health", get(health::health))
         .route("/metrics", get(metrics::metrics))
+        .route("/approvals/{id}", get(page::show).post(page::submit))
         .fallback(not_found)
         .with_state(Arc::clone(&door));
     door.tasks.spawn(sweep(Arc::clone(&door)));

@@ -1,5 +1,5 @@
 //! The doors of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and
-//! the health page.
+//! the pages for people: health, figures, and approvals.
 
 mod access;
 mod admit;
@@ -13,6 +13,7 @@ mod lines;
 mod manage;
 mod metrics;
 mod modern;
+mod page;
 mod reply;
 mod session;
 mod sessions;

@@ -60,6 +60,11 @@ pub(super) fn hidden(character: char) -> Option<Hidden> {
     }
 }
 
+/// Whether a character is not seen, or changes how others are.
+pub fn is_hidden(character: char) -> bool {
+    hidden(character).is_some()
+}
+
 /// The text with every hidden character written as `\u{…}`. Line ends and tabs stay.
 pub(super) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,6 +1,5 @@
 //! Asking a person, and making exactly the call that they approved, once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,15 +10,11 @@ use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::{Permit, Question};
 use octroi_core::pin::canonical;
 use octroi_mcp::ask;
-use octroi_mcp::json;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Era, Method, RpcError, code};
+use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_store::{Store, StoreError};
-use parking_lot::Mutex;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::caller::Caller;
@@ -29,62 +24,19 @@ use crate::gateway::Gateway;
 use crate::pipeline::Target;
 use crate::seal::{Grant, Position};
 use crate::time::now_ms;
+use crate::view::View;
 
 mod grants;
+mod waiting;
 
 use grants::Leave;
-
-/// How often a client that waits is told so.
-const PROGRESS_EVERY: Duration = Duration::from_secs(5);
-
-/// Callers that wait for a person.
-#[derive(Debug, Default)]
-pub(crate) struct Waiting {
-    decided: Mutex<HashMap<String, watch::Sender<()>>>,
-    /// The round that an approved call is in, so that an old state cannot be used again.
-    rounds: Mutex<HashMap<String, u32>>,
-}
-
-impl Waiting {
-    fn watch(&self, id: &str) -> watch::Receiver<()> {
-        self.decided.lock().entry(id.to_owned()).or_default().subscribe()
-    }
-
-    /// Wakes whoever waits for this one.
-    pub(crate) fn wake(&self, id: &str) {
-        if let Some(decided) = self.decided.lock().remove(id) {
-            let _ = decided.send(());
-        }
-    }
-
-    /// The next round of an approved call.
-    pub(crate) fn next_round(&self, id: &str) -> u32 {
-        let mut rounds = self.rounds.lock();
-        let round = rounds.entry(id.to_owned()).or_default();
-        *round += 1;
-        *round
-    }
-
-    /// Whether this is the round that an approved call is in; then it is over.
-    fn take_round(&self, grant: &Grant) -> bool {
-        let mut rounds = self.rounds.lock();
-        match rounds.get_mut(&grant.approval) {
-            Some(round) if *round == grant.round => {
-                *round += 1;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    pub(crate) fn finish(&self, id: &str) {
-        self.rounds.lock().remove(id);
-    }
-}
+pub(crate) use waiting::Waiting;
 
 /// A call about which a person is to be asked.
 pub(crate) struct Asking<'a> {
+    pub(crate) view: &'a View,
     pub(crate) caller: &'a Caller,
+    pub(crate) envelope: &'a Envelope,
     pub(crate) target: &'a Target,
     pub(crate) tool: &'a Arc<Tool>,
     pub(crate) params: &'a Params,
@@ -187,6 +139,9 @@ impl Gateway {
         if let (Era::Modern, Some(params), true) = (asking.caller.era, &elicitation, is_first_time) {
             return Ok(self.send_to_page(asking, &approval, params.clone()));
         }
+        if let Some(task) = self.as_task(asking, &approval) {
+            return Ok(Settled::Refused(task));
+        }
         let wait = settings.wait.unwrap_or_default();
         let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
         match decided.state {
@@ -256,44 +211,6 @@ impl Gateway {
         Ok(requested.approval)
     }
 
-    /// Waits until somebody decides, or for so long.
-    async fn wait_for(
-        &self,
-        store: &Store,
-        asking: &Asking<'_>,
-        approval: &Approval,
-        limit: Duration,
-        elicitation: Option<Bytes>,
-    ) -> Result<Approval, StoreError> {
-        let deadline = Instant::now() + limit;
-        let mut decided = self.waiting.watch(&approval.id);
-        // A legacy client is shown the page meanwhile; what it answers does not matter, the page does.
-        let client = Arc::clone(&asking.caller.client);
-        let mut showing = std::pin::pin!(async {
-            if let (Era::Legacy, Some(params)) = (asking.caller.era, elicitation) {
-                let _ = client.ask(&Method::ElicitationCreate, params).await;
-            }
-            std::future::pending::<()>().await;
-        });
-        let mut n_told = 0_u32;
-        loop {
-            let now = store.approval(&approval.id).await?;
-            let now = now.unwrap_or_else(|| approval.clone());
-            if now.state != ApprovalState::Pending || now.is_due(now_ms()) || Instant::now() >= deadline {
-                return Ok(now);
-            }
-            tokio::select! {
-                biased;
-                _ = decided.changed() => {}
-                () = tokio::time::sleep_until(deadline.min(Instant::now() + PROGRESS_EVERY)) => {
-                    n_told += 1;
-                    tell_progress(asking, &approval.id, n_told);
-                }
-                () = &mut showing => {}
-            }
-        }
-    }
-
     /// The question for a client that can show a page, if it can.
     fn elicitation(&self, asking: &Asking<'_>, approval: &Approval) -> Option<Bytes> {
         let base = self.page.load();
@@ -323,19 +240,6 @@ impl Gateway {
         };
         Settled::Refused(Answer::Result(ask::input_required(&[question], &state)))
     }
-}
-
-fn tell_progress(asking: &Asking<'_>, id: &str, n_told: u32) {
-    let Some(token) = asking.params.progress_token() else {
-        return;
-    };
-    let message = format!("waiting for a person to approve {id}: octroi approve {id}");
-    let notification = format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{n_told},"message":{}}}}}"#,
-        String::from_utf8_lossy(&token),
-        json::quote(&message),
-    );
-    asking.caller.client.notify(Bytes::from(notification));
 }
 
 fn binding(asking: &Asking<'_>, policy_revision: u64) -> Binding {

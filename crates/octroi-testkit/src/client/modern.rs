@@ -42,6 +42,7 @@ pub(crate) fn headers(message: &Value, mirrored: &Mirrored) -> Vec<(String, Stri
     let name = match method {
         "tools/call" | "prompts/get" => params["name"].as_str(),
         "resources/read" => params["uri"].as_str(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
         _ => None,
     };
     headers.extend(name.map(|name| ("mcp-name".to_owned(), encode(name))));

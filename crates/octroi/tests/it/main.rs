@@ -8,6 +8,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
 mod agents;
+mod approval_page;
 mod approvals;
 mod approvals_bound;
 mod audit;
@@ -36,3 +37,4 @@ mod reload;
 mod rug_pull;
 mod stdio;
 mod suite;
+mod tasks;

@@ -31,7 +31,7 @@ while IFS= read -r line; do
 done
 "#;
 
-fn config(directory: &Path) -> (String, PathBuf) {
+pub(crate) fn config(directory: &Path) -> (String, PathBuf) {
     let (script, log) = (directory.join("notes.sh"), directory.join("written"));
     std::fs::write(&script, SCRIPT).expect("the script can be written");
     std::fs::write(&log, "").expect("the log can be written");
@@ -43,14 +43,14 @@ fn config(directory: &Path) -> (String, PathBuf) {
     (text, log)
 }
 
-async fn person(gateway: &TestGateway) -> TestClient {
+pub(crate) async fn person(gateway: &TestGateway) -> TestClient {
     let token = std::fs::read_to_string(gateway.directory().join("data/admin.token")).expect("a token");
     let transport = Transport::Http { url: gateway.url(), token: Some(token.trim().to_owned()) };
     TestClient::connect(transport, Era::Modern, ClientOptions::default()).await.expect("a person comes in")
 }
 
 /// The approvals that were asked for with this note.
-async fn approvals(person: &TestClient, note: &str) -> Vec<Value> {
+pub(crate) async fn approvals(person: &TestClient, note: &str) -> Vec<Value> {
     let Ok(listed) = person.call("approvals_list", json!({"part": "all", "limit": 50})).await else {
         return Vec::new();
     };
@@ -59,7 +59,7 @@ async fn approvals(person: &TestClient, note: &str) -> Vec<Value> {
 }
 
 /// What a careful person does: approves what waits, unless an identical call was approved already.
-async fn approve_once(person: &TestClient, note: &str) {
+pub(crate) async fn approve_once(person: &TestClient, note: &str) {
     for _ in 0..200 {
         let found = approvals(person, note).await;
         let is_decided = found.iter().any(|approval| {
@@ -76,12 +76,12 @@ async fn approve_once(person: &TestClient, note: &str) {
     }
 }
 
-fn n_written(log: &Path, note: &str) -> usize {
+pub(crate) fn n_written(log: &Path, note: &str) -> usize {
     let written = std::fs::read_to_string(log).expect("the log can be read");
     written.lines().filter(|line| line.contains(&format!("\"{note}\""))).count()
 }
 
-fn is_noted(result: Option<&Value>) -> bool {
+pub(crate) fn is_noted(result: Option<&Value>) -> bool {
     result.is_some_and(|result| result["content"][0]["text"] == "noted")
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use octroi_core::Secret;
-use octroi_core::approval::{Approval, Binding, Refusal};
+use octroi_core::approval::{Approval, ApprovalState, Binding, Refusal};
 use octroi_core::decision::{Decision, Permit, Question};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
@@ -11,7 +11,7 @@ use octroi_store::{Store, StoreError};
 use super::{Asking, Settled, arguments_of, binding, refuse, refused, unusable};
 use crate::denial;
 use crate::gateway::Gateway;
-use crate::seal::Grant;
+use crate::seal::{Grant, Position};
 use crate::time::now_ms;
 
 /// By what a call that a person approved is made.
@@ -32,9 +32,50 @@ impl Leave {
 }
 
 impl Gateway {
+    /// A call that is made again and that the gates allow by now. What a person said about it still holds:
+    /// it is theirs, perhaps with their arguments, and it is made once.
+    pub(crate) async fn allowed(&self, permit: Permit, asking: &Asking<'_>) -> Settled {
+        let id = match (asking.grant, asking.position) {
+            (Some(grant), _) => return self.resume(permit, asking, grant).await,
+            (None, Some(Position::Approval(id))) => id,
+            (None, _) => return Settled::Granted { permit, approval: None, edited: None },
+        };
+        let Some(memory) = &self.memory else {
+            return refused("the approval is gone");
+        };
+        match self.use_allowed(memory.store(), permit, asking, id).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    async fn use_allowed(
+        &self,
+        store: &Store,
+        permit: Permit,
+        asking: &Asking<'_>,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let Some(approval) = store.approval(id).await? else {
+            return Ok(refused("the approval is gone; make the call again without requestState"));
+        };
+        match approval.state {
+            // Nobody has said anything, and nobody need any more.
+            ApprovalState::Pending => Ok(Settled::Granted { permit, approval: None, edited: None }),
+            ApprovalState::Approved => {
+                let binding = binding(asking, permit.trace().revision);
+                self.claim(store, Leave::Given(permit), asking, &binding, id).await
+            }
+            _ => Ok(refuse(asking, denial::not_approved(&approval, self.style(asking.caller)))),
+        }
+    }
+
     /// Goes on with a call that a person approved and that is allowed by now: it is still theirs, perhaps
     /// with their arguments.
-    pub(crate) async fn resume(&self, permit: Permit, asking: &Asking<'_>, grant: &Grant) -> Settled {
+    async fn resume(&self, permit: Permit, asking: &Asking<'_>, grant: &Grant) -> Settled {
         let Some(memory) = &self.memory else {
             return refused("the approval is gone");
         };

@@ -1,0 +1,243 @@
+//! What the page's forms send, and who may send them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use octroi_core::principal::TokenHash;
+use octroi_gateway::Choice;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// How long a person may look at a call before they have to sign in again.
+const TICKET_LIFE: Duration = Duration::from_mins(10);
+/// Nobody looks at more at once; the oldest go first.
+const TICKETS_MAX: usize = 1_000;
+/// Longer reasons are cut.
+const REASON_MAX: usize = 2_000;
+
+/// Leave to decide about one approval, for whoever showed a person's token.
+#[derive(Default)]
+pub(crate) struct Tickets {
+    issued: Mutex<HashMap<String, Ticket>>,
+}
+
+struct Ticket {
+    approval: String,
+    /// Of a token, so that one which is taken away takes its tickets with it.
+    token: TokenHash,
+    issued: Instant,
+}
+
+impl Tickets {
+    pub(super) fn issue(&self, approval: &str, token: TokenHash, now: Instant) -> Option<String> {
+        let name = random()?;
+        let mut issued = self.issued.lock();
+        issued.retain(|_, ticket| now.duration_since(ticket.issued) < TICKET_LIFE);
+        if issued.len() >= TICKETS_MAX {
+            let oldest = issued.iter().min_by_key(|(_, ticket)| ticket.issued).map(|(name, _)| name.clone());
+            oldest.and_then(|name| issued.remove(&name));
+        }
+        issued.insert(name.clone(), Ticket { approval: approval.to_owned(), token, issued: now });
+        Some(name)
+    }
+
+    /// Uses a ticket up, if it is for this approval.
+    pub(super) fn take(&self, name: &str, approval: &str, now: Instant) -> Option<TokenHash> {
+        let mut issued = self.issued.lock();
+        issued.get(name).filter(|ticket| ticket.approval == approval)?;
+        let ticket = issued.remove(name)?;
+        (now.duration_since(ticket.issued) < TICKET_LIFE).then_some(ticket.token)
+    }
+}
+
+/// What a person sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A token, to see the call.
+    SignIn { token: String },
+    /// What they decided.
+    Decide { ticket: String, choice: Choice, reason: Option<String> },
+}
+
+/// Reads a form; `None` if it is none of the page's own.
+pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok())?;
+    let kind = kind.split_once(';').map_or(kind, |(kind, _)| kind).trim();
+    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return None;
+    }
+    let mut fields = HashMap::new();
+    for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+        let at = pair.iter().position(|byte| *byte == b'=')?;
+        // A field that stands twice could be read in two ways.
+        if fields.insert(decode(&pair[..at])?, decode(&pair[at + 1..])?).is_some() {
+            return None;
+        }
+    }
+    match (fields.remove("token"), fields.remove("ticket"), fields.remove("choice")) {
+        (Some(token), None, None) => Some(Form::SignIn { token }),
+        (None, Some(ticket), Some(choice)) => {
+            let reason = fields.remove("reason").unwrap_or_default();
+            let reason: String = reason.trim().chars().take(REASON_MAX).collect();
+            let reason = (!reason.is_empty()).then_some(reason);
+            Some(Form::Decide { ticket, choice: Choice::parse(&choice)?, reason })
+        }
+        _ => None,
+    }
+}
+
+fn decode(text: &[u8]) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match first {
+            b'+' => out.push(b' '),
+            b'%' => {
+                let ([high, low], after) = after.split_first_chunk::<2>()?;
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                out.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
+                rest = after;
+            }
+            byte => out.push(*byte),
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// Whether a form was sent by the page itself. Browsers say so in headers that no page can write; another
+/// program on this machine is another origin, though it has the same name.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if headers.contains_key("sec-fetch-site") {
+        return text("sec-fetch-site") == Some("same-origin");
+    }
+    let (Some(origin), Some(host)) = (text("origin"), text("host")) else {
+        return false;
+    };
+    origin.split_once("://").is_some_and(|(_, from)| from.eq_ignore_ascii_case(host))
+}
+
+/// Whether this can be the id of an approval at all.
+pub(super) fn is_approval_id(id: &str) -> bool {
+    id.strip_prefix("ap_").is_some_and(|rest| {
+        rest.len() == 20 && rest.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
+    })
+}
+
+/// A text that nobody can guess.
+pub(super) fn random() -> Option<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    let mut text = String::with_capacity(64);
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn only_the_pages_own_forms_are_read() {
+        let kind = headers(&[("content-type", "application/x-www-form-urlencoded; charset=UTF-8")]);
+        let sign_in = |token: &str| Some(Form::SignIn { token: token.to_owned() });
+        let decide = |reason: Option<&str>| {
+            let reason = reason.map(str::to_owned);
+            Some(Form::Decide { ticket: "t".to_owned(), choice: Choice::DenyAbort, reason })
+        };
+        for (body, expected) in [
+            ("token=oct_1", sign_in("oct_1")),
+            ("token=a+b%2B%26%c3%a4", sign_in("a b+&ä")),
+            ("ticket=t&choice=deny_abort&reason=", decide(None)),
+            ("ticket=t&choice=deny_abort&reason=+no%0A", decide(Some("no"))),
+            ("choice=deny_abort&ticket=t", decide(None)),
+            ("ticket=t&choice=deny_abort&token=x", None),
+            ("token=a&token=b", None),
+            ("ticket=t&choice=approve&choice=deny_abort", None),
+            ("ticket=t&choice=maybe", None),
+            ("choice=approve", None),
+            ("ticket=t", None),
+            ("token", None),
+            ("token=%", None),
+            ("token=%f", None),
+            ("token=%zz", None),
+            ("token=%ff", None),
+            ("", None),
+        ] {
+            assert_eq!(read(&kind, body.as_bytes()), expected, "{body}");
+        }
+        for kind in ["application/json", "multipart/form-data", "text/plain"] {
+            assert_eq!(read(&headers(&[("content-type", kind)]), b"token=x"), None, "{kind}");
+        }
+        assert_eq!(read(&HeaderMap::new(), b"token=x"), None);
+    }
+
+    #[test]
+    fn a_form_from_elsewhere_is_told_by_its_headers() {
+        for (pairs, same) in [
+            (&[("host", "127.0.0.1:7878"), ("origin", "http://127.0.0.1:7878")][..], true),
+            (&[("host", "gate.example"), ("origin", "https://GATE.example")], true),
+            // Another program on the same machine.
+            (&[("host", "127.0.0.1:7878"), ("origin", "http://127.0.0.1:3000")], false),
+            (&[("host", "127.0.0.1:7878"), ("origin", "http://localhost:7878")], false),
+            (&[("host", "127.0.0.1:7878"), ("origin", "null")], false),
+            (&[("host", "127.0.0.1:7878"), ("origin", "https://evil.example")], false),
+            (&[("host", "127.0.0.1:7878")], false),
+            // A browser behind a proxy that changes the name.
+            (
+                &[
+                    ("host", "127.0.0.1:7878"),
+                    ("origin", "https://gate.example"),
+                    ("sec-fetch-site", "same-origin"),
+                ],
+                true,
+            ),
+            (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "same-site")], false),
+            (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "cross-site")], false),
+            (&[("host", "a"), ("origin", "http://a"), ("sec-fetch-site", "none")], false),
+        ] {
+            assert_eq!(is_same_origin(&headers(pairs)), same, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_for_one_decision_about_one_approval_and_does_not_last() {
+        let tickets = Tickets::default();
+        let now = Instant::now();
+        let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
+        assert_eq!(tickets.take("", "ap_1", now), None);
+        assert_eq!(tickets.take(&ticket, "ap_2", now), None);
+        assert_eq!(tickets.take(&ticket, "ap_1", now), Some([7; 32]));
+        assert_eq!(tickets.take(&ticket, "ap_1", now), None, "once");
+        let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
+        assert_eq!(tickets.take(&ticket, "ap_1", now + TICKET_LIFE), None);
+        for _ in 0..TICKETS_MAX + 10 {
+            tickets.issue("ap_1", [7; 32], now).unwrap();
+        }
+        assert_eq!(tickets.issued.lock().len(), TICKETS_MAX);
+    }
+
+    #[test]
+    fn ids_look_as_they_are_made() {
+        assert!(is_approval_id(&octroi_core::approval::approval_id(&[0xa5; 13])));
+        for id in [
+            "",
+            "ap_",
+            "ap_short",
+            "xx_aaaaaaaaaaaaaaaaaaaa",
+            "ap_aaaaaaaaaaaaaaaaaaaA",
+            "ap_aaaaaaaaaaaaaaaaaaa<",
+        ] {
+            assert!(!is_approval_id(id), "{id}");
+        }
+    }
+}
