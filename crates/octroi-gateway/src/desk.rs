@@ -243,6 +243,7 @@ fn own_tool(name: &str) -> ToolDescriptor {
         side_effects: SideEffects::default(),
         requires_admin: false,
         enabled: true,
+        off_because: None,
         trust: Trust::High,
         timeout: std::time::Duration::from_secs(30),
         version: None,

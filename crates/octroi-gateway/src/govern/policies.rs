@@ -294,6 +294,7 @@ pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
         side_effects,
         requires_admin: risk == Risk::Critical,
         enabled: true,
+        off_because: None,
         trust: octroi_core::server::Trust::default(),
         timeout: std::time::Duration::from_secs(30),
         version: None,

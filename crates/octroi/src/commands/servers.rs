@@ -24,7 +24,8 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let running = servers.iter().filter(|server| server["state"] == "running").count();
     printer::data(&format!("{}  {running} of {} servers running", client.url, servers.len()));
     table(servers);
-    for problem in told["problems"].as_array().into_iter().flatten() {
+    let of_servers = servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten());
+    for problem in told["problems"].as_array().into_iter().flatten().chain(of_servers) {
         printer::warn(text(problem));
     }
     Ok(())

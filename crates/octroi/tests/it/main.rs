@@ -26,6 +26,7 @@ mod life;
 mod manage;
 mod memory;
 mod once;
+mod overrides;
 mod peers;
 mod pins;
 mod policy;
