@@ -32,4 +32,5 @@ mod pins;
 mod policy;
 mod processes;
 mod reload;
+mod requests;
 mod suite;

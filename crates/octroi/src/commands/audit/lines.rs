@@ -9,7 +9,7 @@ pub(super) fn line(record: &Value) -> String {
     let at_ms = record["at_ms"].as_i64().unwrap_or_default();
     let who = record["agent"].as_str().unwrap_or_else(|| text(&record["actor"]["id"]));
     let kind = text(&record["kind"]);
-    let what = record["tool"].as_str().or(record["server"].as_str()).unwrap_or_default();
+    let what = what(record);
     let (verdict, is_good) = verdict(record, kind);
     let verdict = format!("{verdict:<18}");
     let verdict = match (is_good, text(&record["level"])) {
@@ -27,16 +27,27 @@ pub(super) fn line(record: &Value) -> String {
         record["seq"].as_u64().unwrap_or_default(),
         show_time(at_ms).dimmed(),
         printable(who),
-        printable(what),
+        printable(&what),
     );
     line.trim_end().to_owned()
+}
+
+/// A tool, or a server with what was asked of it besides tools.
+fn what(record: &Value) -> String {
+    let context = &record["context"];
+    let asked = context["uri"].as_str().or(context["name"].as_str()).zip(context["method"].as_str());
+    match (record["tool"].as_str(), record["server"].as_str(), asked) {
+        (Some(tool), _, _) => tool.to_owned(),
+        (None, Some(server), Some((what, method))) => format!("{server} {method} {what}"),
+        (None, server, _) => server.unwrap_or_default().to_owned(),
+    }
 }
 
 /// What became of it, in a word, and whether that is as everybody hopes.
 fn verdict<'a>(record: &'a Value, kind: &'a str) -> (&'a str, bool) {
     match kind {
-        "tool_invocation_start" => (text(&record["decision"]), true),
-        "tool_invocation_end" => {
+        "tool_invocation_start" | "request_start" => (text(&record["decision"]), true),
+        "tool_invocation_end" | "request_end" => {
             let outcome = text(&record["context"]["outcome"]);
             (outcome, outcome == "completed")
         }

@@ -105,7 +105,7 @@ pub(super) async fn report(options: &ReportOptions) -> Result<(), Failure> {
 fn is_counted(count: &Value, member: &str) -> bool {
     match member {
         "kind" | "decision" => true,
-        _ => text(&count["kind"]) != "tool_invocation_end",
+        _ => !matches!(text(&count["kind"]), "tool_invocation_end" | "request_end"),
     }
 }
 
