@@ -141,7 +141,7 @@ impl Desk for Management {
             }
             let value = match uri {
                 audit::RECENT => audit::recent(gateway).await?,
-                pins::HELD => pins::list(gateway).await.map_err(unavailable)?,
+                pins::HELD => pins::waiting(gateway).await.map_err(unavailable)?,
                 agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
