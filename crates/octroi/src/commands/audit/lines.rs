@@ -4,6 +4,8 @@ use octroi_core::time::show_time;
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
 
+use crate::printer::visible;
+
 /// Number, time, who, what, how it went, how long it took, and why.
 pub(super) fn line(record: &Value) -> String {
     let at_ms = record["at_ms"].as_i64().unwrap_or_default();
@@ -21,13 +23,13 @@ pub(super) fn line(record: &Value) -> String {
     let context = &record["context"];
     let duration = context["duration_ms"].as_u64().map(|ms| format!(" {ms} ms")).unwrap_or_default();
     let reason = ["reason", "quota", "state"].iter().find_map(|name| context[*name].as_str());
-    let reason = reason.map(|reason| format!("  {}", printable(reason))).unwrap_or_default();
+    let reason = reason.map(|reason| format!("  {}", visible(reason))).unwrap_or_default();
     let line = format!(
         "{:>7}  {}  {:<12}  {verdict}  {}{duration}{reason}",
         record["seq"].as_u64().unwrap_or_default(),
         show_time(at_ms).dimmed(),
-        printable(who),
-        printable(&what),
+        visible(who),
+        visible(&what),
     );
     line.trim_end().to_owned()
 }
@@ -54,11 +56,6 @@ fn verdict<'a>(record: &'a Value, kind: &'a str) -> (&'a str, bool) {
         "policy_violation" => (text(&record["decision"]), false),
         kind => (kind, false),
     }
-}
-
-/// Names come from others; what would move the cursor stays out of the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 pub(super) fn text(value: &Value) -> &str {
@@ -90,10 +87,11 @@ mod tests {
         let denied = json!({
             "seq": 8, "at_ms": 0, "kind": "policy_violation", "level": "warn", "decision": "deny_continue",
             "actor": {"kind": "agent", "id": "x"}, "tool": "mcp:a:\u{1b}[2Jb",
-            "context": {"reason": "no\r\nseq"},
+            "context": {"reason": "no\r\nseq \u{202e}\u{200b}"},
         });
         let line = anstream::adapter::strip_str(&line(&denied)).to_string();
         assert!(line.contains("deny_continue"), "{line}");
-        assert!(!line.contains(['\u{1b}', '\r', '\n']), "{line:?}");
+        assert!(!line.contains(['\u{1b}', '\r', '\n', '\u{202e}', '\u{200b}']), "{line:?}");
+        assert!(line.contains("no\\r\\nseq \\u{202e}\\u{200b}"), "{line:?}");
     }
 }
