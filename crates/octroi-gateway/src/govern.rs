@@ -28,6 +28,7 @@ pub(crate) mod uses;
 mod why;
 
 pub use approvals::resource as approval_uri;
+pub use gates::GateStatus;
 pub use people::PeopleProblem;
 pub use people::agents::{AgentChange, AgentState, SpecChange};
 pub use people::answers::Choice;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use crate::cli::{Logs, OneServer, Target};
 use crate::client::Client;
-use crate::printer;
+use crate::printer::{self, visible};
 
 /// How often `logs --follow` asks for more.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
@@ -24,9 +24,10 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let running = servers.iter().filter(|server| server["state"] == "running").count();
     printer::data(&format!("{}  {running} of {} servers running", client.url, servers.len()));
     table(servers);
+    gates(&told).for_each(|line| printer::data(&format!("  {line}")));
     let of_servers = servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten());
     for problem in told["problems"].as_array().into_iter().flatten().chain(of_servers) {
-        printer::warn(text(problem));
+        printer::warn(&visible(text(problem)));
     }
     Ok(())
 }
@@ -52,7 +53,7 @@ pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
     }
     for (name, value) in told.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let value = match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => visible(text),
             // The past in words, newest first.
             Value::Array(checks) => {
                 checks.iter().map(|check| text(&check["health"])).collect::<Vec<_>>().join(", ")
@@ -152,10 +153,23 @@ fn table(servers: &[Value]) {
         let line =
             format!("  {:<width$}  {state} {health:<9}  {transport:<5}  {tools:>9}", text(&server["name"]));
         match server["error"].as_str() {
-            Some(error) => printer::data(&format!("{line}  {error}")),
+            Some(error) => printer::data(&format!("{line}  {}", visible(error))),
             None => printer::data(line.trim_end()),
         }
     }
+}
+
+/// How programs are doing that are asked about calls, each in a line.
+pub(super) fn gates(told: &Value) -> impl Iterator<Item = String> {
+    told["gates"].as_array().into_iter().flatten().map(|gate| {
+        let (name, state) = (visible(text(&gate["name"])), text(&gate["state"]));
+        let error =
+            gate["last_error"].as_str().map(|error| format!(": {}", visible(error))).unwrap_or_default();
+        format!(
+            "gate {name}  {state}, asked {} times, {} without a verdict{error}",
+            gate["asked"], gate["failed"]
+        )
+    })
 }
 
 fn text(value: &Value) -> &str {

@@ -18,6 +18,7 @@ mod conformance_client;
 mod disk;
 mod door;
 mod faults;
+mod gates;
 mod grid;
 mod guide;
 mod harness;
