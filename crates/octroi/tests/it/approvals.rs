@@ -52,7 +52,7 @@ pub(crate) fn recorded(directory: &Path) -> String {
 }
 
 /// The approval that waits, as soon as there is one.
-async fn asked(gateway: &TestGateway) -> String {
+pub(crate) async fn asked(gateway: &TestGateway) -> String {
     for _ in 0..200 {
         let output = run(&gateway.directory().join("data"), &["approvals", "--json"]).await;
         let listed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
