@@ -189,7 +189,9 @@ impl Gateway {
         self.forget(&left);
         self.remember(begun.iter().map(|member| member.upstream.spec()));
         // What a new entry says of its tools counts now, not when the server has listed them again.
-        begun.iter().for_each(|member| self.reconsider(&member.upstream.spec().name));
+        for member in &begun {
+            self.reconsider(&member.upstream.spec().name);
+        }
         if let Some(memory) = &self.memory {
             for member in &begun {
                 memory.define(member.upstream.spec());

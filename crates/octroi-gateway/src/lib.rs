@@ -31,7 +31,7 @@ mod view;
 pub use answer::Answer;
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, Rendered};
-pub use desk::{Desk, Offered, Served};
+pub use desk::{Desk, Offered, Owned, Served};
 pub use fleet::{Changes, ServerStatus};
 pub use gateway::{Gateway, Processes};
 pub use govern::{

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::{Role, ServerName};
-use octroi_gateway::{Caller, Desk, Gateway, Offered, PeopleProblem, Served, ServerStatus};
+use octroi_gateway::{Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
@@ -85,6 +85,15 @@ impl Desk for Management {
 
     fn has_agent_resource(&self, uri: &str) -> bool {
         proposals::PolicyUri::parse(uri).is_some()
+    }
+
+    fn is_of_agent<'a>(&'a self, gateway: &'a Gateway, agent: &'a str, uri: &'a str) -> Owned<'a> {
+        Box::pin(async move {
+            match proposals::PolicyUri::parse(uri) {
+                Some(policy) => policy.is_of(gateway, agent).await,
+                None => false,
+            }
+        })
     }
 
     fn call<'a>(

@@ -221,8 +221,8 @@ impl Gateway {
             });
             place(&mut policies, &record.draft.level, policy);
         }
-        self.governor.policies.store(Arc::new(policies));
-        self.policies_changed();
+        let before = self.governor.policies.swap(Arc::new(policies));
+        self.policies_changed(&before);
         Ok(())
     }
 

@@ -35,3 +35,4 @@ mod processes;
 mod reload;
 mod requests;
 mod suite;
+mod watching;
