@@ -197,8 +197,8 @@ impl Gateway {
                 memory.define(member.upstream.spec());
             }
             for name in left.iter().filter(|name| !members.contains_key(**name)) {
+                // What was accepted of it is not forgotten: under its name another may come back.
                 memory.forget(name);
-                self.pins.forget(name);
                 self.switches.lock().remove(*name);
             }
         }

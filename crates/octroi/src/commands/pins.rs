@@ -29,7 +29,9 @@ async fn list_held(pins: &Pins) -> Result<(), Failure> {
         return Ok(());
     }
     let (kept_out, waiting): (Vec<_>, Vec<_>) = held.iter().partition(|held| held["kept_out_by"].is_string());
-    waiting.iter().for_each(|held| tell(held));
+    for held in &waiting {
+        tell(held);
+    }
     if waiting.is_empty() {
         printer::say("nothing is kept back that nobody has looked at");
     } else {
@@ -39,7 +41,9 @@ async fn list_held(pins: &Pins) -> Result<(), Failure> {
     }
     if !kept_out.is_empty() {
         printer::data("kept out:");
-        kept_out.iter().for_each(|held| tell(held));
+        for held in kept_out {
+            tell(held);
+        }
     }
     Ok(())
 }

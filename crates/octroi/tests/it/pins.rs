@@ -188,7 +188,12 @@ async fn another_definition_than_the_one_kept_out_is_asked_about() {
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    until_offered(&agent, false).await;
+    // Until it has answered, what the old one listed is remembered.
+    let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
+    while !names(&agent.list_tools().await.expect("a list")).contains(&"peer_write_note") {
+        assert!(watcher.next(SOON).await.is_some(), "the other program did not list its tools");
+    }
+    assert!(!offers_echo(&agent).await);
     let listed = command(&gateway, 0, &["pins"]).await;
     assert!(listed.contains("peer.echo") && listed.contains("differs from the accepted one"), "{listed}");
     gateway.stop().await;
@@ -228,4 +233,23 @@ async fn what_is_forgotten_counts_as_never_seen() {
     assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
     let (directory, _) = gateway.stop_and_keep().await;
     assert_eq!(recorded(directory.path()).matches("definitions_forgotten").count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_comes_back_is_not_new() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    assert!(offers_echo(&agent).await);
+    gateway.rewrite_config("");
+    command(&gateway, 0, &["reload"]).await;
+    assert!(!offers_echo(&agent).await);
+    let other = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!([octroi(), "demo-server"]));
+    gateway.rewrite_config(&other);
+    command(&gateway, 0, &["reload"]).await;
+    gateway.wait_until_settled().await;
+    let tools = agent.list_tools().await.expect("a list");
+    assert!(names(&tools).contains(&"peer_write_note"), "what was never seen is taken as it is: {tools:?}");
+    assert!(!names(&tools).contains(&"peer_echo"), "another `echo` than the accepted one is kept back");
+    assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
+    gateway.stop().await;
 }
