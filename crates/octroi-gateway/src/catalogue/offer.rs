@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use octroi_core::CanonicalId;
 use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::ServerSpec;
 use octroi_core::tool::infer::{InferenceRule, Known, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor, ToolOverride};
+use octroi_core::{CanonicalId, visible};
 use octroi_mcp::json::{self, Span};
 use serde_json::Value;
 use tracing::warn;
@@ -141,7 +141,7 @@ fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
         .map(|name| {
             let near = raw.tools.iter().map(|tool| (distance(name, &tool.name), tool.name.as_str())).min();
             let hint = match near.filter(|(distance, _)| *distance <= 3) {
-                Some((_, near)) => format!("; did you mean `{near}`?"),
+                Some((_, near)) => format!("; did you mean `{}`?", visible(near)),
                 None => String::new(),
             };
             format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.name)

@@ -25,9 +25,12 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     printer::data(&format!("{}  {running} of {} servers running", client.url, servers.len()));
     table(servers);
     gates(&told).for_each(|line| printer::data(&format!("  {line}")));
-    let of_servers = servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten());
-    for problem in told["problems"].as_array().into_iter().flatten().chain(of_servers) {
-        printer::warn(&visible(text(problem)));
+    for problem in told["problems"].as_array().into_iter().flatten() {
+        printer::warn(text(problem));
+    }
+    // The names of tools are the servers' words.
+    for warning in servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten()) {
+        printer::warn(&visible(text(warning)));
     }
     Ok(())
 }
@@ -54,9 +57,10 @@ pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
     for (name, value) in told.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let value = match value {
             Value::String(text) => visible(text),
-            // The past in words, newest first.
-            Value::Array(checks) => {
-                checks.iter().map(|check| text(&check["health"])).collect::<Vec<_>>().join(", ")
+            // The past in words, newest first, or what is warned of.
+            Value::Array(items) => {
+                let word = |item: &Value| visible(item.as_str().unwrap_or_else(|| text(&item["health"])));
+                items.iter().map(word).collect::<Vec<_>>().join(", ")
             }
             other => other.to_string(),
         };

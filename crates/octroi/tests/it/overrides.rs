@@ -122,6 +122,8 @@ async fn a_name_that_the_server_does_not_have_is_warned_of() {
     let warning = "`tools_override` names `ehco`, which server `peer` does not have; did you mean `echo`?";
     let (_, status) = said(&run(&gateway.directory().join("data"), &["status"]).await);
     assert!(status.contains(warning), "{status}");
+    let (_, one) = said(&run(&gateway.directory().join("data"), &["get", "peer"]).await);
+    assert!(one.contains(warning), "{one}");
     let (_, log) = gateway.stop_and_keep().await;
     assert_eq!(log.matches(warning).count(), 1, "{log}");
 }

@@ -23,6 +23,7 @@ struct Asked<'a> {
     call: CallId,
     doer: &'a Doer,
     server: &'a str,
+    project: Option<Arc<str>>,
     /// Method and what it is about: members of an object, each followed by a comma.
     about: String,
     /// As JSON text, if there are any.
@@ -56,6 +57,7 @@ impl Gateway {
             call: self.ledger.call_id(at_ms),
             doer: &doer,
             server: target.upstream.spec().name.as_str(),
+            project: self.governor.context(&caller.principal).project.clone(),
             about: format!("\"method\":\"{method}\",\"{member}\":{},", quote(&what)),
             arguments: arguments.as_deref(),
             at_ms,
@@ -93,7 +95,7 @@ impl Ledger {
             server: asked.server.into(),
             source: SourceType::Mcp,
             about: asked.about,
-            project: None,
+            project: asked.project,
             begun: Instant::now(),
             begun_at_ms: asked.at_ms,
             is_open: false,
@@ -124,6 +126,7 @@ impl Ledger {
             session: asked.doer.session.as_deref(),
             server: Some(asked.server),
             source: Some(SourceType::Mcp),
+            project: asked.project.as_deref(),
             call: Some(asked.call),
             ruling: Some(ruling),
             context: &context,
