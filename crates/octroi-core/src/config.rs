@@ -25,6 +25,7 @@ mod gates;
 pub mod keys;
 mod listed;
 mod node;
+mod overrides;
 mod policy;
 mod problem;
 mod quotas;

@@ -30,5 +30,6 @@ pub mod wire_name;
 pub use decision::{Decision, Permit, Subject};
 pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, ServerName};
+pub use pin::visible;
 pub use principal::{Principal, Role, Tokens};
 pub use secret::Secret;

@@ -14,7 +14,7 @@ mod look_alikes;
 mod state;
 
 pub use canonical::canonical;
-pub use characters::is_hidden;
+pub use characters::{is_hidden, visible};
 pub use difference::{Change, ChangeClass, difference};
 pub use findings::{Finding, FindingKind, KnownTools, LintContext, Severity, findings};
 pub use hash::{DefinitionHash, NotAHash, PinKind};

@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::glob::Glob;
 use crate::name::ServerName;
 use crate::secret::Secret;
-use crate::tool::Risk;
+use crate::tool::{Risk, ToolOverride};
 
 /// One configured server, valid as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct ServerSpec {
     pub access: ToolAccess,
     /// How risky its tools are, where somebody knows better: patterns over their own names.
     pub risk_overrides: BTreeMap<String, Risk>,
+    /// What holds for single tools, by their own names. It stands above `risk_overrides`.
+    pub tools_override: BTreeMap<String, ToolOverride>,
     /// Whether and how to sign in to a remote server.
     pub oauth: OauthChoice,
     /// What provides the program.
@@ -72,10 +75,19 @@ impl ServerSpec {
             trust: Trust::default(),
             access: ToolAccess::default(),
             risk_overrides: BTreeMap::new(),
+            tools_override: BTreeMap::new(),
             oauth: OauthChoice::default(),
             runtime: Runtime::default(),
             template_id: None,
         }
+    }
+
+    /// All that this entry says of one of its tools.
+    pub fn said_of(&self, tool: &str) -> ToolOverride {
+        let mut said = self.tools_override.get(tool).cloned().unwrap_or_default();
+        let by_pattern = || self.risk_overrides.iter().find(|(pattern, _)| Glob::new(pattern).matches(tool));
+        said.risk = said.risk.or_else(|| by_pattern().map(|(_, risk)| *risk));
+        said
     }
 }
 

@@ -150,6 +150,8 @@ pub struct ToolDescriptor {
     pub requires_admin: bool,
     /// Whether it is switched on.
     pub enabled: bool,
+    /// Why it is not, if somebody said so.
+    pub off_because: Option<Arc<str>>,
     /// How far its source is trusted.
     pub trust: Trust,
     /// How long a call of it may take.
@@ -158,6 +160,21 @@ pub struct ToolDescriptor {
     pub version: Option<Arc<str>>,
     /// The hash of its whole definition.
     pub definition_hash: [u8; 32],
+}
+
+/// What an administrator says of one tool. It stands above whatever Octroi finds out by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolOverride {
+    /// `false` switches it off.
+    pub enabled: Option<bool>,
+    /// Why, for whoever is denied.
+    pub reason: Option<String>,
+    /// How risky it is.
+    pub risk: Option<Risk>,
+    /// What it does to the world.
+    pub side_effects: Option<Vec<String>>,
+    /// Whether it needs the admin token.
+    pub requires_admin: Option<bool>,
 }
 
 /// What a tool says about itself. Hints, not facts.

@@ -35,6 +35,14 @@ impl Answer {
         }
     }
 
+    /// What a server said, as JSON text; none if the answer was made here.
+    pub(crate) fn json(&self) -> Option<&[u8]> {
+        match self {
+            Self::Result(result) | Self::ErrorJson { json: result, .. } => Some(result),
+            Self::Error(_) => None,
+        }
+    }
+
     /// The error's number, if it is one.
     pub fn code(&self) -> Option<i64> {
         match self {

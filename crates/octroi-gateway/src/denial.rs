@@ -195,7 +195,7 @@ fn hint(gate: Gate) -> &'static str {
         Gate::Scope => "switch the server on with `octroi enable NAME`",
         Gate::Arguments => "look at the tool's input schema",
         Gate::Access => "see `allow_tools`, `deny_tools` and `deny_side_effect_tags` of the server's entry",
-        Gate::Disabled => "see the server's entry in the configuration",
+        Gate::Disabled => "see `tools_override` of the server's entry in the configuration",
         Gate::Mode => "the agent's owner can set its mode to execution",
         Gate::SpecFrozen => "the agent's owner can freeze its specification",
         Gate::ProjectBinding => "the agent's owner can give it a project",

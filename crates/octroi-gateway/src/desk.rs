@@ -21,6 +21,7 @@ use crate::caller::Caller;
 use crate::denial::{self, DENIED_CONTINUE};
 use crate::gateway::Gateway;
 use crate::govern::ledger::{Described, Doer, Record};
+use crate::hub::Listener;
 use crate::time::now_ms;
 use crate::view::View;
 
@@ -30,6 +31,9 @@ pub(crate) static OCTROI: LazyLock<ServerName> =
 
 /// A future that a desk returns: the result object of the request.
 pub type Served<'a> = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
+
+/// A future that says whose something is.
+pub type Owned<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 /// Whoever answers for Octroi itself.
 pub trait Desk: Send + Sync {
@@ -45,6 +49,8 @@ pub trait Desk: Send + Sync {
     fn for_agents(&self) -> Offered;
     /// Whether an agent that asks for this URI is answered here.
     fn has_agent_resource(&self, uri: &str) -> bool;
+    /// Whether what this URI shows is this agent's own.
+    fn is_of_agent<'a>(&'a self, gateway: &'a Gateway, agent: &'a str, uri: &'a str) -> Owned<'a>;
     /// Answers `tools/call`.
     fn call<'a>(
         &'a self,
@@ -206,6 +212,15 @@ impl Gateway {
         *view == View::Managed && self.desk.as_ref().is_some_and(|desk| desk.has_resource(uri))
     }
 
+    /// Whether an agent may watch this as its own. Of what is another's it does not learn that it exists.
+    pub(crate) async fn is_resource_of_agent(&self, listener: &Listener, uri: &str) -> bool {
+        let (Some(desk), Some(agent)) = (&self.desk, listener.agent()) else {
+            return false;
+        };
+        let may_propose = *listener.view() == View::Merged && self.governor.settings().proposals;
+        may_propose && desk.has_agent_resource(uri) && desk.is_of_agent(self, agent, uri).await
+    }
+
     /// Tells whoever watches them that the servers are not what they were.
     pub(crate) fn servers_changed(&self) {
         let mut uris = vec!["resource://servers/list".to_owned(), "resource://health/servers".to_owned()];
@@ -243,6 +258,7 @@ fn own_tool(name: &str) -> ToolDescriptor {
         side_effects: SideEffects::default(),
         requires_admin: false,
         enabled: true,
+        off_because: None,
         trust: Trust::High,
         timeout: std::time::Duration::from_secs(30),
         version: None,

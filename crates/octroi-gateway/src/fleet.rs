@@ -90,6 +90,9 @@ pub struct ServerStatus {
     /// Why it cannot be reached, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What is said of tools that it does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Default for Fleet {
@@ -185,13 +188,17 @@ impl Gateway {
             left.iter().filter(|name| !members.contains_key(**name)).map(ToString::to_string).collect();
         self.forget(&left);
         self.remember(begun.iter().map(|member| member.upstream.spec()));
+        // What a new entry says of its tools counts now, not when the server has listed them again.
+        for member in &begun {
+            self.reconsider(&member.upstream.spec().name);
+        }
         if let Some(memory) = &self.memory {
             for member in &begun {
                 memory.define(member.upstream.spec());
             }
             for name in left.iter().filter(|name| !members.contains_key(**name)) {
+                // What was accepted of it is not forgotten: under its name another may come back.
                 memory.forget(name);
-                self.pins.forget(name);
                 self.switches.lock().remove(*name);
             }
         }
@@ -333,6 +340,11 @@ impl Gateway {
             in_flight: condition.in_flight,
             waiting: condition.waiting,
             error: condition.error.map(|error| error.to_string()),
+            warnings: self
+                .catalogue()
+                .offer(&spec.name)
+                .map(|offer| offer.strays.clone())
+                .unwrap_or_default(),
         }
     }
 }

@@ -244,7 +244,7 @@ impl Gateway {
 
     /// Adds a resource to what a client watches; returns once the server knows.
     pub async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if self.is_own_resource(listener.view(), shown) {
+        if self.is_own_resource(listener.view(), shown) || self.is_resource_of_agent(listener, shown).await {
             listener.watch(&desk::OCTROI, shown);
             return Ok(());
         }
@@ -271,7 +271,7 @@ impl Gateway {
 
     /// Removes a resource from what a client watches.
     pub fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if self.is_own_resource(listener.view(), shown) {
+        if self.is_own_resource(listener.view(), shown) || listener.watches(&desk::OCTROI, shown) {
             listener.forget(&desk::OCTROI, shown);
             return Ok(());
         }

@@ -30,10 +30,12 @@ pub(crate) mod uses;
 mod why;
 
 pub use approvals::resource as approval_uri;
+pub use gates::GateStatus;
 pub use people::PeopleProblem;
 pub use people::agents::{AgentChange, AgentState, SpecChange};
 pub use people::answers::Choice;
 pub use people::held::{HeldPin, PinName};
+pub use people::kept_out::Forgotten;
 pub use people::remember::{Remember, RememberScope, Until};
 pub use policies::{PolicyFile, PolicyProblem, imagine, level_of};
 pub use proposals::check_result;

@@ -59,6 +59,8 @@ pub struct Wisher {
     pub capabilities: ClientCapabilities,
     /// The principal.
     pub user: Arc<str>,
+    /// Which agent that is, if it is one.
+    pub agent: Option<Arc<str>>,
     /// The client's session; the principal again where there are none.
     pub session: Arc<str>,
 }
@@ -114,9 +116,18 @@ impl Hub {
     }
 
     pub(crate) fn resource_updated(&self, server: &ServerName, own: &str) {
+        self.resource_updated_for(server, own, |_| true);
+    }
+
+    /// The same for some of those who watch it: one name may mean something else to everybody.
+    pub(crate) fn resource_updated_for(
+        &self,
+        server: &ServerName,
+        own: &str,
+        is_meant: impl Fn(&Wisher) -> bool,
+    ) {
         for listener in self.interested(server) {
-            let key = (server.clone(), own.to_owned());
-            if listener.watched.lock().contains(&key) {
+            if listener.watches(server, own) && is_meant(&listener.wisher) {
                 let shown = match &listener.wisher.view {
                     _ if *server == *desk::OCTROI => own.to_owned(),
                     View::Merged | View::Managed => uri::publish(server, own),
@@ -162,6 +173,15 @@ impl Listener {
 
     pub(crate) fn view(&self) -> &View {
         &self.wisher.view
+    }
+
+    /// Which agent wishes, if it is one.
+    pub(crate) fn agent(&self) -> Option<&str> {
+        self.wisher.agent.as_deref()
+    }
+
+    pub(crate) fn watches(&self, server: &ServerName, own: &str) -> bool {
+        self.watched.lock().contains(&(server.clone(), own.to_owned()))
     }
 
     /// Adds a resource; `false` if it was watched already.

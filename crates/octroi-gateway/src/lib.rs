@@ -31,13 +31,13 @@ mod view;
 pub use answer::Answer;
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, Rendered};
-pub use desk::{Desk, Offered, Served};
+pub use desk::{Desk, Offered, Owned, Served};
 pub use fleet::{Changes, ServerStatus};
 pub use gateway::{Gateway, Processes};
 pub use govern::{
-    AgentChange, AgentState, Candidate, CannotTell, Choice, Explanation, Flip, Governance, HeldPin, InForce,
-    PeopleProblem, PinName, PolicyFile, PolicyProblem, Remember, RememberScope, Replay, ReplayError, Said,
-    SpecChange, Until, approval_uri, check_result, imagine, level_of,
+    AgentChange, AgentState, Candidate, CannotTell, Choice, Explanation, Flip, Forgotten, GateStatus,
+    Governance, HeldPin, InForce, PeopleProblem, PinName, PolicyFile, PolicyProblem, Remember, RememberScope,
+    Replay, ReplayError, Said, SpecChange, Until, approval_uri, check_result, imagine, level_of,
 };
 pub use hub::{Filter, Listener, Notice, Wisher};
 pub use memory::{Memory, MemoryError};

@@ -28,6 +28,8 @@ pub struct PinSettings {
 pub(crate) struct Pins {
     settings: ArcSwap<PinSettings>,
     accepted: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+    /// What people do not want, and who said so. It stays out without anybody being asked again.
+    kept_out: Mutex<BTreeMap<PinKey, Vec<(DefinitionHash, String)>>>,
     /// What was kept back and told already.
     told: Mutex<BTreeMap<PinKey, DefinitionHash>>,
 }
@@ -62,7 +64,34 @@ impl Pins {
 
     /// Takes over what was accepted in an earlier run, or by a person just now.
     pub(crate) fn accept(&self, pins: impl IntoIterator<Item = (PinKey, DefinitionHash)>) {
-        self.accepted.lock().extend(pins);
+        let (mut accepted, mut kept_out) = (self.accepted.lock(), self.kept_out.lock());
+        for (key, hash) in pins {
+            if let Some(known) = kept_out.get_mut(&key) {
+                known.retain(|(known, _)| *known != hash);
+            }
+            accepted.insert(key, hash);
+        }
+    }
+
+    /// Takes over what was kept out in an earlier run, or by a person just now.
+    pub(crate) fn keep_out(&self, key: PinKey, hash: DefinitionHash, by: String) {
+        let mut kept_out = self.kept_out.lock();
+        let known = kept_out.entry(key).or_default();
+        if !known.iter().any(|(known, _)| *known == hash) {
+            known.push((hash, by));
+        }
+    }
+
+    /// Who keeps a definition out, if somebody does.
+    pub(crate) fn kept_out_by(&self, key: &PinKey, hash: &DefinitionHash) -> Option<String> {
+        let kept_out = self.kept_out.lock();
+        kept_out.get(key)?.iter().find(|(known, _)| known == hash).map(|(_, by)| by.clone())
+    }
+
+    /// Forgets what was accepted under one name, and what was told of it.
+    pub(crate) fn forget_one(&self, key: &PinKey) {
+        self.told.lock().remove(key);
+        self.accepted.lock().remove(key);
     }
 
     /// Whether nobody was told yet that this is kept back.
@@ -84,7 +113,7 @@ impl Pins {
         Inspection { pins: self, server, known: KnownTools::new(names), seen: RefCell::default() }
     }
 
-    fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> PinVerdict {
+    fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> Judged {
         let settings = self.settings.load();
         let locked = settings.lock.get(key).map(|pin| pin.hash);
         let accepted = || match settings.policy {
@@ -94,12 +123,23 @@ impl Pins {
         };
         let pinned = locked.or_else(accepted);
         if pinned.as_ref() == Some(hash) {
-            return PinVerdict::Usable;
+            return Judged::Verdict(PinVerdict::Usable);
+        }
+        if let Some(by) = self.kept_out_by(key, hash) {
+            return Judged::KeptOut(by);
         }
         let found =
             if pinned.is_none() && settings.policy == PinPolicy::TrustFirst { find() } else { Vec::new() };
-        judge(settings.policy, pinned.as_ref(), hash, &found)
+        Judged::Verdict(judge(settings.policy, pinned.as_ref(), hash, &found))
     }
+}
+
+/// What is to become of a definition.
+enum Judged {
+    /// By the rules.
+    Verdict(PinVerdict),
+    /// This person does not want it.
+    KeptOut(String),
 }
 
 /// One look at one server's definitions, and what came of it.
@@ -120,12 +160,14 @@ impl Inspection<'_> {
         let key = PinKey { server: self.server.to_string(), kind, name: name.to_owned() };
         let context = LintContext { server: self.server.as_str(), tools: &self.known };
         let what = match self.pins.judge(&key, hash, || findings(definition, &context)) {
-            PinVerdict::Usable => return None,
-            PinVerdict::PinNow => {
+            // Whoever keeps it out knows of it already: nobody is told again.
+            Judged::KeptOut(by) => return Some(format!("{by} keeps it out; see `octroi pins --all`")),
+            Judged::Verdict(PinVerdict::Usable) => return None,
+            Judged::Verdict(PinVerdict::PinNow) => {
                 self.pins.accept([(key.clone(), *hash)]);
                 SeenAs::Accepted
             }
-            PinVerdict::Quarantined(reason) => SeenAs::Held {
+            Judged::Verdict(PinVerdict::Quarantined(reason)) => SeenAs::Held {
                 reason: format!("{reason}; see `octroi pins`"),
                 is_changed: matches!(reason, QuarantineReason::Changed { .. }),
             },

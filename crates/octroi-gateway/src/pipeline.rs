@@ -85,11 +85,24 @@ impl Gateway {
         let way = Way { view, caller, envelope, params, target: &target };
         match &target.tool {
             Some(tool) => self.call_tool(&way, tool).await,
-            None => match self.judge_other(caller, &target, method) {
-                Decision::Allow(permit) => self.run(&way, params, &permit, None).await.0,
-                Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
-                Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
-            },
+            None => {
+                let decision = self.judge_other(caller, &target, method);
+                let record = match self.note_request(caller, &target, method, params, &decision).await {
+                    Ok(record) => record,
+                    Err(answer) => return answer,
+                };
+                match decision {
+                    Decision::Allow(permit) => {
+                        let (answer, outcome) = self.run(&way, params, &permit, None).await;
+                        if let Some(record) = record {
+                            record.end(outcome, answer.json()).await;
+                        }
+                        answer
+                    }
+                    Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
+                    Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
+                }
+            }
         }
     }
 
@@ -177,11 +190,7 @@ impl Gateway {
             edited.as_ref().map_or((way.envelope, params), |(envelope, params)| (envelope, params));
         let edited_way = Way { envelope, params: edited, ..*way };
         let (answer, outcome) = self.run(&edited_way, params, &permit, Some(continuing)).await;
-        let result = match &answer {
-            Answer::Result(result) | Answer::ErrorJson { json: result, .. } => Some(&**result),
-            Answer::Error(_) => None,
-        };
-        record.end(outcome, result).await;
+        record.end(outcome, answer.json()).await;
         match approval {
             // The client comes back to it.
             Some(approval) if outcome == "input_required" => approval.leave_open(),

@@ -267,6 +267,11 @@ impl Gateway {
             let inspection = self.pins.inspect(&spec.name, &old);
             let before = offers.get(&spec.name).map(|offer| &**offer);
             let offer = Offer::new(raw, spec, &self.inference.load(), &inspection, before);
+            for stray in
+                offer.strays.iter().filter(|stray| before.is_none_or(|old| !old.strays.contains(stray)))
+            {
+                warn!(server.name = %spec.name, "{stray}");
+            }
             self.note_seen(inspection.into_seen());
             offers.insert(spec.name.clone(), Arc::new(offer));
         }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::{Role, ServerName};
-use octroi_gateway::{Caller, Desk, Gateway, Offered, PeopleProblem, Served, ServerStatus};
+use octroi_gateway::{Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
@@ -87,6 +87,15 @@ impl Desk for Management {
         proposals::PolicyUri::parse(uri).is_some()
     }
 
+    fn is_of_agent<'a>(&'a self, gateway: &'a Gateway, agent: &'a str, uri: &'a str) -> Owned<'a> {
+        Box::pin(async move {
+            match proposals::PolicyUri::parse(uri) {
+                Some(policy) => policy.is_of(gateway, agent).await,
+                None => false,
+            }
+        })
+    }
+
     fn call<'a>(
         &'a self,
         gateway: &'a Arc<Gateway>,
@@ -141,7 +150,7 @@ impl Desk for Management {
             }
             let value = match uri {
                 audit::RECENT => audit::recent(gateway).await?,
-                pins::HELD => pins::list(gateway).await.map_err(unavailable)?,
+                pins::HELD => pins::waiting(gateway).await.map_err(unavailable)?,
                 agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),

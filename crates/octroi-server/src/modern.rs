@@ -226,6 +226,7 @@ impl Listening {
             view: door.view.clone(),
             capabilities,
             user: Arc::clone(user),
+            agent: door.principal.agent_id.clone(),
             session: Arc::clone(user),
         };
         let listener = door.gateway.listen(wisher, filter, move |notice| {

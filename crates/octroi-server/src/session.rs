@@ -97,6 +97,7 @@ impl Session {
             view: self.view.clone(),
             capabilities: self.capabilities.clone(),
             user: Arc::clone(&self.principal.id),
+            agent: self.principal.agent_id.clone(),
             session: Arc::clone(&self.owner),
         };
         let listener = gateway.listen(wisher, Filter::ALL, move |notice| deliver(written(&notice)));

@@ -45,6 +45,19 @@ pub struct HeldDefinition {
     pub reason: String,
 }
 
+/// A definition that a person does not want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptOut {
+    /// Of what.
+    pub key: PinKey,
+    /// Its hash.
+    pub hash: [u8; 32],
+    /// When that was decided.
+    pub decided_at_ms: i64,
+    /// By whom.
+    pub decided_by: String,
+}
+
 /// A definition that was accepted once, and is no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPin {

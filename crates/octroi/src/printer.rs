@@ -6,6 +6,9 @@ use owo_colors::OwoColorize as _;
 
 use crate::commands::Failure;
 
+/// For texts of agents and servers.
+pub(crate) use octroi_core::visible;
+
 /// What was asked for.
 pub(crate) fn data(text: &str) {
     let mut out = anstream::stdout().lock();
@@ -51,25 +54,6 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
     Some(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A text of an agent or a server as it can be shown: what would move the cursor, turn the text round or
-/// not be seen at all is spelled out.
-pub(crate) fn visible(text: &str) -> String {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if is_hidden(letter) {
-            out.extend(letter.escape_unicode());
-        } else {
-            out.push(letter);
-        }
-    }
-    out
-}
-
 /// What failed, why, and what to do next.
 pub(crate) fn failure(failure: &Failure) {
     let mut out = anstream::stderr().lock();
@@ -79,23 +63,5 @@ pub(crate) fn failure(failure: &Failure) {
     }
     if let Some(hint) = &failure.hint {
         let _ = writeln!(out, "{} {hint}", "hint:".cyan().bold());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_hides() {
-        for (text, expected) in [
-            ("plain ünïcode 漢字", "plain ünïcode 漢字"),
-            ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"),
-            ("a\nb\tc", "a\\u{a}b\\u{9}c"),
-            ("x\u{202e}y\u{200b}z\u{9b}", "x\\u{202e}y\\u{200b}z\\u{9b}"),
-            ("\u{e0041}", "\\u{e0041}"),
-        ] {
-            assert_eq!(visible(text), expected);
-        }
     }
 }

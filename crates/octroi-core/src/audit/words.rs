@@ -23,11 +23,13 @@ pub enum Kind {
     AuditPurged,
     AuditOpened,
     AdministrativeChange,
+    RequestStart,
+    RequestEnd,
 }
 
 impl Kind {
     /// All kinds, in the order of the enum, with the word that stands in records.
-    pub const WORDS: [(&'static str, Self); 19] = [
+    pub const WORDS: [(&'static str, Self); 21] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),
@@ -47,6 +49,8 @@ impl Kind {
         ("audit_purged", Self::AuditPurged),
         ("audit_opened", Self::AuditOpened),
         ("administrative_change", Self::AdministrativeChange),
+        ("request_start", Self::RequestStart),
+        ("request_end", Self::RequestEnd),
     ];
 
     /// The word in records.

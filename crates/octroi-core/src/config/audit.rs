@@ -10,11 +10,12 @@ use super::forms::host;
 use super::keys::governance::{AUDIT, DURABILITIES, HANDLER, HANDLERS, HandlerWord, KEPT_RESULTS};
 use super::listed::{Entries, Listed};
 use super::node::{Map, Member, Node, Origin};
-use super::problem::Notes;
+use super::problem::{Notes, did_you_mean};
 use super::reader::Reader;
 use super::root;
 use super::settings::{Context, Read};
 use super::show::HIDDEN;
+use crate::audit::Kind;
 use crate::glob::Glob;
 use crate::server::Remote;
 use crate::substitute::Filled;
@@ -248,10 +249,12 @@ fn syslog_address(url: &Filled) -> Option<SyslogAddress> {
 fn events(reader: &mut Reader<'_>) -> Vec<Glob> {
     let all = reader.all_located("events");
     for (filled, origin) in &all {
-        let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.*".contains(&byte);
-        if filled.value.is_empty() || !filled.value.bytes().all(is_fine) {
-            let message = format!("`{}` is not a kind of event", filled.shown);
-            let hint = "write it like `policy_decision` or `server_*`".to_owned();
+        let known = || Kind::WORDS.iter().map(|(word, _)| *word);
+        let pattern = Glob::new(&filled.value);
+        if !known().any(|word| pattern.matches(word)) {
+            let message = format!("`{}` fits no kind of event", filled.shown);
+            let hint = did_you_mean(&filled.shown, known())
+                .unwrap_or_else(|| "write it like `policy_decision` or `approval_*`".to_owned());
             reader.notes.error_with_hint(origin, message, hint);
         }
     }

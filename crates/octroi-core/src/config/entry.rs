@@ -9,6 +9,7 @@ use super::address;
 use super::fields::{Fields, Layer, lay_over, read as read_fields, read_entry};
 use super::keys::{ENTRY, ERAS, OAUTH, RISKS, RUNTIMES, SCOPES, SHARINGS, STARTS, TRUSTS};
 use super::node::{Origin, Value};
+use super::overrides::tools_override;
 use super::problem::{Notes, Problem, Unknown};
 use super::reader::Reader;
 use super::show::Shown;
@@ -165,6 +166,7 @@ fn definition(
             deny_side_effect_tags: reader.texts("deny_side_effect_tags"),
         },
         risk_overrides: reader.word_map("risk_overrides", &RISKS),
+        tools_override: tools_override(reader),
         oauth,
         runtime,
         template_id: reader.text("template_id"),

@@ -68,6 +68,8 @@ pub enum Kind {
     Table(&'static [Key]),
     /// A list of such tables.
     Tables(&'static [Key]),
+    /// A table of such tables, by names that are not known beforehand.
+    TableMap(&'static [Key]),
     /// A table with keys of its own, or `false`.
     TableOrOff(&'static [Key]),
 }
@@ -302,6 +304,13 @@ pub const ENTRY: &[Key] = &[
         "none",
         "Patterns over its own tool names, and their risk.",
     ),
+    key(
+        "tools_override",
+        Kind::TableMap(OVERRIDE),
+        "none",
+        "What holds for single tools, by their own names.",
+    )
+    .or(&["tool_overrides"]),
     key("template_id", Kind::Text, "", "The template it was made from."),
     key("scope", Kind::Words(|| names(&SCOPES)), "system", "What is written in a file is for everybody."),
     key(
@@ -313,6 +322,25 @@ pub const ENTRY: &[Key] = &[
     key("runtime", Kind::Text, "", "The runtime the package needs, for `dynamic_injected`."),
     key("package", Kind::Text, "", "The package to install, for `dynamic_injected`."),
     key("image", Kind::Text, "", "The image to run, for `custom_image`."),
+];
+
+/// `[mcp.servers.tools_override.NAME]`.
+pub const OVERRIDE: &[Key] = &[
+    key(
+        "enabled",
+        Kind::Flag,
+        "true",
+        "`false` switches it off: nobody sees it, and every call of it is denied.",
+    ),
+    key("reason", Kind::Text, "none", "Why it is off, for whoever is denied."),
+    key("risk", Kind::Words(|| names(&RISKS)), "by its name and its hints", "How risky it is."),
+    key("side_effects", Kind::Texts, "by its name and its hints", "What it does, as tags; none with `[]`."),
+    key(
+        "requires_admin_token",
+        Kind::Flag,
+        "for a critical risk",
+        "Whether a call of it needs the admin token.",
+    ),
 ];
 
 /// These keys of an entry may also stand one level deeper.

@@ -96,6 +96,11 @@ impl Notes {
         Self::new(subject, Severity::Fatal, Unknown::IsAnError)
     }
 
+    /// For a part of the same entry that restricts, where an unknown key is an error in any case.
+    pub(super) fn of_restricting_part(&self) -> Self {
+        Self { unknown: self.error, problems: Vec::new(), ..self.clone() }
+    }
+
     fn new(subject: Option<String>, error: Severity, unknown: Unknown) -> Self {
         let unknown = match unknown {
             Unknown::IsAnError => error,

@@ -1,7 +1,7 @@
 //! The tables of keys in the reference page, made from the table of keys.
 
 use super::keys::governance::{AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA};
-use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, SERVER, TOKEN};
+use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, SERVER, TOKEN};
 
 /// The tables, as Markdown.
 pub fn tables() -> String {
@@ -9,6 +9,7 @@ pub fn tables() -> String {
         ("`[server]`", SERVER),
         ("`[mcp]`", MCP),
         ("`[[mcp.servers]]`", ENTRY),
+        ("`[mcp.servers.tools_override.NAME]`", OVERRIDE),
         ("`oauth` of a server", OAUTH),
         ("`[[tokens]]`", TOKEN),
         ("`[policy]`", POLICY),
@@ -60,6 +61,7 @@ fn takes(kind: Kind) -> String {
         Kind::WordMap(words) => format!("table of {}", listed(words)),
         Kind::Table(_) => "table".to_owned(),
         Kind::Tables(_) => "list of tables".to_owned(),
+        Kind::TableMap(_) => "table of tables".to_owned(),
         Kind::TableOrOff(_) => "table or `false`".to_owned(),
     }
 }

@@ -82,6 +82,7 @@ fn kind(kind: Kind) -> Map<String, Value> {
         Kind::WordMap(words) => json!({ "type": "object", "additionalProperties": { "enum": words() } }),
         Kind::Table(keys) => Value::Object(table(keys)),
         Kind::Tables(keys) => json!({ "type": "array", "items": table(keys) }),
+        Kind::TableMap(keys) => json!({ "type": "object", "additionalProperties": table(keys) }),
         Kind::TableOrOff(keys) => json!({ "anyOf": [table(keys), { "const": false }] }),
     };
     match schema {

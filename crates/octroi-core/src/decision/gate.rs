@@ -82,7 +82,10 @@ pub(super) fn objection(
     has_admin_token: bool,
 ) -> Option<String> {
     match gate {
-        Gate::Disabled => (!tool.enabled).then(|| "Tool is disabled".to_owned()),
+        Gate::Disabled => (!tool.enabled).then(|| match &tool.off_because {
+            Some(reason) => format!("Tool is disabled: {reason}"),
+            None => "Tool is disabled".to_owned(),
+        }),
         Gate::Mode => (context.mode == Mode::Planning && !tool.side_effects.is_empty())
             .then(|| "Planning mode cannot use tools with side effects".to_owned()),
         Gate::SpecFrozen => {

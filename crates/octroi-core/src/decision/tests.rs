@@ -37,6 +37,7 @@ impl Scene {
                 side_effects: tags.iter().copied().collect::<SideEffects>(),
                 requires_admin: false,
                 enabled: true,
+                off_because: None,
                 trust: Trust::Medium,
                 timeout: Duration::from_secs(30),
                 version: None,

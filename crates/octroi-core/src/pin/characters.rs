@@ -89,6 +89,20 @@ pub(super) fn shown_in_line(text: &str) -> String {
     shown(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
+/// A text of others as people may be shown it, in one line: whatever is not seen, turns the text round or moves a
+/// cursor is spelled out. Done twice it changes nothing more, so every place that shows a text may do it.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' | '\t' => out.extend(character.escape_default()),
+            _ if hidden(character).is_some() => out.extend(character.escape_unicode()),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
 /// The ASCII character that this one is taken for; `None` if it is ASCII itself or looks like none.
 pub(super) fn looks_like(character: char) -> Option<char> {
     let code = u32::from(character);
@@ -285,5 +299,21 @@ mod tests {
             assert_eq!(shown(text), expected);
         }
         assert_eq!(shown_in_line("a\nb\tc"), "a\\nb\\tc");
+    }
+
+    #[test]
+    fn nothing_hides() {
+        for (text, expected) in [
+            ("plain ünïcode 漢字", "plain ünïcode 漢字"),
+            ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"),
+            ("a\nb\tc\r", "a\\nb\\tc\\r"),
+            ("x\u{202e}y\u{200b}z\u{9b}", "x\\u{202e}y\\u{200b}z\\u{9b}"),
+            ("\u{2028}\u{2029}", "\\u{2028}\\u{2029}"),
+            ("\u{e0041}", "\\u{e0041}"),
+            ("C:\\users", "C:\\users"),
+        ] {
+            assert_eq!(visible(text), expected);
+            assert_eq!(visible(expected), expected, "twice is no more than once");
+        }
     }
 }

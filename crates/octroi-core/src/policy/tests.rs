@@ -28,6 +28,7 @@ fn tool(server: &str, name: &str) -> ToolDescriptor {
         side_effects,
         requires_admin: false,
         enabled: true,
+        off_because: None,
         trust: Trust::Medium,
         timeout: Duration::from_secs(30),
         version: None,

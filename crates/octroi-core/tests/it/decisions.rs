@@ -103,6 +103,7 @@ fn scene() -> impl Strategy<Value = Scene> {
                     side_effects: tags.into_iter().collect(),
                     requires_admin,
                     enabled,
+                    off_because: None,
                     trust,
                     timeout: Duration::from_secs(1),
                     version: None,

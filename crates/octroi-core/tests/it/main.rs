@@ -9,6 +9,7 @@ mod governance;
 mod grammar;
 mod harness;
 mod layers;
+mod overrides;
 mod properties;
 mod refusals;
 mod schema;

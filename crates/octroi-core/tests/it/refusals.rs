@@ -212,7 +212,7 @@ kind = "kafka"
 name = "g"
 kind = "jsonl"
 path = "x"
-events = ["Policy Decision", ""]
+events = ["Policy Decision", "", "aproval_requested", "server_changes", "server_*", "*_made", "tool_invocation_end"]
 max_lag = 0
 timeout = false
 [[audit.handlers]]
@@ -231,8 +231,11 @@ path = "y"
             fatal: file:19: audit handler `d`: the `url` is not an http:// or https:// address; write it like `https://example.com/path`
             fatal: file:23: audit handler `e`: `https://example.com` is not an address of a system's log; write `udp://host:514`, `tcp://host:601` or `unix:///dev/log`
             fatal: file:26: audit handler `f`: `kind` cannot be `kafka`, only one of: webhook, jsonl, syslog, otlp
-            fatal: file:31: audit handler `g`: `Policy Decision` is not a kind of event; write it like `policy_decision` or `server_*`
-            fatal: file:31: audit handler `g`: `` is not a kind of event; write it like `policy_decision` or `server_*`
+            fatal: file:31: audit handler `g`: `Policy Decision` fits no kind of event; did you mean `policy_decision`?
+            fatal: file:31: audit handler `g`: `` fits no kind of event; write it like `policy_decision` or `approval_*`
+            fatal: file:31: audit handler `g`: `aproval_requested` fits no kind of event; did you mean `approval_requested`?
+            fatal: file:31: audit handler `g`: `server_changes` fits no kind of event; did you mean `server_changed`?
+            fatal: file:31: audit handler `g`: `*_made` fits no kind of event; write it like `policy_decision` or `approval_*`
             fatal: file:32: audit handler `g`: `max_lag` must be a whole number, at least 1, not 0
             fatal: file:33: audit handler `g`: `timeout` must be a duration above zero, not true or false
             fatal: file:34: audit handler `g`: an entry before it has the same name

@@ -85,7 +85,12 @@ fn value(key: &'static Key) -> impl Strategy<Value = String> {
         (_, Kind::Words(words)) => words(),
         (
             _,
-            Kind::DurationOrOff | Kind::WordMap(_) | Kind::Table(_) | Kind::Tables(_) | Kind::TableOrOff(_),
+            Kind::DurationOrOff
+            | Kind::WordMap(_)
+            | Kind::TableMap(_)
+            | Kind::Table(_)
+            | Kind::Tables(_)
+            | Kind::TableOrOff(_),
         ) => panic!("no list has `{}` yet", key.name),
     };
     let wrong = vec![

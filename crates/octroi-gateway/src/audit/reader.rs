@@ -93,6 +93,21 @@ impl Reader {
         Ok(Records { reader: self, segment: place, cursor: None, next: from.max(1), has_begun: false })
     }
 
+    /// The records that were written at a moment or later, the oldest first, and before them those of the same
+    /// segment. Every segment begins with a record of its own time, so segments before are not read at all.
+    pub fn records_since(&mut self, at_ms: u64) -> Result<Records<'_>, AuditError> {
+        self.refresh()?;
+        let mut first_seq = 1;
+        for known in self.segments.iter().rev() {
+            // One whose time cannot be told may hold anything, so the one before it is asked.
+            if begun_at(&known.file.path)?.is_some_and(|begun_at_ms| begun_at_ms <= at_ms) {
+                first_seq = known.first_seq;
+                break;
+            }
+        }
+        self.records(first_seq)
+    }
+
     /// One record.
     pub fn record(&mut self, seq: u64) -> Result<Option<Record>, AuditError> {
         self.records(seq)?.next().transpose().map(|record| record.filter(|record| record.seq == seq))
@@ -286,6 +301,15 @@ impl Records<'_> {
             what: format!("what should be record {} is damaged", self.next),
         })
     }
+}
+
+/// When a segment was begun, by its first record.
+fn begun_at(path: &Path) -> Result<Option<u64>, AuditError> {
+    let Ok((mut cursor, _)) = Cursor::open(path)? else { return Ok(None) };
+    Ok(match cursor.next()? {
+        Step::Frame(frame) => Entry::parse(frame.body).ok().map(|entry| entry.at_ms),
+        Step::End | Step::Torn { .. } | Step::Unreadable => None,
+    })
 }
 
 fn record(frame: &Frame<'_>) -> Record {

@@ -36,7 +36,11 @@ impl AuditLog {
             let written = match &entry {
                 Some(entry) => {
                     let begun = entry.event();
-                    let Event { at_ms, kind, level, actor, call, context, .. } = event;
+                    let Event { at_ms, level, actor, call, context, .. } = event;
+                    let kind = match begun.kind {
+                        Kind::RequestStart => Kind::RequestEnd,
+                        _ => Kind::ToolInvocationEnd,
+                    };
                     self.append_later(&Event { at_ms, kind, level, actor, call, context, ..begun })
                 }
                 None => self.append_later(&event),

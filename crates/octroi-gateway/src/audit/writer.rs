@@ -375,8 +375,8 @@ fn opened(
 pub(super) fn note_call(open_calls: &mut OpenCalls, kind: Kind, call: Option<CallId>, seq: u64) {
     let Some(call) = call else { return };
     match kind {
-        Kind::ToolInvocationStart => drop(open_calls.insert(call, seq)),
-        Kind::ToolInvocationEnd => drop(open_calls.remove(&call)),
+        Kind::ToolInvocationStart | Kind::RequestStart => drop(open_calls.insert(call, seq)),
+        Kind::ToolInvocationEnd | Kind::RequestEnd => drop(open_calls.remove(&call)),
         _ => {}
     }
 }

@@ -4,18 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use octroi_core::CanonicalId;
 use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
-use octroi_core::glob::Glob;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::ServerSpec;
 use octroi_core::tool::infer::{InferenceRule, Known, infer};
-use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
+use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor, ToolOverride};
+use octroi_core::{CanonicalId, visible};
 use octroi_mcp::json::{self, Span};
 use serde_json::Value;
 use tracing::warn;
 
+use super::distance;
 use super::fetch::{Item, ServerLists, fits_template};
 
 /// One server's lists.
@@ -31,12 +31,18 @@ pub(crate) struct Offer {
     hidden: HashSet<String>,
     /// What is kept back until a person has seen it, and why.
     pub(crate) held: HashMap<(PinKind, String), String>,
+    /// What is said of tools that the server does not have.
+    pub(crate) strays: Vec<String>,
+    /// What people knew about tools when it was looked at.
+    rules: Arc<Vec<InferenceRule>>,
 }
 
 /// A tool as the gates see it.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) descriptor: ToolDescriptor,
+    /// What its server's entry says of it.
+    said: ToolOverride,
     definition: Bytes,
     schema: OnceLock<Result<ArgumentSchema, String>>,
 }
@@ -54,15 +60,16 @@ impl Offer {
     pub(crate) fn new(
         raw: Arc<ServerLists>,
         spec: &ServerSpec,
-        rules: &[InferenceRule],
+        rules: &Arc<Vec<InferenceRule>>,
         guard: &dyn Guard,
         old: Option<&Self>,
     ) -> Self {
+        let comparable = old.filter(|old| old.rules == *rules);
         let mut shown = ServerLists::clone(&raw);
         let mut held = HashMap::new();
         let mut tools = HashMap::new();
         for item in &raw.tools {
-            let known = old.and_then(|old| old.tools.get(&item.name));
+            let known = comparable.and_then(|old| old.tools.get(&item.name));
             let tool = match known.filter(|known| known.is_same(item, spec)) {
                 Some(known) => Arc::clone(known),
                 None => Arc::new(Tool::new(item, &raw, spec, rules)),
@@ -94,7 +101,8 @@ impl Offer {
             shown.identity.instructions = None;
             held.insert((PinKind::Server, String::new()), reason);
         }
-        Self { raw, shown: Arc::new(shown), tools, hidden, held }
+        let strays = strays(&raw, spec);
+        Self { raw, shown: Arc::new(shown), tools, hidden, held, strays, rules: Arc::clone(rules) }
     }
 
     /// Whether clients see this tool.
@@ -119,6 +127,26 @@ impl Offer {
         }
         self.held.get(&(kind, name.to_owned())).map(String::as_str)
     }
+}
+
+/// A name that is misspelt switches nothing off, so that must be told.
+fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
+    // A list that could not be read says nothing about names.
+    if raw.tools.is_empty() {
+        return Vec::new();
+    }
+    let has = |name: &str| raw.tools.iter().any(|tool| tool.name == name);
+    let unknown = spec.tools_override.keys().filter(|name| !has(name));
+    unknown
+        .map(|name| {
+            let near = raw.tools.iter().map(|tool| (distance(name, &tool.name), tool.name.as_str())).min();
+            let hint = match near.filter(|(distance, _)| *distance <= 3) {
+                Some((_, near)) => format!("; did you mean `{}`?", visible(near)),
+                None => String::new(),
+            };
+            format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.name)
+        })
+        .collect()
 }
 
 fn is_seen(
@@ -159,9 +187,18 @@ impl Tool {
             },
             trust: spec.trust,
         };
-        let (inferred, side_effects) = infer(known, rules);
-        let said = spec.risk_overrides.iter().find(|(pattern, _)| Glob::new(pattern).matches(&item.name));
-        let risk = said.map_or(inferred, |(_, risk)| *risk);
+        let (inferred, effects) = infer(known, rules);
+        let said = spec.said_of(&item.name);
+        let risk = said.risk.unwrap_or(inferred);
+        let side_effects = match &said.side_effects {
+            Some(tags) => tags.iter().map(String::as_str).collect(),
+            None => effects,
+        };
+        let enabled = said.enabled.unwrap_or(true);
+        let off_because = (!enabled).then(|| {
+            let by_whom = format!("`tools_override` of server `{}` switches it off", spec.name);
+            said.reason.clone().unwrap_or(by_whom).into()
+        });
         let info: Option<Value> =
             lists.identity.info.as_ref().and_then(|info| serde_json::from_slice(info).ok());
         let version = info.as_ref().and_then(|info| info["version"].as_str()).map(Into::into);
@@ -173,13 +210,15 @@ impl Tool {
                 name: item.name.as_str().into(),
                 risk,
                 side_effects,
-                requires_admin: risk == Risk::Critical,
-                enabled: true,
+                requires_admin: said.requires_admin.unwrap_or(risk == Risk::Critical),
+                enabled,
+                off_because,
                 trust: spec.trust,
                 timeout: spec.timeouts.call,
                 version,
                 definition_hash: *hash_of(PinKind::Tool, item).as_bytes(),
             },
+            said,
             definition: item.definition.clone(),
             schema: OnceLock::new(),
         }
@@ -190,7 +229,7 @@ impl Tool {
         self.definition == item.definition
             && descriptor.trust == spec.trust
             && descriptor.timeout == spec.timeouts.call
-            && spec.risk_overrides.is_empty()
+            && self.said == spec.said_of(&item.name)
     }
 
     /// What is wrong with arguments for this tool, if anything is.

@@ -42,7 +42,7 @@ fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
         octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
     let name = ServerName::parse(name).unwrap();
     let spec = octroi_core::server::ServerSpec::new(name, octroi_core::server::Transport::Http(program));
-    Arc::new(Offer::new(Arc::clone(lists), &spec, &[], &NoGuard, None))
+    Arc::new(Offer::new(Arc::clone(lists), &spec, &Arc::default(), &NoGuard, None))
 }
 
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {

@@ -3,19 +3,107 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use octroi_core::Principal;
 use octroi_core::config::GateSpec;
 use octroi_core::decision::{AgentContext, CustomVerdict, Outcome};
-use octroi_upstream::{Context, GateProgram};
+use octroi_core::{Principal, visible};
+use octroi_upstream::{Context, GateError, GateProgram};
+use parking_lot::Mutex;
 use serde_json::json;
+use tracing::warn;
 
 use crate::catalogue::Tool;
 use crate::gateway::Gateway;
+use crate::time::now_ms;
 
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Gates {
-    programs: ArcSwap<Vec<Arc<GateProgram>>>,
+    programs: ArcSwap<Vec<Arc<Watched>>>,
+}
+
+/// A program, and how it has done since it was configured.
+struct Watched {
+    program: Arc<GateProgram>,
+    tally: Mutex<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    n_asked: u64,
+    n_failed: u64,
+    is_failing: bool,
+    last_failure: Option<(i64, String)>,
+}
+
+/// What a person wants to know about a program that is asked about calls.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct GateStatus {
+    /// Its name.
+    pub name: String,
+    /// `idle` before the first question, then `working`; `failing` if it gave no verdict when it was last asked,
+    /// so that calls are denied.
+    pub state: &'static str,
+    /// Whether its program runs at present.
+    pub is_running: bool,
+    /// How often it was asked.
+    pub asked: u64,
+    /// How often it gave no verdict.
+    pub failed: u64,
+    /// Why it last gave none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// When that was, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failed_at_ms: Option<i64>,
+}
+
+impl Watched {
+    fn new(program: Arc<GateProgram>) -> Arc<Self> {
+        Arc::new(Self { program, tally: Mutex::default() })
+    }
+
+    /// Counts a verdict, or that there was none. A program that fails is told of once, not with every call.
+    fn count(&self, failure: Option<&GateError>) {
+        let name = &self.program.spec().name;
+        let mut tally = self.tally.lock();
+        tally.n_asked += 1;
+        let was_failing = std::mem::replace(&mut tally.is_failing, failure.is_some());
+        let Some(failure) = failure else {
+            if was_failing {
+                // As loud as its failure was, or people would think that it still fails.
+                warn!(gate.name = name, "gate works again");
+            }
+            return;
+        };
+        tally.n_failed += 1;
+        let reason = visible(&failure.to_string());
+        tally.last_failure = Some((now_ms(), reason.clone()));
+        drop(tally);
+        if !was_failing {
+            let last_words = self.program.logs().last(1, 0).pop().map(|line| visible(&line.text));
+            warn!(
+                gate.name = name,
+                reason, last_words, "gate fails; what it is asked about is denied until it works again"
+            );
+        }
+    }
+
+    fn status(&self) -> GateStatus {
+        let tally = self.tally.lock();
+        GateStatus {
+            name: self.program.spec().name.clone(),
+            state: match (tally.is_failing, tally.n_asked) {
+                (true, _) => "failing",
+                (false, 0) => "idle",
+                (false, _) => "working",
+            },
+            is_running: self.program.is_running(),
+            asked: tally.n_asked,
+            failed: tally.n_failed,
+            last_error: tally.last_failure.as_ref().map(|(_, reason)| reason.clone()),
+            last_failed_at_ms: tally.last_failure.as_ref().map(|(at_ms, _)| *at_ms),
+        }
+    }
 }
 
 impl Gates {
@@ -25,9 +113,9 @@ impl Gates {
         let old = self.programs.load();
         let programs = specs
             .iter()
-            .map(|spec| match old.iter().find(|program| program.spec() == spec) {
-                Some(program) => Arc::clone(program),
-                None => GateProgram::new(spec.clone(), context),
+            .map(|spec| match old.iter().find(|watched| watched.program.spec() == spec) {
+                Some(watched) => Arc::clone(watched),
+                None => Watched::new(GateProgram::new(spec.clone(), context)),
             })
             .collect();
         self.programs.store(Arc::new(programs));
@@ -35,13 +123,18 @@ impl Gates {
 
     /// Ends them.
     pub(crate) async fn close(&self) {
-        for program in self.programs.load().iter() {
-            program.close().await;
+        for watched in self.programs.load().iter() {
+            watched.program.close().await;
         }
     }
 }
 
 impl Gateway {
+    /// How every program is doing that is asked about calls, in the order in which they are asked.
+    pub fn gate_status(&self) -> Vec<GateStatus> {
+        self.gates.programs.load().iter().map(|watched| watched.status()).collect()
+    }
+
     /// What gates of one's own say of a call. One that cannot say anything denies.
     pub(crate) async fn ask_gates(
         &self,
@@ -52,21 +145,28 @@ impl Gateway {
     ) -> Vec<CustomVerdict> {
         let programs = self.gates.programs.load_full();
         let descriptor = &tool.descriptor;
-        let concerned: Vec<&Arc<GateProgram>> = programs
-            .iter()
-            .filter(|program| program.spec().concerns(&descriptor.source_id, &descriptor.name))
-            .collect();
+        let is_concerned = |watched: &&Arc<Watched>| {
+            watched.program.spec().concerns(&descriptor.source_id, &descriptor.name)
+        };
+        let concerned: Vec<&Arc<Watched>> = programs.iter().filter(is_concerned).collect();
         if concerned.is_empty() {
             return Vec::new();
         }
         let question = question(principal, context, tool, arguments);
         let mut verdicts = Vec::new();
-        for program in concerned {
-            let name = program.spec().name.clone();
-            let verdict = match program.ask(&question).await {
-                Ok(answer) => CustomVerdict { name, outcome: answer.outcome, reason: answer.reason },
-                Err(error) => CustomVerdict { name, outcome: Outcome::Deny, reason: Some(error.to_string()) },
+        for watched in concerned {
+            let name = watched.program.spec().name.clone();
+            let answer = watched.program.ask(&question).await;
+            // A gate that is being stopped has not failed.
+            if !matches!(answer, Err(GateError::Stopping { .. })) {
+                watched.count(answer.as_ref().err());
+            }
+            let (outcome, reason) = match answer {
+                Ok(answer) => (answer.outcome, answer.reason),
+                Err(error) => (Outcome::Deny, Some(error.to_string())),
             };
+            // People and models read it: nothing in it may hide.
+            let verdict = CustomVerdict { name, outcome, reason: reason.map(|text| visible(&text)) };
             let is_denied = verdict.outcome == Outcome::Deny;
             verdicts.push(verdict);
             if is_denied {

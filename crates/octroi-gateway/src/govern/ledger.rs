@@ -1,4 +1,6 @@
 //! Writing down what happens: every call twice, every denial once.
+//!
+//! What is asked of a server besides tool calls stands in `requests.rs`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,6 +19,8 @@ use tracing::error;
 
 use super::summary::summary;
 use crate::audit::{AuditError, AuditLog, Durability};
+
+mod requests;
 
 /// The audit log as calls see it.
 pub(crate) struct Ledger {
@@ -119,9 +123,10 @@ impl Ledger {
             ledger: Arc::clone(self),
             call,
             doer: described.doer.clone(),
-            tool: described.tool.id.to_string(),
+            tool: Some(described.tool.id.to_string()),
             server: Arc::clone(&described.tool.source_id),
             source: source_of(described.tool),
+            about: String::new(),
             project: described.context.project.clone(),
             begun: Instant::now(),
             begun_at_ms: now_ms,
@@ -221,9 +226,12 @@ pub(crate) struct Record {
     ledger: Arc<Ledger>,
     pub(crate) call: CallId,
     doer: Doer,
-    tool: String,
+    /// None for what is not a tool call.
+    tool: Option<String>,
     server: Arc<str>,
     source: SourceType,
+    /// What the end says again of what was asked: members of an object, each followed by a comma.
+    about: String,
     project: Option<Arc<str>>,
     begun: Instant,
     begun_at_ms: i64,
@@ -248,7 +256,7 @@ impl Record {
     fn end_context(&self, outcome: &str, result: Option<&[u8]>) -> String {
         let mut text = String::with_capacity(320);
         let duration_ms = self.begun.elapsed().as_millis();
-        let _ = write!(text, "{{\"outcome\":\"{outcome}\",\"duration_ms\":{duration_ms}");
+        let _ = write!(text, "{{{}\"outcome\":\"{outcome}\",\"duration_ms\":{duration_ms}", self.about);
         if let Some(result) = result {
             let _ = write!(text, ",\"result_bytes\":{}", result.len());
             if self.ledger.settings.load().results == KeptResults::Summary
@@ -263,7 +271,8 @@ impl Record {
 
     fn end_event<'a>(&'a self, outcome: &str, context: &'a str) -> Event<'a> {
         let elapsed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or_default();
-        let mut event = self.event(Kind::ToolInvocationEnd, context, self.begun_at_ms + elapsed);
+        let kind = if self.tool.is_some() { Kind::ToolInvocationEnd } else { Kind::RequestEnd };
+        let mut event = self.event(kind, context, self.begun_at_ms + elapsed);
         event.ruling = None;
         if outcome != "completed" {
             event.level = Level::Warn;
@@ -276,7 +285,7 @@ impl Record {
         event.agent = self.doer.agent.as_deref();
         event.session = self.doer.session.as_deref();
         event.server = Some(&self.server);
-        event.tool = Some(&self.tool);
+        event.tool = self.tool.as_deref();
         event.source = Some(self.source);
         event.project = self.project.as_deref();
         event.call = Some(self.call);

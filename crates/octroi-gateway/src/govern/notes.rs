@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use octroi_core::approval::Approval;
 use octroi_core::audit::{Actor, ActorKind, Event, Kind, Level};
+use octroi_core::policy::Policies;
 use octroi_core::tool::ToolDescriptor;
 use octroi_core::{Principal, Role};
 use octroi_store::{HeldDefinition, PinKey as StoredKey, PinRecord, ServerKey};
@@ -13,6 +14,7 @@ use super::approvals;
 use super::ledger::Doer;
 use crate::desk::OCTROI;
 use crate::gateway::Gateway;
+use crate::hub::Wisher;
 use crate::pins::{Seen, SeenAs};
 use crate::time::now_ms;
 
@@ -79,10 +81,17 @@ impl Gateway {
         }
     }
 
-    /// The same for policies.
-    pub(crate) fn policies_changed(&self) {
-        self.hub.resource_updated(&OCTROI, "resource://approval-policy/policy");
-        self.hub.resource_updated(&OCTROI, "resource://approval-policy/policy.py");
+    /// The same for policies. Under this name an agent reads its own, so it does not hear of others'.
+    pub(crate) fn policies_changed(&self, before: &Policies) {
+        let now = self.governor.policies.load();
+        let version = |policies: &Policies, agent: &str| policies.agents.get(agent).map(|own| own.version);
+        let is_meant = |wisher: &Wisher| match &wisher.agent {
+            Some(agent) => version(before, agent) != version(&now, agent),
+            None => true,
+        };
+        for uri in ["resource://approval-policy/policy", "resource://approval-policy/policy.py"] {
+            self.hub.resource_updated_for(&OCTROI, uri, is_meant);
+        }
     }
 
     /// Writes down what became of an approval.

@@ -14,6 +14,7 @@ use crate::gateway::Gateway;
 pub(super) mod agents;
 pub(super) mod answers;
 pub(super) mod held;
+pub(super) mod kept_out;
 pub(super) mod remember;
 
 /// Why something that somebody wanted was not done. Nothing has changed then.
@@ -65,6 +66,12 @@ pub enum PeopleProblem {
         /// Its name.
         name: String,
     },
+    /// Nothing of this name was accepted.
+    #[error("nothing of `{0}` was accepted, so there is nothing to forget")]
+    NothingAccepted(String),
+    /// Several things have this name.
+    #[error("`{0}` is the name of several things that were accepted")]
+    SeveralAccepted(String),
     /// The server has changed it again.
     #[error("the server has changed {kind} `{name}` again since you looked; it is {hash} now")]
     ChangedAgain {
@@ -109,6 +116,10 @@ impl PeopleProblem {
                 format!("decide without remembering, and put the rule into the policy yourself:\n{rule}")
             }
             Self::NotHeld { .. } => "`octroi pins` lists what is kept back".to_owned(),
+            Self::NothingAccepted(_) => "`octroi pins lock --file -` lists what is accepted".to_owned(),
+            Self::SeveralAccepted(_) => {
+                "say which with the kind: tool, prompt, template or server".to_owned()
+            }
             Self::ChangedAgain { .. } => "look at it again with `octroi pins`".to_owned(),
             Self::Agent(_) => "`octroi agents` shows what is set".to_owned(),
             Self::Unrecorded(error) => error.hint(),

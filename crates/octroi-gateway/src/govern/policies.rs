@@ -221,8 +221,8 @@ impl Gateway {
             });
             place(&mut policies, &record.draft.level, policy);
         }
-        self.governor.policies.store(Arc::new(policies));
-        self.policies_changed();
+        let before = self.governor.policies.swap(Arc::new(policies));
+        self.policies_changed(&before);
         Ok(())
     }
 
@@ -294,6 +294,7 @@ pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
         side_effects,
         requires_admin: risk == Risk::Critical,
         enabled: true,
+        off_because: None,
         trust: octroi_core::server::Trust::default(),
         timeout: std::time::Duration::from_secs(30),
         version: None,

@@ -14,7 +14,7 @@ use octroi_core::facts::Facts;
 use octroi_core::policy::{Complaint, Policies};
 use octroi_core::redact::REDACTED;
 use octroi_core::{Principal, Role, ServerName};
-use octroi_store::PolicyLevel;
+use octroi_store::{PolicyLevel, ToolUses};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -28,6 +28,8 @@ use crate::catalogue::{Catalogue, Tool};
 use crate::gateway::Gateway;
 use crate::time::now_ms;
 
+/// Rules may ask how much an agent called within the last minute, so reading begins that much earlier.
+const LATELY_MS: i64 = 60_000;
 /// So many calls are listed; all are counted.
 const FLIPS_MAX: usize = 1_000;
 
@@ -57,6 +59,8 @@ pub struct Replay {
     pub flips: Vec<Flip>,
     /// Calls of which nothing can be told.
     pub cannot_tell: CannotTell,
+    /// Records that were read for it.
+    pub n_read: u64,
 }
 
 /// Why nothing can be told of calls.
@@ -109,15 +113,24 @@ pub enum ReplayError {
 }
 
 impl Gateway {
-    /// Decides recorded calls again, with and without the candidate. Reads the whole log, with little
-    /// memory, on a thread of its own.
+    /// Decides recorded calls again, with and without the candidate. Reads the log from the segment on in
+    /// which the first of them may stand, with little memory, on a thread of its own.
     pub async fn replay(self: &Arc<Self>, candidate: Candidate) -> Result<Replay, ReplayError> {
         let gateway = Arc::clone(self);
-        let work = self.context.tasks.spawn_blocking(move || gateway.replay_now(&candidate));
+        let used = self.first_uses().await;
+        let work = self.context.tasks.spawn_blocking(move || gateway.replay_now(&candidate, used));
         work.await.map_err(|_| ReplayError::CutOff)?
     }
 
-    fn replay_now(&self, candidate: &Candidate) -> Result<Replay, ReplayError> {
+    /// When each agent used each tool for the first time; none if that is not known.
+    async fn first_uses(&self) -> Option<Vec<ToolUses>> {
+        let memory = self.memory.as_ref()?;
+        memory.used(self.uses.take_fresh());
+        memory.flush().await;
+        memory.store().tool_uses().await.ok()
+    }
+
+    fn replay_now(&self, candidate: &Candidate, used: Option<Vec<ToolUses>>) -> Result<Replay, ReplayError> {
         let policy = self.compile(&candidate.source, 0).map_err(ReplayError::Unusable)?;
         let log = self.audit().ok_or(ReplayError::NoLog)?;
         let active = self.governor.policies.load_full();
@@ -127,7 +140,18 @@ impl Gateway {
         reader.set_limit(log.position());
         let catalogue = self.catalogue();
         let mut course = Course { replay: Replay::default(), uses: Uses::default() };
-        for record in reader.records(1)? {
+        let from_ms = candidate.since_ms.saturating_sub(LATELY_MS);
+        let records = match used {
+            Some(used) => {
+                let before = used.into_iter().filter(|used| used.first_at_ms < from_ms);
+                course.uses.recall(before.map(|used| (used.agent, used.tool)));
+                reader.records_since(u64::try_from(from_ms).unwrap_or_default())?
+            }
+            // Then only the log can tell what was used before.
+            None => reader.records(1)?,
+        };
+        for record in records {
+            course.replay.n_read += 1;
             let record = match record {
                 Ok(record) => record,
                 Err(AuditError::Unreadable { .. }) => {

@@ -54,6 +54,19 @@ impl Gateway {
                 error!(%error, hint = %error.hint(), "which definitions were accepted is not known")
             }
         }
+        match store.kept_out().await {
+            Ok(kept_out) => kept_out.into_iter().for_each(|one| {
+                let key = PinKey {
+                    server: one.key.server.name.to_string(),
+                    kind: one.key.kind,
+                    name: one.key.name,
+                };
+                self.pins.keep_out(key, DefinitionHash::from_bytes(one.hash), one.decided_by);
+            }),
+            Err(error) => {
+                error!(%error, hint = %error.hint(), "which definitions are kept out is not known")
+            }
+        }
         match store.agents().await {
             Ok(agents) => self.governor.set_agents(agents),
             Err(error) => error!(%error, hint = %error.hint(), "what was set about agents is not known"),

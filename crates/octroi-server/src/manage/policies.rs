@@ -199,6 +199,8 @@ async fn show(gateway: &Gateway, level: &PolicyLevel) -> Result<Value, String> {
     let source = active.as_ref().map_or("", |record| record.draft.source.as_str());
     value["rules"] = json!(sentences(source));
     value["file"] = json!(file);
+    // They are asked before any policy.
+    value["gates"] = json!(gateway.gate_status());
     Ok(value)
 }
 

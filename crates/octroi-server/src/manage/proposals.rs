@@ -112,6 +112,15 @@ impl<'a> PolicyUri<'a> {
         }
     }
 
+    /// Whether it shows something of this agent.
+    pub(super) async fn is_of(self, gateway: &Gateway, agent: &str) -> bool {
+        match self {
+            Self::Active => true,
+            Self::State(of) | Self::Source(of) | Self::Proposals(of) => of == agent,
+            Self::Proposal(id) => gateway.proposal(id, Some(agent)).await.is_ok_and(|found| found.is_some()),
+        }
+    }
+
     /// Type and text; nothing if it is not there, or not for this caller.
     pub(super) async fn read(self, gateway: &Gateway, caller: &Caller) -> Option<(&'static str, String)> {
         // An agent sees what is its own; of others it does not learn that they exist.

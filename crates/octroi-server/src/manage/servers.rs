@@ -26,7 +26,12 @@ const NAME: (&str, &str, bool, &str) = ("name", "string", true, "The server");
 
 /// All of them.
 pub(super) const TOOLS: [Tool; 9] = [
-    tool("servers_list", "Every server and how it is doing.", &[], true),
+    tool(
+        "servers_list",
+        "Every server, and every program that is asked about calls, and how they are doing.",
+        &[],
+        true,
+    ),
     tool("servers_get", "One server and how it is doing.", &[NAME], true),
     tool(
         "servers_toggle",
@@ -204,7 +209,11 @@ impl Management {
     ) -> Result<Value, String> {
         match tool {
             "servers_list" => {
-                return Ok(json!({"servers": gateway.status(), "problems": *gateway.problems()}));
+                return Ok(json!({
+                    "servers": gateway.status(),
+                    "problems": *gateway.problems(),
+                    "gates": gateway.gate_status(),
+                }));
             }
             "health_check_all" => {
                 gateway.check_all().await;

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The steps to the newest version; the first leads to version 1. A released step never changes.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -21,6 +21,7 @@ const MIGRATIONS: [Migration; 8] = [
     Migration { name: "pins", sql: include_str!("../../migrations/sqlite/0006_pins.sql") },
     Migration { name: "agents", sql: include_str!("../../migrations/sqlite/0007_agents.sql") },
     Migration { name: "audit", sql: include_str!("../../migrations/sqlite/0008_audit.sql") },
+    Migration { name: "kept_out", sql: include_str!("../../migrations/sqlite/0009_kept_out.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

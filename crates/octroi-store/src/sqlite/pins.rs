@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
 use crate::error::StoreError;
-use crate::pin::{Accepted, HeldDefinition, PastPin, PinKey, PinKind, PinRecord};
+use crate::pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRecord};
 use crate::server::ServerKey;
 
 impl Sqlite {
@@ -129,6 +129,70 @@ impl Sqlite {
         Ok(n_forgotten)
     }
 
+    pub(crate) async fn forget_pin(&self, key: &PinKey, now_ms: i64) -> Result<bool, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let mut was_accepted = false;
+        for sql in [
+            "INSERT INTO past_pins
+                (scope, server, kind, name, hash, definition, accepted_at_ms, accepted_by, ended_at_ms)
+             SELECT *, ?5 FROM pins WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4",
+            "DELETE FROM held_definitions WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4",
+            "DELETE FROM pins WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4",
+        ] {
+            let result = sqlx::query(sql)
+                .bind(key.server.scope.to_string())
+                .bind(key.server.name.as_str())
+                .bind(key.kind.as_str())
+                .bind(&key.name)
+                .bind(now_ms)
+                .execute(&mut *durable.transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+            was_accepted = result.rows_affected() > 0;
+        }
+        self.commit_durable(durable).await?;
+        Ok(was_accepted)
+    }
+
+    pub(crate) async fn keep_out(&self, kept_out: &KeptOut) -> Result<(), StoreError> {
+        let mut durable = self.begin_durable().await?;
+        for sql in [
+            "INSERT INTO kept_out (scope, server, kind, name, hash, decided_at_ms, decided_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+            "DELETE FROM held_definitions
+             WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4 AND hash = ?5",
+        ] {
+            sqlx::query(sql)
+                .bind(kept_out.key.server.scope.to_string())
+                .bind(kept_out.key.server.name.as_str())
+                .bind(kept_out.key.kind.as_str())
+                .bind(&kept_out.key.name)
+                .bind(kept_out.hash.as_slice())
+                .bind(kept_out.decided_at_ms)
+                .bind(&kept_out.decided_by)
+                .execute(&mut *durable.transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+        }
+        self.commit_durable(durable).await
+    }
+
+    pub(crate) async fn kept_out(&self) -> Result<Vec<KeptOut>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM kept_out ORDER BY scope, server, kind, name, hash")
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let read = |row: &SqliteRow| {
+            Ok(KeptOut {
+                key: self.read_pin_key(row)?,
+                hash: self.hash_column(row, "hash")?,
+                decided_at_ms: self.column(row, "decided_at_ms")?,
+                decided_by: self.column(row, "decided_by")?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
     pub(crate) async fn past_pins(&self, key: &PinKey, n_max: u32) -> Result<Vec<PastPin>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM past_pins WHERE scope = ? AND server = ? AND kind = ? AND name = ?
@@ -160,6 +224,8 @@ impl Sqlite {
              ON CONFLICT DO UPDATE SET hash = ?5, definition = ?6, accepted_at_ms = ?7, accepted_by = ?8
              WHERE hash <> ?5",
             "DELETE FROM held_definitions
+             WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4 AND hash = ?5",
+            "DELETE FROM kept_out
              WHERE scope = ?1 AND server = ?2 AND kind = ?3 AND name = ?4 AND hash = ?5",
         ] {
             sqlx::query(sql)

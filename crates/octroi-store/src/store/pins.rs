@@ -2,7 +2,7 @@
 
 use super::{Engine, Store};
 use crate::error::StoreError;
-use crate::pin::{Accepted, HeldDefinition, PastPin, PinKey, PinRecord};
+use crate::pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinRecord};
 use crate::server::ServerKey;
 
 impl Store {
@@ -14,7 +14,8 @@ impl Store {
     }
 
     /// Accepts definitions. One that was accepted before with another hash becomes part of the past; one
-    /// with the same hash stays as it was. What waited with this hash waits no longer.
+    /// with the same hash stays as it was. What waited with this hash waits no longer, and what was kept out
+    /// with it is let in.
     pub async fn save_pins(&self, pins: &[PinRecord]) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.save_pins(pins).await,
@@ -61,6 +62,28 @@ impl Store {
     pub async fn forget_pins(&self, server: &ServerKey, now_ms: i64) -> Result<u64, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.forget_pins(server, now_ms).await,
+        }
+    }
+
+    /// Forgets what was accepted of one thing and what waits, like [`Store::forget_pins`] does of a server. Says
+    /// whether one was accepted.
+    pub async fn forget_pin(&self, key: &PinKey, now_ms: i64) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.forget_pin(key, now_ms).await,
+        }
+    }
+
+    /// Keeps a definition out until it is accepted. It waits no longer. Who kept it out first stays.
+    pub async fn keep_out(&self, kept_out: &KeptOut) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.keep_out(kept_out).await,
+        }
+    }
+
+    /// All definitions that are kept out, by server, kind, name and hash.
+    pub async fn kept_out(&self) -> Result<Vec<KeptOut>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.kept_out().await,
         }
     }
 

@@ -9,8 +9,8 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, fill, key, run_sql, told};
 
 /// The steps to the newest version.
-const NAMES: [&str; 8] =
-    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit"];
+const NAMES: [&str; 9] =
+    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit", "kept_out"];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::answer::{self, Identified, Wrong};
 use super::{GateAnswer, GateError, LINE_BYTES};
@@ -316,7 +316,8 @@ impl Run {
             GateError::Stopping { .. } => debug!(gate.name = self.spec.name, "gate stopped"),
             failure => {
                 let last_words = process.last_words();
-                warn!(gate.name = self.spec.name, reason = %failure, last_words, "gate failed");
+                // Whoever asks it tells people, once and not at every start.
+                debug!(gate.name = self.spec.name, reason = %failure, last_words, "gate failed");
             }
         }
         process.stop(patience).await;

@@ -126,6 +126,10 @@ pub(crate) struct Pins {
     #[command(subcommand)]
     pub(crate) command: Option<PinsCommand>,
 
+    /// Also those that somebody keeps out.
+    #[arg(long)]
+    pub(crate) all: bool,
+
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -137,8 +141,10 @@ pub(crate) enum PinsCommand {
     Show(OnePin),
     /// Accept one, so that it can be used.
     Accept(OnePin),
-    /// Keep one out; it stays kept back.
+    /// Keep one out, also when it comes back; `accept` undoes it.
     KeepOut(OnePin),
+    /// Forget what was accepted of a server, or of one thing that it lists.
+    Forget(ForgetPins),
     /// Write all that is accepted into a lock file.
     Lock(LockPins),
 }
@@ -148,6 +154,21 @@ pub(crate) enum PinsCommand {
 pub(crate) struct OnePin {
     /// The server and the name it gives, as in `github.create_issue`; only the server for its instructions.
     #[arg(value_name = "SERVER.NAME")]
+    pub(crate) name: String,
+
+    /// What it is, if several are called so: tool, prompt, template or server.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// What to forget.
+#[derive(Debug, Args)]
+pub(crate) struct ForgetPins {
+    /// The server, for all that was accepted of it, or one thing of it, as in `github.create_issue`.
+    #[arg(value_name = "SERVER[.NAME]")]
     pub(crate) name: String,
 
     /// What it is, if several are called so: tool, prompt, template or server.

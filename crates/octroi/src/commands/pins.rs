@@ -6,36 +6,51 @@ use owo_colors::OwoColorize as _;
 use serde_json::{Value, json};
 
 use super::Failure;
-use crate::cli::people::{LockPins, OnePin, Pins, PinsCommand};
+use crate::cli::people::{ForgetPins, LockPins, OnePin, Pins, PinsCommand};
 use crate::client::Client;
 use crate::config::{Sources, data_directory, load};
 use crate::printer::{self, visible};
 
 pub(super) async fn run(pins: &Pins) -> Result<(), Failure> {
     match &pins.command {
-        None => {
-            let held = held(&Client::find(&pins.target)?).await?;
-            if pins.target.json {
-                printer::data(&json!(held).to_string());
-            } else if held.is_empty() {
-                printer::say("nothing is kept back");
-            } else {
-                held.iter().for_each(tell);
-                printer::say(
-                    "look closer with `octroi pins show SERVER.NAME`, accept with `octroi pins accept SERVER.NAME`",
-                );
-            }
-            Ok(())
-        }
+        None => list_held(pins).await,
         Some(PinsCommand::Show(one)) => show(one).await,
         Some(PinsCommand::Accept(one)) => accept(one).await,
         Some(PinsCommand::KeepOut(one)) => keep_out(one).await,
+        Some(PinsCommand::Forget(which)) => forget(which).await,
         Some(PinsCommand::Lock(options)) => lock(options).await,
     }
 }
 
-async fn held(client: &Client) -> Result<Vec<Value>, Failure> {
-    let mut told = client.call("pins_list", json!({})).await?;
+async fn list_held(pins: &Pins) -> Result<(), Failure> {
+    let held = held(&Client::find(&pins.target)?, pins.all).await?;
+    if pins.target.json {
+        printer::data(&json!(held).to_string());
+        return Ok(());
+    }
+    let (kept_out, waiting): (Vec<_>, Vec<_>) = held.iter().partition(|held| held["kept_out_by"].is_string());
+    for held in &waiting {
+        tell(held);
+    }
+    if waiting.is_empty() {
+        printer::say("nothing is kept back that nobody has looked at");
+    } else {
+        printer::say(
+            "look closer with `octroi pins show SERVER.NAME`, accept with `octroi pins accept SERVER.NAME`",
+        );
+    }
+    if !kept_out.is_empty() {
+        printer::data("kept out:");
+        for held in kept_out {
+            tell(held);
+        }
+    }
+    Ok(())
+}
+
+/// What waits for a person, and with `all` what somebody keeps out as well.
+async fn held(client: &Client, all: bool) -> Result<Vec<Value>, Failure> {
+    let mut told = client.call("pins_list", json!({ "all": all })).await?;
     Ok(match told["held"].take() {
         Value::Array(held) => held,
         _ => Vec::new(),
@@ -45,7 +60,7 @@ async fn held(client: &Client) -> Result<Vec<Value>, Failure> {
 /// The one that is meant.
 async fn find(client: &Client, one: &OnePin) -> Result<Value, Failure> {
     let (server, name) = one.name.split_once('.').unwrap_or((&one.name, ""));
-    let mut found: Vec<Value> = held(client).await?;
+    let mut found: Vec<Value> = held(client, true).await?;
     let n_held = found.len();
     found.retain(|held| {
         held["server"] == server
@@ -144,11 +159,45 @@ async fn accept(one: &OnePin) -> Result<(), Failure> {
 async fn keep_out(one: &OnePin) -> Result<(), Failure> {
     let client = Client::find(&one.target)?;
     let held = find(&client, one).await?;
-    let told = client.call("pins_reject", named(&held)).await?;
+    let mut arguments = named(&held);
+    arguments["hash"] = held["hash"].clone();
+    let told = client.call("pins_reject", arguments).await?;
     if one.target.json {
         printer::data(&told.to_string());
     } else {
-        printer::data(&format!("{} stays kept back", visible(&one.name)));
+        let name = visible(&one.name);
+        printer::data(&format!(
+            "{name} is kept out, also when it comes back; another definition is asked about"
+        ));
+        printer::say(&format!("undo it with `octroi pins accept {name}`; `octroi pins --all` lists it"));
+    }
+    Ok(())
+}
+
+async fn forget(which: &ForgetPins) -> Result<(), Failure> {
+    let (server, name) = match which.name.split_once('.') {
+        Some((server, name)) => (server, Some(name)),
+        None => (which.name.as_str(), None),
+    };
+    let mut arguments = json!({ "server": server });
+    // A server's own instructions have no name.
+    let name = name.or(which.kind.as_deref().filter(|kind| *kind == "server").map(|_| ""));
+    for (key, value) in [("name", name), ("kind", which.kind.as_deref())] {
+        if let Some(value) = value {
+            arguments[key] = json!(value);
+        }
+    }
+    let told = Client::find(&which.target)?.call("pins_forget", arguments).await?;
+    if which.target.json {
+        printer::data(&told.to_string());
+        return Ok(());
+    }
+    let n_forgotten = told["forgotten"].as_u64().unwrap_or_default();
+    let definitions = if n_forgotten == 1 { "definition" } else { "definitions" };
+    printer::data(&format!("{n_forgotten} accepted {definitions} of {} forgotten", visible(&which.name)));
+    printer::data(&format!("from now on {}", text(&told, "next")));
+    if let Some(n_waiting) = told["waiting"].as_u64().filter(|n_waiting| *n_waiting > 0) {
+        printer::say(&format!("{n_waiting} wait for a person now; see `octroi pins`"));
     }
     Ok(())
 }

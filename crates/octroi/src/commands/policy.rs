@@ -81,6 +81,7 @@ async fn show(options: &Show) -> Result<(), Failure> {
         printer::data(&told.to_string());
         return Ok(());
     }
+    super::servers::gates(&told).for_each(|line| printer::say(&format!("# {line}")));
     if told["version"] == 0 {
         let next = format!("`octroi policy apply FILE {}` sets one", options.at.flag());
         printer::say(&format!("there is no {}; {next}", options.at.name()));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use crate::cli::{Logs, OneServer, Target};
 use crate::client::Client;
-use crate::printer;
+use crate::printer::{self, visible};
 
 /// How often `logs --follow` asks for more.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
@@ -24,8 +24,13 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let running = servers.iter().filter(|server| server["state"] == "running").count();
     printer::data(&format!("{}  {running} of {} servers running", client.url, servers.len()));
     table(servers);
+    gates(&told).for_each(|line| printer::data(&format!("  {line}")));
     for problem in told["problems"].as_array().into_iter().flatten() {
         printer::warn(text(problem));
+    }
+    // The names of tools are the servers' words.
+    for warning in servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten()) {
+        printer::warn(&visible(text(warning)));
     }
     Ok(())
 }
@@ -51,10 +56,11 @@ pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
     }
     for (name, value) in told.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let value = match value {
-            Value::String(text) => text.clone(),
-            // The past in words, newest first.
-            Value::Array(checks) => {
-                checks.iter().map(|check| text(&check["health"])).collect::<Vec<_>>().join(", ")
+            Value::String(text) => visible(text),
+            // The past in words, newest first, or what is warned of.
+            Value::Array(items) => {
+                let word = |item: &Value| visible(item.as_str().unwrap_or_else(|| text(&item["health"])));
+                items.iter().map(word).collect::<Vec<_>>().join(", ")
             }
             other => other.to_string(),
         };
@@ -151,10 +157,23 @@ fn table(servers: &[Value]) {
         let line =
             format!("  {:<width$}  {state} {health:<9}  {transport:<5}  {tools:>9}", text(&server["name"]));
         match server["error"].as_str() {
-            Some(error) => printer::data(&format!("{line}  {error}")),
+            Some(error) => printer::data(&format!("{line}  {}", visible(error))),
             None => printer::data(line.trim_end()),
         }
     }
+}
+
+/// How programs are doing that are asked about calls, each in a line.
+pub(super) fn gates(told: &Value) -> impl Iterator<Item = String> {
+    told["gates"].as_array().into_iter().flatten().map(|gate| {
+        let (name, state) = (visible(text(&gate["name"])), text(&gate["state"]));
+        let error =
+            gate["last_error"].as_str().map(|error| format!(": {}", visible(error))).unwrap_or_default();
+        format!(
+            "gate {name}  {state}, asked {} times, {} without a verdict{error}",
+            gate["asked"], gate["failed"]
+        )
+    })
 }
 
 fn text(value: &Value) -> &str {

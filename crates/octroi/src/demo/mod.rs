@@ -1,7 +1,7 @@
 //! A small MCP server inside Octroi's own binary, so that the first command shows something alive
 //! without installing anything. It speaks both eras over standard streams.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,6 +20,8 @@ mod tools;
 const CLOCK: &str = "demo://clock";
 const TICK: Duration = Duration::from_secs(5);
 const QUEUED: usize = 256;
+/// More notes than this push out the oldest.
+const NOTES_MAX: usize = 100;
 
 /// Serves until standard input ends.
 pub(crate) async fn serve() -> std::io::Result<()> {
@@ -59,6 +61,8 @@ struct State {
     listening: HashSet<Id>,
     running: HashMap<Id, CancellationToken>,
     questions: HashMap<Id, oneshot::Sender<Value>>,
+    /// Kept as long as the server runs, and nowhere else.
+    notes: VecDeque<String>,
 }
 
 /// One request, read.
@@ -218,6 +222,21 @@ impl Server {
         }
         self.send(envelope::request(&id, &Method::ElicitationCreate, params.to_string().as_bytes())).await;
         answer.await.ok()
+    }
+
+    /// Keeps a note; says how many there are.
+    pub(crate) async fn keep_note(&self, note: &str) -> usize {
+        let notes = &mut self.state.lock().await.notes;
+        notes.push_back(note.to_owned());
+        if notes.len() > NOTES_MAX {
+            notes.pop_front();
+        }
+        notes.len()
+    }
+
+    /// All notes, the oldest first.
+    pub(crate) async fn notes(&self) -> Vec<String> {
+        self.state.lock().await.notes.iter().cloned().collect()
     }
 
     pub(crate) async fn progress(&self, token: &Value, progress: u64, total: u64) {

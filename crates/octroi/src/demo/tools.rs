@@ -9,6 +9,7 @@ use super::{Call, Server};
 
 const STEP: Duration = Duration::from_millis(500);
 const STEPS_MAX: u64 = 60;
+const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 pub(super) fn definitions() -> Value {
     json!([
@@ -37,6 +38,22 @@ pub(super) fn definitions() -> Value {
         {
             "name": "greet",
             "description": "Asks the person at the client for a name and greets them",
+            "inputSchema": {"type": "object"},
+            "annotations": {"readOnlyHint": true},
+        },
+        {
+            "name": "write_note",
+            "description": "Keeps a note in the memory of the demo server",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"text": {"type": "string", "maxLength": NOTE_CHARACTERS_MAX}},
+                "required": ["text"],
+            },
+            "annotations": {"readOnlyHint": false, "destructiveHint": false},
+        },
+        {
+            "name": "read_notes",
+            "description": "Lists the notes that were kept",
             "inputSchema": {"type": "object"},
             "annotations": {"readOnlyHint": true},
         },
@@ -71,6 +88,18 @@ pub(super) async fn call(server: &Server, call: &Call) -> Result<Value, RpcError
             Ok(text(&format!("done after {steps} steps")))
         }
         Some("greet") => Ok(greet(server, call).await),
+        Some("write_note") => Ok(match arguments.get("text").and_then(Value::as_str) {
+            Some(note) if note.chars().count() <= NOTE_CHARACTERS_MAX => {
+                text(&format!("kept; there are {} notes now", server.keep_note(note).await))
+            }
+            Some(_) => failed("the note is too long"),
+            None => failed("`text` is missing"),
+        }),
+        Some("read_notes") => {
+            let notes = server.notes().await;
+            let said = if notes.is_empty() { "no notes yet".to_owned() } else { notes.join("\n") };
+            Ok(json!({"content": [{"type": "text", "text": said}], "structuredContent": {"notes": notes}}))
+        }
         other => Err(RpcError::invalid_params(format!("unknown tool {}", other.unwrap_or_default()))),
     }
 }

@@ -31,7 +31,7 @@ async fn said(data: &Path, arguments: &[&str], code: i32) -> String {
 }
 
 /// Records as `octroi audit list --json` tells them, the oldest first.
-async fn records(data: &Path, arguments: &[&str]) -> Vec<Value> {
+pub(crate) async fn records(data: &Path, arguments: &[&str]) -> Vec<Value> {
     let arguments: Vec<&str> =
         ["audit", "list", "--json", "-n", "5000"].iter().chain(arguments).copied().collect();
     let output = run(data, &arguments).await;
@@ -51,7 +51,7 @@ async fn exported(data: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
 }
 
-fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["kind"] == kind).collect()
 }
 

@@ -194,3 +194,32 @@ async fn the_demo_server_works_out_of_the_box() {
     assert_eq!(server(&gateway).await["state"], "running");
     gateway.stop().await;
 }
+
+/// What the README shows in the first minutes: reading is done, writing waits for a person.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_server_shows_an_approval() {
+    let config = "[policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"30s\"\n";
+    let gateway = TestGateway::launch(&octroi(), config, &["--demo"]).await;
+    gateway.wait_until_settled().await;
+    let client = agent(&gateway).await;
+    let mut names: Vec<String> =
+        client.list_tools().await.expect("a list").iter().map(|tool| tool["name"].to_string()).collect();
+    names.sort();
+    assert_eq!(
+        names.join(" "),
+        r#""demo_add" "demo_echo" "demo_greet" "demo_read_notes" "demo_slow" "demo_write_note""#
+    );
+    assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("no notes yet"));
+    let writing =
+        client.start("tools/call", json!({"name": "demo_write_note", "arguments": {"text": "buy bread"}}));
+    let id = crate::approvals::asked(&gateway).await;
+    let (code, said) =
+        crate::manage::said(&crate::manage::run(&gateway.directory().join("data"), &["approve", &id]).await);
+    assert_eq!(code, Some(0), "{said}");
+    let written = writing.finish().await.expect("a result");
+    assert_eq!(written["content"][0]["text"], "kept; there are 1 notes now", "{written}");
+    assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("buy bread"));
+    let long = client.call("demo_write_note", json!({"text": "x".repeat(1_001)})).await.expect("a result");
+    assert_eq!(long["isError"], true, "{long}");
+    gateway.stop().await;
+}

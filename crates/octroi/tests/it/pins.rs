@@ -39,7 +39,7 @@ async fn a_changed_tool_is_kept_back_until_accepted() {
     for era in [Era::Modern, Era::Legacy("2025-11-25")] {
         let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is kept back"));
+        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is kept back that nobody"));
         reword(&agent).await;
 
         let error = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("kept back");
@@ -118,5 +118,138 @@ async fn a_lock_file_stands_above_what_was_accepted() {
     assert_ne!(std::fs::read_to_string(&file).expect("a lock file"), before);
     command(&gateway, 0, &["reload"]).await;
     assert!(offers_echo(&agent).await);
+    gateway.stop().await;
+}
+
+/// Waits until `echo` is kept back or not, whatever the server has to do for it.
+async fn until_offered(agent: &TestClient, is_offered: bool) {
+    let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
+    for _ in 0..10 {
+        if offers_echo(agent).await == is_offered {
+            return;
+        }
+        watcher.next(SOON).await;
+    }
+    panic!("echo is not as it should be: {is_offered}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_out_stays_out_and_asks_nobody_again() {
+    let config = stdio_entry("peer", &["--fault", "reword"]);
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    reword(&agent).await;
+    let person = person(&gateway, Era::Modern).await;
+    let mut watcher = person.watch(Watch::resource("resource://pins/held")).await.expect("it can be watched");
+    let said = command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
+    assert!(said.contains("kept out") && said.contains("octroi pins accept peer.echo"), "{said}");
+    assert!(watcher.next(SOON).await.is_some(), "whoever watches is told");
+    let listed = command(&gateway, 0, &["pins"]).await;
+    assert!(listed.contains("nothing is kept back that nobody") && !listed.contains("peer.echo"), "{listed}");
+    let all = command(&gateway, 0, &["pins", "--all"]).await;
+    assert!(all.contains("kept out:") && all.contains("admin keeps it out"), "{all}");
+    let stale = json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)});
+    let stale = person.call("pins_reject", stale).await.expect("a result");
+    assert_eq!(stale["isError"], true, "{stale}");
+
+    // It is remembered: when the server lists it again after a restart, nobody is asked.
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    until_offered(&agent, true).await;
+    reword(&agent).await;
+    assert!(!command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
+    let shown = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
+    assert!(shown.contains("admin keeps it out"), "{shown}");
+    // Forgetting what was accepted does not let in what was refused, though the mode is `trust_first`.
+    command(&gateway, 0, &["pins", "forget", "peer.echo"]).await;
+    assert!(!offers_echo(&agent).await);
+    let accepted = command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
+    assert!(accepted.contains("it can be used now"), "{accepted}");
+    assert!(offers_echo(&agent).await);
+    assert!(!command(&gateway, 0, &["pins", "--all"]).await.contains("peer.echo"));
+    let (directory, log) = gateway.stop_and_keep().await;
+    assert!(!log.contains("kept back"), "nobody was asked again: {log}");
+    let log = recorded(directory.path());
+    assert_eq!(log.matches("definition_kept_out").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_definition_than_the_one_kept_out_is_asked_about() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    reword(&agent).await;
+    command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    // Another program under the name of the old one: its `echo` is neither the accepted one nor the refused one.
+    let config =
+        format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!([octroi(), "demo-server"]));
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    // Until it has answered, what the old one listed is remembered.
+    let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
+    while !names(&agent.list_tools().await.expect("a list")).contains(&"peer_write_note") {
+        assert!(watcher.next(SOON).await.is_some(), "the other program did not list its tools");
+    }
+    assert!(!offers_echo(&agent).await);
+    let listed = command(&gateway, 0, &["pins"]).await;
+    assert!(listed.contains("peer.echo") && listed.contains("differs from the accepted one"), "{listed}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_forgotten_counts_as_never_seen() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    reword(&agent).await;
+    let output = run(&gateway.directory().join("data"), &["pins", "forget", "peer.echo", "--json"]).await;
+    let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(
+        (&told["forgotten"], &told["mode"], &told["waiting"]),
+        (&json!(1), &json!("trust_first"), &json!(0))
+    );
+    assert!(offers_echo(&agent).await, "the changed one was seen for the first time and taken as it is");
+    let gone = command(&gateway, 1, &["pins", "forget", "peer.nobody"]).await;
+    assert!(gone.contains("nothing of `peer.nobody` was accepted"), "{gone}");
+    command(&gateway, 1, &["pins", "forget", "nobody"]).await;
+    let refused = agent.call("pins_forget", json!({"server": "peer"})).await;
+    assert!(refused.is_err(), "not for agents: {refused:?}");
+
+    gateway
+        .rewrite_config(&format!("{}[pins]\nmode = \"ask\"\n", stdio_entry("peer", &["--fault", "reword"])));
+    command(&gateway, 0, &["reload"]).await;
+    assert!(offers_echo(&agent).await, "what was accepted stays so");
+    let said = command(&gateway, 0, &["pins", "forget", "peer"]).await;
+    for text in [
+        "accepted definitions of peer forgotten",
+        "waits for a person before it can be used",
+        "wait for a person now",
+    ] {
+        assert!(said.contains(text), "{text}: {said}");
+    }
+    assert!(!offers_echo(&agent).await);
+    assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
+    let (directory, _) = gateway.stop_and_keep().await;
+    assert_eq!(recorded(directory.path()).matches("definitions_forgotten").count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_comes_back_is_not_new() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    assert!(offers_echo(&agent).await);
+    gateway.rewrite_config("");
+    command(&gateway, 0, &["reload"]).await;
+    assert!(!offers_echo(&agent).await);
+    let other = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!([octroi(), "demo-server"]));
+    gateway.rewrite_config(&other);
+    command(&gateway, 0, &["reload"]).await;
+    gateway.wait_until_settled().await;
+    let tools = agent.list_tools().await.expect("a list");
+    assert!(names(&tools).contains(&"peer_write_note"), "what was never seen is taken as it is: {tools:?}");
+    assert!(!names(&tools).contains(&"peer_echo"), "another `echo` than the accepted one is kept back");
+    assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
     gateway.stop().await;
 }

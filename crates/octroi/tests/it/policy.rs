@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::harness::{connect, octroi, stdio_entry};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
-const OTHER_TOKEN: &str = "oct_agt_other";
+pub(crate) const OTHER_TOKEN: &str = "oct_agt_other";
 
 /// Runs commands one after the other, in a directory, and gives all they say.
 pub(crate) async fn session(gateway: &TestGateway, commands: &[&str]) -> String {
@@ -77,7 +77,7 @@ fn write(gateway: &TestGateway, name: &str, text: &str) {
     std::fs::write(gateway.directory().join(name), text).expect("the file can be written");
 }
 
-async fn as_holder(gateway: &TestGateway, token: &str, era: Era) -> TestClient {
+pub(crate) async fn as_holder(gateway: &TestGateway, token: &str, era: Era) -> TestClient {
     let transport = Transport::Http { url: gateway.url(), token: Some(token.to_owned()) };
     TestClient::connect(transport, era, ClientOptions::default()).await.expect("it comes in")
 }
@@ -518,7 +518,7 @@ async fn questions_and_denials_are_decided_again_too() {
     gateway.stop().await;
 }
 
-fn two_agents(policy: &str) -> String {
+pub(crate) fn two_agents(policy: &str) -> String {
     let other = format!("[[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n");
     format!("{}{other}[policy]\n{policy}\n", stdio_entry("peer", &[]))
 }
@@ -528,7 +528,7 @@ async fn read(client: &TestClient, uri: &str) -> Option<String> {
     result["contents"][0]["text"].as_str().map(str::to_owned)
 }
 
-async fn done(client: &TestClient, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn done(client: &TestClient, tool: &str, arguments: Value) -> Value {
     let result = client.call(tool, arguments).await.expect("a result");
     assert_ne!(result["isError"], true, "{result}");
     result["structuredContent"].clone()
@@ -665,7 +665,7 @@ async fn agents_propose_only_where_they_may() {
     let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
     let sly = done(&other, "policy_propose", sly).await;
     let shown = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
-    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\u{a}c"), "{shown}");
+    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\nc"), "{shown}");
     let shown = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
     assert!(shown.contains("# \\u{202e}x\\u{1b}[2J") && !shown.contains('\u{1b}'), "{shown}");
     gateway.stop().await;

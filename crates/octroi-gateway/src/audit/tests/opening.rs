@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use octroi_core::audit::{CallId, Kind};
+use octroi_core::audit::{CallId, Event, Kind};
 use proptest::prelude::*;
 
 use super::support::{change, check, copy, end, event, fill, filled, open, places, problems, small, start};
@@ -62,6 +62,24 @@ async fn calls_without_an_end_are_handed_back() {
     assert!(entry.context.contains("outcome_unknown"));
     opened.log.close().await.unwrap();
     assert!(open(directory.path(), &small()).unfinished.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_asked_besides_tools_gets_an_end_of_its_own_kind() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    for number in [1, 2] {
+        let asked = Event { kind: Kind::RequestStart, tool: None, ..event(number, "") };
+        log.append(&asked, Durability::Os).await.unwrap();
+    }
+    log.append(&Event { kind: Kind::RequestEnd, ..event(1, "") }, Durability::Os).await.unwrap();
+    log.close().await.unwrap();
+    let opened = open(directory.path(), &small());
+    let calls: Vec<_> = opened.unfinished.iter().map(|unfinished| unfinished.call).collect();
+    assert_eq!(calls, [CallId(2)]);
+    opened.log.end_unfinished(&opened.unfinished, 7).await.unwrap();
+    let last = Reader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
+    assert_eq!(last.entry().unwrap().kind, Kind::RequestEnd);
 }
 
 #[tokio::test]

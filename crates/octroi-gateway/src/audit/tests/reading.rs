@@ -4,7 +4,8 @@ use octroi_core::audit::{Filter, Kind};
 use proptest::prelude::*;
 
 use super::support::{change, check, end, event, fill, filled, open, places, small, start};
-use crate::audit::{Durability, ExportFormat, Follower, Options, Reader, export};
+use crate::audit::format::segments;
+use crate::audit::{Durability, ExportFormat, Follower, Options, Reader, Record, export};
 
 fn numbers(records: impl IntoIterator<Item = crate::audit::Record>) -> Vec<u64> {
     records.into_iter().map(|record| record.seq).collect()
@@ -183,4 +184,36 @@ proptest! {
         // Whatever is there, a gateway starts.
         open(directory.path(), &small());
     }
+}
+
+#[tokio::test]
+async fn reading_begins_at_the_segment_of_a_moment() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    fill(&log, 60).await;
+    log.close().await.unwrap();
+    let files = segments(directory.path()).unwrap();
+    assert!(files.len() > 5, "{}", files.len());
+    let mut reader = Reader::open(directory.path()).unwrap();
+    let all: Vec<Record> = reader.records(1).unwrap().map(Result::unwrap).collect();
+    let opened: Vec<&Record> =
+        all.iter().filter(|record| record.entry().unwrap().kind == Kind::AuditOpened).collect();
+    assert_eq!(opened.len(), files.len(), "each segment begins with its time");
+    let begun_at = |record: &Record| record.entry().unwrap().at_ms;
+    // Segments of the same millisecond cannot be told apart: the last of them counts.
+    let moments: Vec<u64> = opened.iter().map(|record| begun_at(record)).collect();
+    for at_ms in moments.iter().flat_map(|at_ms| [at_ms - 1, *at_ms, at_ms + 1]).chain([0, u64::MAX]) {
+        let expected = opened.iter().rev().find(|record| begun_at(record) <= at_ms);
+        let expected = expected.map_or(1, |record| record.seq);
+        let read: Vec<u64> = reader.records_since(at_ms).unwrap().map(|record| record.unwrap().seq).collect();
+        assert_eq!(read, (expected..=all.last().unwrap().seq).collect::<Vec<_>>(), "{at_ms}");
+    }
+    // What stands in earlier segments does not matter: of these only the first record is looked at.
+    let last = *moments.last().unwrap();
+    for file in files.iter().rev().skip(1) {
+        change(&file.path, |bytes| bytes.truncate(bytes.len() - 10));
+    }
+    let mut reader = Reader::open(directory.path()).unwrap();
+    assert!(reader.records_since(last).unwrap().all(|record| record.is_ok()));
+    assert!(reader.records(1).unwrap().any(|record| record.is_err()));
 }

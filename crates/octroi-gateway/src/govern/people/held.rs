@@ -32,6 +32,8 @@ pub struct HeldPin {
     pub reason: String,
     /// The definition itself.
     pub definition: String,
+    /// Who has looked at it and does not want it; it does not wait for anybody then.
+    pub kept_out_by: Option<String>,
     /// When and by whom the one before it was accepted, if one was.
     pub accepted: Option<(i64, String)>,
     /// What differs from the one that was accepted.
@@ -83,6 +85,7 @@ impl Gateway {
                     name: name.clone(),
                     hash,
                     reason: reason.clone(),
+                    kept_out_by: self.pins.kept_out_by(&pin_key(server, *kind, name), &hash),
                     accepted: before.map(|pin| (pin.accepted_at_ms, pin.accepted_by.clone())),
                     changes: changes.unwrap_or_default(),
                     findings: findings(definition.as_bytes(), &context),
@@ -112,10 +115,7 @@ impl Gateway {
     ) -> Result<bool, PeopleProblem> {
         must_be_person(by)?;
         let (definition, hash) = self.find_held(pin)?;
-        if hash != *seen {
-            let (kind, name) = (pin.kind.as_str(), pin.name.to_owned());
-            return Err(PeopleProblem::ChangedAgain { kind, name, hash: hash.to_string() });
-        }
+        must_be_seen(pin, &hash, Some(seen))?;
         let store = self.store()?;
         self.note_pin(pin, &hash, "definition_accepted", by).await?;
         let record = PinRecord {
@@ -134,37 +134,10 @@ impl Gateway {
             memory.flush().await;
         }
         store.save_pins(&[record]).await?;
-        let key = PinKey { server: pin.server.to_string(), kind: pin.kind, name: pin.name.to_owned() };
-        self.pins.accept([(key, hash)]);
+        self.pins.accept([(pin_key(pin.server, pin.kind, pin.name), hash)]);
         self.reconsider(pin.server);
         self.hub.resource_updated(&OCTROI, "resource://pins/held");
         Ok(self.find_held(pin).is_err())
-    }
-
-    /// Keeps a definition out. It is kept back already; what is new is that somebody has looked.
-    pub async fn reject_pin(
-        &self,
-        pin: PinName<'_>,
-        by: &Principal,
-    ) -> Result<DefinitionHash, PeopleProblem> {
-        must_be_person(by)?;
-        let (_, hash) = self.find_held(pin)?;
-        self.note_pin(pin, &hash, "definition_kept_out", by).await?;
-        Ok(hash)
-    }
-
-    /// Forgets what was accepted of a server, so that its definitions are looked at as new ones. Says how
-    /// many were accepted.
-    pub async fn forget_pins(&self, server: &ServerName, by: &Principal) -> Result<u64, PeopleProblem> {
-        must_be_person(by)?;
-        let store = self.store()?;
-        let context = json!({"change": "definitions_forgotten", "server": server.as_str()});
-        self.note_change(by, Kind::AdministrativeChange, &context).await?;
-        let n_forgotten = store.forget_pins(&ServerKey::system(server.clone()), now_ms()).await?;
-        self.pins.forget(server);
-        self.reconsider(server);
-        self.hub.resource_updated(&OCTROI, "resource://pins/held");
-        Ok(n_forgotten)
     }
 
     /// The text of a lock file with all that is accepted now: what the present file says, and what people
@@ -194,7 +167,7 @@ impl Gateway {
         Ok(lock.to_string())
     }
 
-    fn find_held(&self, pin: PinName<'_>) -> Result<(String, DefinitionHash), PeopleProblem> {
+    pub(super) fn find_held(&self, pin: PinName<'_>) -> Result<(String, DefinitionHash), PeopleProblem> {
         let catalogue = self.catalogue();
         let offer = catalogue.offer(pin.server).filter(|offer| offer.held(pin.kind, pin.name).is_some());
         offer.and_then(|offer| definition_of(offer, pin.kind, pin.name)).ok_or_else(|| {
@@ -206,7 +179,7 @@ impl Gateway {
         })
     }
 
-    async fn note_pin(
+    pub(super) async fn note_pin(
         &self,
         pin: PinName<'_>,
         hash: &DefinitionHash,
@@ -222,6 +195,25 @@ impl Gateway {
         });
         Ok(self.note_change(by, Kind::AdministrativeChange, &context).await?)
     }
+}
+
+/// A decision is about what the person saw, not about whatever the server says by then.
+pub(super) fn must_be_seen(
+    pin: PinName<'_>,
+    hash: &DefinitionHash,
+    seen: Option<&DefinitionHash>,
+) -> Result<(), PeopleProblem> {
+    match seen {
+        Some(seen) if seen != hash => {
+            let (kind, name) = (pin.kind.as_str(), pin.name.to_owned());
+            Err(PeopleProblem::ChangedAgain { kind, name, hash: hash.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn pin_key(server: &ServerName, kind: PinKind, name: &str) -> PinKey {
+    PinKey { server: server.to_string(), kind, name: name.to_owned() }
 }
 
 fn tool_names(catalogue: &Catalogue) -> Vec<(&str, &str)> {

@@ -17,6 +17,7 @@ fn tool(name: &str) -> ToolDescriptor {
         side_effects: SideEffects::default(),
         requires_admin: false,
         enabled: true,
+        off_because: None,
         trust: Trust::Medium,
         timeout: Duration::from_secs(1),
         version: None,

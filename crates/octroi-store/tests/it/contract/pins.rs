@@ -1,7 +1,9 @@
 //! Pinned definitions: nothing takes the place of an accepted one unseen.
 
 use octroi_core::ServerName;
-use octroi_store::{Accepted, HeldDefinition, PastPin, PinKey, PinKind, PinRecord, Scope, ServerKey};
+use octroi_store::{
+    Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRecord, Scope, ServerKey,
+};
 
 use super::{on_every_database, race};
 use crate::support::key;
@@ -140,6 +142,53 @@ async fn of_many_at_once_one_accepts() {
         });
         assert_eq!(accepting.await, store.pins().await.unwrap());
         assert_eq!(store.pins().await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_thing_is_forgotten_and_the_others_stay() {
+    on_every_database(async |store| {
+        let (read, write) = (tool("read"), tool("write"));
+        let prompt = pin_key("files", PinKind::Prompt, "read");
+        store
+            .save_pins(&[pin(read.clone(), 1), pin(write.clone(), 2), pin(prompt.clone(), 3)])
+            .await
+            .unwrap();
+        store.hold(&[held(read.clone(), 4), held(write.clone(), 5)]).await.unwrap();
+        assert!(store.forget_pin(&read, 9).await.unwrap());
+        assert!(!store.forget_pin(&read, 10).await.unwrap(), "nothing is left to forget");
+        assert_eq!(store.pins().await.unwrap(), [pin(prompt, 3), pin(write.clone(), 2)]);
+        assert_eq!(store.held().await.unwrap(), [held(write, 5)]);
+        let past = PastPin { pin: pin(read.clone(), 1), ended_at_ms: 9 };
+        assert_eq!(store.past_pins(&read, 10).await.unwrap(), [past]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_kept_out_stays_out_until_it_is_accepted() {
+    on_every_database(async |store| {
+        let read = tool("read");
+        let out = |number: u8, by: &str| KeptOut {
+            key: tool("read"),
+            hash: [number; 32],
+            decided_at_ms: 7,
+            decided_by: by.to_owned(),
+        };
+        store.save_pins(&[pin(read.clone(), 1)]).await.unwrap();
+        store.hold(&[held(read.clone(), 2)]).await.unwrap();
+        store.keep_out(&out(2, "ada")).await.unwrap();
+        assert_eq!(store.held().await.unwrap(), [], "it waits no longer");
+        store.hold(&[held(read.clone(), 3)]).await.unwrap();
+        store.keep_out(&out(2, "eve")).await.unwrap();
+        assert_eq!(store.held().await.unwrap(), [held(read.clone(), 3)], "another one waits");
+        store.keep_out(&out(4, "eve")).await.unwrap();
+        assert_eq!(store.kept_out().await.unwrap(), [out(2, "ada"), out(4, "eve")]);
+        store.forget_pins(&key("files"), 8).await.unwrap();
+        assert_eq!(store.kept_out().await.unwrap().len(), 2, "what a person does not want is not forgotten");
+        store.save_pins(&[pin(read.clone(), 2)]).await.unwrap();
+        assert_eq!(store.kept_out().await.unwrap(), [out(4, "eve")]);
     })
     .await;
 }

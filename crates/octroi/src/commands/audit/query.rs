@@ -9,7 +9,7 @@ use super::{kinds, moment, tool_pattern};
 use crate::cli::audit::{List, ReportOptions, Show, Which};
 use crate::client::Client;
 use crate::commands::Failure;
-use crate::printer;
+use crate::printer::{self, visible};
 
 /// One answer has no more than this.
 const PAGE: u64 = 500;
@@ -95,7 +95,7 @@ pub(super) async fn report(options: &ReportOptions) -> Result<(), Failure> {
         let mut sums: Vec<_> = sums.into_iter().collect();
         sums.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         for (word, n) in sums {
-            printer::data(&format!("  {n:>9}  {word}"));
+            printer::data(&format!("  {n:>9}  {}", visible(word)));
         }
     }
     Ok(())
@@ -105,7 +105,7 @@ pub(super) async fn report(options: &ReportOptions) -> Result<(), Failure> {
 fn is_counted(count: &Value, member: &str) -> bool {
     match member {
         "kind" | "decision" => true,
-        _ => text(&count["kind"]) != "tool_invocation_end",
+        _ => !matches!(text(&count["kind"]), "tool_invocation_end" | "request_end"),
     }
 }
 

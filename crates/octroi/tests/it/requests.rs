@@ -1,0 +1,113 @@
+//! Prompts and resources leave records like calls do.
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use serde_json::{Value, json};
+
+use crate::audit::{of_kind, records};
+use crate::harness::{SOON, connect, octroi, stdio_entry};
+use crate::manage::{run, said};
+
+const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
+const SECRET: &str = "hunter2-is-not-a-password";
+
+async fn read(client: &TestClient, uri: &str) -> Result<Value, String> {
+    client.request("resources/read", json!({ "uri": uri })).await.map_err(|error| error.to_string())
+}
+
+async fn greet(client: &TestClient, name: &str) -> Result<Value, String> {
+    let params = json!({"name": "peer_greet", "arguments": {"name": name}});
+    client.request("prompts/get", params).await.map_err(|error| error.to_string())
+}
+
+/// What was recorded, once so many ends are there; nobody waits for those.
+async fn recorded(gateway: &TestGateway, n_ends: usize) -> Vec<Value> {
+    let data = gateway.directory().join("data");
+    let deadline = std::time::Instant::now() + SOON;
+    loop {
+        let all = records(&data, &[]).await;
+        if of_kind(&all, "request_end").len() >= n_ends {
+            return all;
+        }
+        assert!(std::time::Instant::now() < deadline, "the ends are not recorded: {all:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_read_is_recorded_before_and_after() {
+    let entry = format!("{}env = {{ PASSWORD = \"{SECRET}\" }}\n", stdio_entry("peer", &[]));
+    let gateway = TestGateway::start(&octroi(), &entry).await;
+    for era in ERAS {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        read(&agent, "peer://peer/static").await.expect("contents");
+        greet(&agent, SECRET).await.expect("a prompt");
+        assert!(read(&agent, &format!("peer://peer/nothing/{SECRET}")).await.is_err(), "there is none");
+        let reference = json!({"type": "ref/prompt", "name": "peer_greet"});
+        let completed = agent
+            .request(
+                "completion/complete",
+                json!({"ref": reference, "argument": {"name": "name", "value": "A"}}),
+            )
+            .await;
+        assert!(completed.is_ok(), "{completed:?}");
+    }
+    let all = recorded(&gateway, 6).await;
+    let (starts, ends) = (of_kind(&all, "request_start"), of_kind(&all, "request_end"));
+    assert_eq!((starts.len(), ends.len()), (6, 6), "completions leave no record: {all:#?}");
+    for (start, end) in starts.iter().zip(&ends) {
+        assert_eq!(start["call"], end["call"]);
+        assert_eq!((&start["agent"], &start["server"]), (&json!("tester"), &json!("peer")));
+        assert_eq!((&start["decision"], &start["tool"]), (&json!("allow"), &Value::Null));
+        for member in ["method", "uri", "name"] {
+            assert_eq!(start["context"][member], end["context"][member], "{member}");
+        }
+    }
+    let told: Vec<_> = ends[..3]
+        .iter()
+        .map(|end| &end["context"])
+        .map(|context| (context["method"].clone(), context["outcome"].clone()))
+        .collect();
+    assert_eq!(
+        told[..2],
+        [(json!("resources/read"), json!("completed")), (json!("prompts/get"), json!("completed")),]
+    );
+    assert_eq!(told[2].0, "resources/read");
+    assert_ne!(told[2].1, "completed", "{:#?}", ends[2]);
+    assert_eq!(
+        (&starts[0]["context"]["uri"], &starts[1]["context"]["name"]),
+        (&json!("peer://static"), &json!("greet"))
+    );
+    assert!(!serde_json::to_string(&all).expect("text").contains(SECRET));
+    let (_, listed) = said(&run(&gateway.directory().join("data"), &["audit", "list"]).await);
+    for text in ["peer resources/read peer://static", "peer prompts/get greet", "completed"] {
+        assert!(listed.contains(text), "{text}: {listed}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_denied_is_recorded_once() {
+    let config = format!("{}[pins]\nmode = \"ask\"\n", stdio_entry("peer", &[]));
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    for era in ERAS {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        let denied = greet(&agent, "Ada").await.expect_err("nobody accepted it yet");
+        assert!(denied.contains("tool_changed_needs_review"), "{denied}");
+        let denied = read(&agent, "peer://peer/item/1").await.expect_err("nobody accepted its template yet");
+        assert!(denied.contains("tool_changed_needs_review"), "{denied}");
+    }
+    let all = recorded(&gateway, 0).await;
+    let denials = of_kind(&all, "policy_violation");
+    assert_eq!((denials.len(), of_kind(&all, "request_start").len()), (4, 0), "{all:#?}");
+    for (denial, (member, what)) in
+        denials.iter().zip([("name", "greet"), ("uri", "peer://item/1")].iter().cycle())
+    {
+        assert_eq!(
+            (&denial["context"][member], &denial["context"]["gate"]),
+            (&json!(what), &json!("pinning"))
+        );
+        assert_eq!((&denial["decision"], &denial["server"]), (&json!("deny_continue"), &json!("peer")));
+    }
+    gateway.stop().await;
+}

@@ -1,0 +1,75 @@
+//! Agents hear what becomes of their proposals, and nothing of the proposals of others.
+
+use std::time::Duration;
+
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::client::watch::Watch;
+use octroi_testkit::gateway::TestGateway;
+use serde_json::json;
+
+use crate::harness::{SOON, connect, octroi};
+use crate::manage::person;
+use crate::policy::{OTHER_TOKEN, as_holder, done, two_agents};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_is_told_when_its_proposal_is_decided() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"\nproposals = true")).await;
+    for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        let other = as_holder(&gateway, OTHER_TOKEN, era).await;
+        let person = person(&gateway, era).await;
+        let propose = async |rationale: &str| {
+            let source = format!("# {rationale}\n[[deny]]\ntool = \"peer.touch\"\n");
+            let asked = json!({"source": source, "rationale": rationale});
+            done(&agent, "policy_propose", asked).await["id"].as_i64().expect("a number")
+        };
+        let (first, second) = (propose("first").await, propose("second").await);
+        let of = |id: i64| format!("resource://approval-policy/proposals/{id}");
+        let active = "resource://approval-policy/policy";
+
+        let state = "resource://agents/tester/policy/state";
+        // What is another's does not exist for it.
+        for uri in [of(first), state.to_owned()] {
+            let watched = other.watch(Watch::resource(&*uri)).await;
+            if let Ok(mut watched) = watched {
+                done(&person, "agents_set_policy", json!({"agent_id": "tester", "source": ""})).await;
+                assert!(watched.next(SHORT).await.is_none(), "{era:?}: {uri} is told to another agent");
+            }
+        }
+
+        let mut of_first = agent.watch(Watch::resource(of(first))).await.expect("its own can be watched");
+        let mut of_active = agent.watch(Watch::resource(active)).await.expect("its own can be watched");
+        let mut others_active = other.watch(Watch::resource(active)).await.expect("its own can be watched");
+        done(&person, "agents_reject_proposal", json!({"id": first, "reason": "no"})).await;
+        let told = of_first.next(SOON).await.expect("it was decided");
+        assert!(told.to_string().contains(&of(first)), "{era:?}: {told}");
+        assert!(of_active.next(SHORT).await.is_none(), "{era:?}: a refused one changes nothing");
+        let mut of_state = agent.watch(Watch::resource(state)).await.expect("its own can be watched");
+        done(&person, "agents_approve_proposal", json!({ "id": second })).await;
+        for (what, watcher) in [("state", &mut of_state), ("active", &mut of_active)] {
+            assert!(watcher.next(SOON).await.is_some(), "{era:?}: {what}");
+        }
+        assert!(of_first.next(SHORT).await.is_none(), "{era:?}: that is another one");
+        let heard = others_active.next(SHORT).await;
+        assert_eq!(heard, None, "{era:?}: another agent's policy is another one");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_that_may_not_propose_watch_nothing_of_octroi() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
+    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    for uri in [
+        "resource://agents/tester/policy/state",
+        "resource://approval-policy/policy",
+        "resource://servers/list",
+    ] {
+        let refused =
+            agent.request("resources/subscribe", json!({ "uri": uri })).await.expect_err("not there");
+        assert!(refused.to_string().contains("unknown resource"), "{refused}");
+    }
+    gateway.stop().await;
+}
