@@ -55,6 +55,8 @@ fn beginning(quoted: &[u8], length: usize) -> Option<(Cow<'_, str>, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use serde_json::json;
 
     use super::*;
@@ -100,7 +102,7 @@ mod tests {
             let escaped: String = plain.encode_utf16().fold(String::new(), |mut out, unit| {
                 match u8::try_from(unit) {
                     Ok(byte) if byte.is_ascii() => out.push(char::from(byte)),
-                    _ => out += &format!("\\u{unit:04x}"),
+                    _ => write!(out, "\\u{unit:04x}").unwrap(),
                 }
                 out
             });
