@@ -163,8 +163,9 @@ pub fn result(
             edits.extend([Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")]);
         }
         (Era::Legacy | Era::Modern, Era::Modern) => {
-            // In the legacy era there is only one: a server of it that writes `input_required` asks nobody.
-            if from == Era::Legacy || view.result_type().is_none() {
+            // A server of the legacy era asks while it is called: one that writes `input_required` asks nobody.
+            let asks_in_vain = from == Era::Legacy && view.is_input_required();
+            if asks_in_vain || view.result_type().is_none() {
                 edits.push(Edit::Set("resultType", b"\"complete\""));
             }
             if is_cacheable(method) && !view.has_caching() && !view.is_input_required() {

@@ -59,13 +59,16 @@ impl TestGateway {
             .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
         let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
         let mut base = None;
+        let mut said = String::new();
         while let Some(line) = lines.next_line().await.expect("standard error can be read") {
+            said.push_str(&line);
+            said.push('\n');
             if let Some(url) = line.trim().strip_prefix("MCP") {
                 base = Some(url.trim().trim_end_matches("/mcp").to_owned());
                 break;
             }
         }
-        let base = base.expect("octroi should say where it listens");
+        let base = base.unwrap_or_else(|| panic!("octroi should say where it listens, and said:\n{said}"));
         let stderr = tokio::spawn(async move {
             let mut text = String::new();
             while let Ok(Some(line)) = lines.next_line().await {

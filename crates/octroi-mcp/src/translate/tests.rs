@@ -112,6 +112,17 @@ fn results_in_every_pair_of_eras() {
         r#"{"resultType":"input_required","requestState":"s"}"#,
         r#"{"resultType":"input_required","requestState":"s"}"#,
     );
+    for (said, told) in [("input_required", "complete"), ("task", "task")] {
+        check(
+            Legacy,
+            Modern,
+            Method::ToolsCall,
+            &format!(r#"{{"resultType":"{said}","requestState":"s","_meta":{{}}}}"#),
+            &format!(
+                r#"{{"resultType":"{told}","requestState":"s","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"s"}}}}}}"#
+            ),
+        );
+    }
 }
 
 #[test]
