@@ -4,13 +4,20 @@
 //! the file only serves to tell people who has it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
 
 const FILE_NAME: &str = "gateway.pid";
+
+/// A process that was killed while it started another leaves the lock to that one, until it becomes the program
+/// it shall be. So long is waited for that.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Held as long as the directory is used.
 #[derive(Debug)]
@@ -21,6 +28,20 @@ pub(crate) struct DirectoryLock {
 impl DirectoryLock {
     /// Takes the directory, or says who has it.
     pub(crate) fn take(directory: &Path) -> Result<Self, StoreError> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match Self::try_take(directory) {
+                Err(StoreError::InUse { process: Some(process), .. })
+                    if is_gone(process) && Instant::now() < until =>
+                {
+                    thread::sleep(PAUSE);
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    fn try_take(directory: &Path) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
         let failed = |error| StoreError::io(&path, error);
         let mut file = OpenOptions::new()
@@ -56,9 +77,49 @@ impl Drop for DirectoryLock {
     }
 }
 
+/// Whether a process has ended, also if nobody has asked how yet.
+fn is_gone(process: u32) -> bool {
+    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        // The name in parentheses may hold anything.
+        Ok(text) => text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Err(error) => error.kind() == ErrorKind::NotFound && Path::new("/proc/self").exists(),
+    }
+}
+
 /// Nobody, if the other has only just begun and not written its number yet.
 fn process_in(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_a_dead_process_left_to_a_child_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = DirectoryLock::take(directory.path()).unwrap();
+        // No process has such a number.
+        std::fs::write(directory.path().join(FILE_NAME), "4194305\n").unwrap();
+        let letting_go = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            drop(held);
+        });
+        DirectoryLock::take(directory.path()).unwrap();
+        letting_go.join().unwrap();
+    }
+
+    #[test]
+    fn a_living_holder_is_named_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let _held = DirectoryLock::take(directory.path()).unwrap();
+        let begun = Instant::now();
+        let refused = DirectoryLock::take(directory.path()).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::InUse { process: Some(process), .. } if process == std::process::id())
+        );
+        assert!(begun.elapsed() < PATIENCE);
+    }
 }
