@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::{AddAssign, Sub};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::Outcome;
 use crate::http_load::{Client, Target};
@@ -66,6 +67,15 @@ async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64)
     let gateway = Gateway::start_with(&entry, policy, &wrapper).await?;
     let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
     let mut client = Client::connect(&target).await?;
+    // Policies in Cedar refuse everything until they know the tools they speak of.
+    let mut n_tries = 100;
+    while let Err(error) = client.call().await {
+        n_tries -= 1;
+        if n_tries == 0 {
+            return Err(error);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     for _ in 0..calls {
         client.call().await?;
     }

@@ -41,6 +41,8 @@ pub(crate) struct Target {
 
 impl Gateway {
     /// Answers a request. Dropping the future cancels it.
+    ///
+    /// What happens rarely is boxed, here and below: the future of every call would have room for it.
     pub async fn request(
         self: &Arc<Self>,
         view: &View,
@@ -57,14 +59,16 @@ impl Gateway {
             return answer;
         }
         if let Some(task) = tasks::own_id(envelope.method(), params) {
-            return self.serve_task(caller, envelope, params, &task).await;
+            return Box::pin(self.serve_task(caller, envelope, params, &task)).await;
         }
         match envelope.method() {
-            Method::Discover => self.discover(view).await,
+            Method::Discover => Box::pin(self.discover(view)).await,
             method @ (Method::ToolsList
             | Method::PromptsList
             | Method::ResourcesList
-            | Method::TemplatesList) => self.list(view, method, caller, params.cursor().as_deref()).await,
+            | Method::TemplatesList) => {
+                Box::pin(self.list(view, method, caller, params.cursor().as_deref())).await
+            }
             _ => self.call(view, caller, envelope, params).await,
         }
     }
@@ -85,24 +89,29 @@ impl Gateway {
         let way = Way { view, caller, envelope, params, target: &target };
         match &target.tool {
             Some(tool) => self.call_tool(&way, tool).await,
-            None => {
-                let decision = self.judge_other(caller, &target, method);
-                let record = match self.note_request(caller, &target, method, params, &decision).await {
-                    Ok(record) => record,
-                    Err(answer) => return answer,
-                };
-                match decision {
-                    Decision::Allow(permit) => {
-                        let (answer, outcome) = self.run(&way, params, &permit, None).await;
-                        if let Some(record) = record {
-                            record.end(outcome, answer.json()).await;
-                        }
-                        answer
-                    }
-                    Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
-                    Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
+            None => Box::pin(self.call_other(&way)).await,
+        }
+    }
+
+    /// What is not a tool: read, fetched or completed.
+    async fn call_other(self: &Arc<Self>, way: &Way<'_>) -> Answer {
+        let Way { caller, params, target, .. } = *way;
+        let method = way.envelope.method();
+        let decision = self.judge_other(caller, target, method);
+        let record = match self.note_request(caller, target, method, params, &decision).await {
+            Ok(record) => record,
+            Err(answer) => return answer,
+        };
+        match decision {
+            Decision::Allow(permit) => {
+                let (answer, outcome) = self.run(way, params, &permit, None).await;
+                if let Some(record) = record {
+                    record.end(outcome, answer.json()).await;
                 }
+                answer
             }
+            Decision::Ask(_) => denial::evaluator_error("nobody can be asked about this"),
+            Decision::Deny(denied) => denial::denied(&denied, DenialStyle::Rpc),
         }
     }
 
@@ -124,8 +133,9 @@ impl Gateway {
         let mut judged = self.judge(caller, target, tool, params, &[], now_ms);
         let custom = match &judged.decision {
             Decision::Deny(_) => Vec::new(),
+            Decision::Allow(_) | Decision::Ask(_) if self.gates.is_empty() => Vec::new(),
             Decision::Allow(_) | Decision::Ask(_) => {
-                self.ask_gates(&caller.principal, &context, tool, arguments).await
+                Box::pin(self.ask_gates(&caller.principal, &context, tool, arguments)).await
             }
         };
         if !custom.is_empty() {
@@ -138,17 +148,17 @@ impl Gateway {
         let settled = match decision {
             Decision::Allow(permit) => match &state {
                 None => Settled::Granted { permit, approval: None, edited: None },
-                Some(_) => self.allowed(permit, &asking()).await,
+                Some(_) => Box::pin(self.allowed(permit, &asking())).await,
             },
             Decision::Deny(denied) => {
-                if let Err(error) = self.ledger.deny(call, described, &denied, now_ms).await {
+                if let Err(error) = Box::pin(self.ledger.deny(call, described, &denied, now_ms)).await {
                     tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
                 }
                 return here(denial::denied(&denied, self.style(caller)));
             }
             Decision::Ask(question) => {
                 taken.rest();
-                let settled = self.ask_person(question, &asking()).await;
+                let settled = Box::pin(self.ask_person(question, &asking())).await;
                 taken.resume();
                 settled
             }
@@ -174,7 +184,7 @@ impl Gateway {
             Ok(record) => record,
             Err(error) => {
                 if let Some(approval) = approval {
-                    approval.finish("not_recorded").await;
+                    Box::pin(approval.finish("not_recorded")).await;
                 }
                 return here(denial::unrecorded(&error));
             }
@@ -194,7 +204,7 @@ impl Gateway {
         match approval {
             // The client comes back to it.
             Some(approval) if outcome == "input_required" => approval.leave_open(),
-            Some(approval) => approval.finish(outcome).await,
+            Some(approval) => Box::pin(approval.finish(outcome)).await,
             None => {}
         }
         answer

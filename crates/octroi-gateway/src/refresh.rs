@@ -187,15 +187,19 @@ impl Gateway {
         if member.refresher.has_listed(&connection) {
             return;
         }
-        let _listing = member.refresher.listing.lock().await;
-        if member.refresher.has_listed(&connection) {
-            return;
-        }
-        for method in self.refresh(upstream, &[Method::ToolsList].into()).await {
-            self.hub.list_changed(&upstream.spec().name, &method);
-        }
-        // Whatever came of it: nobody waits for it twice.
-        *member.refresher.listed.lock() = Arc::downgrade(&connection);
+        // Once for each connection, so boxed: every call has room for this future.
+        Box::pin(async {
+            let _listing = member.refresher.listing.lock().await;
+            if member.refresher.has_listed(&connection) {
+                return;
+            }
+            for method in self.refresh(upstream, &[Method::ToolsList].into()).await {
+                self.hub.list_changed(&upstream.spec().name, &method);
+            }
+            // Whatever came of it: nobody waits for it twice.
+            *member.refresher.listed.lock() = Arc::downgrade(&connection);
+        })
+        .await;
     }
 
     /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for

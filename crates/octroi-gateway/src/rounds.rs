@@ -124,7 +124,7 @@ impl Run<'_> {
             Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
             }
-            Some(Position::Parked(number)) => return self.resume(number).await,
+            Some(Position::Parked(number)) => return Box::pin(self.resume(number)).await,
         }
         let room = self.target.upstream.room().await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
@@ -132,7 +132,7 @@ impl Run<'_> {
         if self.envelope.method().is_read()
             && outcome.as_ref().err().is_some_and(|failure| failure.error().is_passing())
         {
-            outcome = self.exchange(round).await;
+            outcome = Box::pin(self.exchange(round)).await;
         }
         room.settle(outcome.as_ref().err().map(Failure::error));
         outcome
@@ -165,7 +165,7 @@ impl Run<'_> {
             };
             let mut call = connection.call(self.permit, outgoing);
             let driven = match self.drive(&mut call).await {
-                Err(failure) => return Err(self.suspect(&connection, failure).await),
+                Err(failure) => return Err(Box::pin(self.suspect(&connection, failure)).await),
                 Ok(driven) => driven,
             };
             let answer = match driven {
@@ -179,9 +179,9 @@ impl Run<'_> {
                 // before looking at the call: learn its definitions anew and try once more.
                 if error.code == code::HEADER_MISMATCH && !has_refreshed && connection.era() == Era::Modern {
                     has_refreshed = true;
-                    self.gateway.refresh(upstream, &[Method::ToolsList].into()).await;
+                    Box::pin(self.gateway.refresh(upstream, &[Method::ToolsList].into())).await;
                     if let Ok(target) =
-                        self.gateway.resolve(self.view, self.envelope.method(), self.params).await
+                        Box::pin(self.gateway.resolve(self.view, self.envelope.method(), self.params)).await
                     {
                         headers = target.headers.of_arguments(self.params.arguments().as_ref());
                         continue;
@@ -198,7 +198,7 @@ impl Run<'_> {
             }
             match InputRequired::read(&view) {
                 Err(error) => return Ok(error.into()),
-                Ok(asked) => match self.ask_all(asked).await {
+                Ok(asked) => match Box::pin(self.ask_all(asked)).await {
                     Ok(next) => round = next,
                     Err(error) => return Ok(error.into()),
                 },

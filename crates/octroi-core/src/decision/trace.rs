@@ -88,7 +88,7 @@ impl Trace {
             }
             let Verdict { gate, outcome, reason, by } = verdict;
             if reason.is_none() && by.is_none() {
-                let _ = write!(text, "\"{}\"", gate.as_str());
+                text.extend(["\"", gate.as_str(), "\""]);
                 continue;
             }
             let _ = write!(text, "{{\"gate\":\"{}\",\"outcome\":\"{}\"", gate.as_str(), outcome.as_str());

@@ -51,26 +51,30 @@ impl Iterator for Secrets<'_> {
         let bytes = self.text.as_bytes();
         while self.at < bytes.len() {
             let at = self.at;
-            let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
             let found = match bytes[at] {
                 b'-' => shapes::private_key(self.text, at),
                 b':' => shapes::url_password(bytes, at),
-                byte if is_start && byte.is_ascii_alphanumeric() => self.at_word(at),
+                byte if byte.is_ascii_alphanumeric() && !self.is_in_word(at) => self.at_word(at),
                 _ => None,
             };
-            match found {
-                Some(found) => {
-                    self.at = found.range.end.max(at + 1);
-                    return Some(found);
-                }
-                None => self.at += 1,
+            if let Some(found) = found {
+                self.at = found.range.end.max(at + 1);
+                return Some(found);
             }
+            // Within a word nothing begins.
+            let in_word = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            self.at += in_word.max(1);
         }
         None
     }
 }
 
 impl Secrets<'_> {
+    /// So it is where the last secret ended within a word.
+    fn is_in_word(&self, at: usize) -> bool {
+        at > 0 && self.text.as_bytes()[at - 1].is_ascii_alphanumeric()
+    }
+
     fn at_word(&mut self, at: usize) -> Option<Found> {
         let bytes = self.text.as_bytes();
         if let Some(found) = shapes::token(bytes, at) {

@@ -105,12 +105,12 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether the rule speaks of this call.
+    /// Whether the rule speaks of this call. What is quickest to ask and most often untrue comes first.
     pub fn matches(&self, call: &Call<'_>) -> bool {
-        self.concerns(call.tool)
-            && self.until_ms.is_none_or(|until| call.now_ms < until)
+        self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
             && self.arguments.iter().all(|test| test.holds(call.arguments, self.lean()))
+            && self.concerns(call.tool)
             && self.exact_arguments.as_ref().is_none_or(|exact| exact == call.arguments)
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
     }

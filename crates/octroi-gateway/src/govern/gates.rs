@@ -107,6 +107,11 @@ impl Watched {
 }
 
 impl Gates {
+    /// Whether nobody has to be asked about anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.programs.load().is_empty()
+    }
+
     /// Other gates from now on; what is the same goes on running. Those that are gone end with the last
     /// call that asks them.
     pub(crate) fn set(&self, specs: &[GateSpec], context: &Arc<Context>) {

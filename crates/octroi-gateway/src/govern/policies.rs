@@ -1,6 +1,5 @@
 //! Policies: reading, checking and putting them into effect.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +65,15 @@ pub enum PolicyProblem {
 
 fn shown(complaints: &[Complaint]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The first of them, for whoever is refused by it.
+fn in_short(complaints: &[Complaint]) -> String {
+    match complaints {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [first, others @ ..] => format!("{first}; and {} more, see `octroi policy show`", others.len()),
+    }
 }
 
 /// The level that a stored policy holds at.
@@ -215,9 +223,11 @@ impl Gateway {
         for record in &active.policies {
             let version = u64::try_from(record.id).unwrap_or_default();
             let policy = self.compile(&record.draft.source, version).unwrap_or_else(|complaints| {
-                let reason = shown(&complaints);
+                let reason = in_short(&complaints);
                 tracing::error!(level = ?record.draft.level, reason, "a policy cannot be used; what it governs is denied");
-                Policy { document: Document::default(), program: Some(Arc::new(Unusable(reason))), version }
+                // Its text is kept: it may speak of tools that no server has shown yet.
+                let document = Document::parse(&record.draft.source).unwrap_or_default();
+                Policy { document, program: Some(Arc::new(Unusable(reason))), version }
             });
             place(&mut policies, &record.draft.level, policy);
         }
@@ -228,27 +238,36 @@ impl Gateway {
 
     /// Makes programs ready again, because the tools that they speak of changed.
     pub(crate) fn recompile(&self) {
-        let old = self.governor.policies.load_full();
         let is_simple = |policy: &Policy| policy.document.cedar.is_none();
+        let old = self.governor.policies.load();
         if is_simple(&old.floor) && is_simple(&old.global) && old.agents.values().all(is_simple) {
             return;
         }
+        drop(old);
         let catalogue = self.catalogue();
-        let renew = |policy: &Policy| {
-            let program = policy.document.cedar.as_ref().map(|text| {
-                cedar(text, policy.document.cedar_line, &catalogue).unwrap_or_else(|complaints| {
-                    let reason = shown(&complaints);
-                    tracing::error!(reason, "a policy no longer fits the tools; what it governs is denied");
-                    Arc::new(Unusable(reason)) as Arc<dyn Program>
-                })
-            });
-            Policy { document: policy.document.clone(), program, version: policy.version }
-        };
-        let agents: HashMap<Arc<str>, Policy> =
-            old.agents.iter().map(|(agent, policy)| (Arc::clone(agent), renew(policy))).collect();
-        let policies = Policies { floor: renew(&old.floor), global: renew(&old.global), agents };
-        self.governor.policies.store(Arc::new(policies));
+        // Somebody may change the policies meanwhile; that must not be lost.
+        self.governor.policies.rcu(|old| {
+            let agents =
+                old.agents.iter().map(|(agent, policy)| (Arc::clone(agent), renewed(policy, &catalogue)));
+            Policies {
+                floor: renewed(&old.floor, &catalogue),
+                global: renewed(&old.global, &catalogue),
+                agents: agents.collect(),
+            }
+        });
     }
+}
+
+fn renewed(policy: &Policy, catalogue: &Catalogue) -> Policy {
+    let Some(text) = &policy.document.cedar else {
+        return policy.clone();
+    };
+    let program = cedar(text, policy.document.cedar_line, catalogue).unwrap_or_else(|complaints| {
+        let reason = in_short(&complaints);
+        tracing::error!(reason, "a policy no longer fits the tools; what it governs is denied");
+        Arc::new(Unusable(reason)) as Arc<dyn Program>
+    });
+    Policy { document: policy.document.clone(), program: Some(program), version: policy.version }
 }
 
 pub(crate) fn place(policies: &mut Policies, level: &PolicyLevel, policy: Policy) {

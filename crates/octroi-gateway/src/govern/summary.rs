@@ -29,12 +29,15 @@ pub(super) fn summary(answer: &[u8], redactor: &Redactor) -> Option<String> {
 
 /// The text of the first block of content, or the message.
 fn first_text(answer: &[u8]) -> Option<Span> {
+    let first = |object: Span, name: &str| {
+        json::members(answer, object).find(|member| member.is(answer, name)).map(|member| member.value)
+    };
     let whole = Span { start: 0, end: answer.len() };
-    let Some(content) = json::member(answer, whole, "content") else {
-        return json::member(answer, whole, "message");
+    let Some(content) = first(whole, "content") else {
+        return first(whole, "message");
     };
     let block = content.of(answer).iter().position(|byte| *byte == b'{')?;
-    json::member(answer, Span { start: content.start + block, end: content.end }, "text")
+    first(Span { start: content.start + block, end: content.end }, "text")
 }
 
 /// A JSON string decoded up to a length, and whether that was not all.

@@ -1,31 +1,36 @@
 -- What the audit log says, for queries; it can be made again from the log. `position` is the order in
 -- which the rows came here and the only order they are read in. Every call adds two rows, and what SQLite
--- writes costs by the column: the short values stand together in `head`, a JSON array, and are columns
--- only to those who read.
-CREATE TABLE audit_events (
-    position    INTEGER PRIMARY KEY,
-    node        TEXT    NOT NULL,
-    seq         INTEGER NOT NULL,
-    at_ms       INTEGER NOT NULL,
-    call_id     TEXT,
-    head        TEXT    NOT NULL,
-    context     TEXT    NOT NULL,
-    event_type  TEXT AS (head ->> 0),
-    level       TEXT AS (head ->> 1),
-    actor_kind  TEXT AS (head ->> 2),
-    actor_id    TEXT AS (head ->> 3),
-    agent       TEXT AS (head ->> 4),
-    session     TEXT AS (head ->> 5),
-    server      TEXT AS (head ->> 6),
-    tool        TEXT AS (head ->> 7),
-    source_type TEXT AS (head ->> 8),
-    project     TEXT AS (head ->> 9),
-    decision    TEXT AS (head ->> 10),
+-- writes costs by the column: the short values stand together in `head`, a JSON array.
+CREATE TABLE audit_rows (
+    position INTEGER PRIMARY KEY,
+    node     TEXT    NOT NULL,
+    seq      INTEGER NOT NULL,
+    at_ms    INTEGER NOT NULL,
+    call_id  TEXT,
+    head     TEXT    NOT NULL,
+    context  TEXT    NOT NULL,
     UNIQUE (node, seq)
 ) STRICT;
 
+-- The same for those who read. (Generated columns would be worked out for every row that is written.)
+CREATE VIEW audit_events AS
+SELECT
+    position, node, seq, at_ms, call_id, context,
+    head ->> 0 AS event_type,
+    head ->> 1 AS level,
+    head ->> 2 AS actor_kind,
+    head ->> 3 AS actor_id,
+    head ->> 4 AS agent,
+    head ->> 5 AS session,
+    head ->> 6 AS server,
+    head ->> 7 AS tool,
+    head ->> 8 AS source_type,
+    head ->> 9 AS project,
+    head ->> 10 AS decision
+FROM audit_rows;
+
 -- Call ids begin with their time, so that new ones come to stand beside each other.
-CREATE INDEX audit_events_of_call ON audit_events (call_id) WHERE call_id IS NOT NULL;
+CREATE INDEX audit_rows_of_call ON audit_rows (call_id) WHERE call_id IS NOT NULL;
 
 -- An index for each thing that rows are looked for by would cost more than the rows: every batch would
 -- touch a page for each tool. Instead rows are taken in blocks of 4,096 by position, and for each block it

@@ -19,7 +19,7 @@ const PURGE_MAX: i64 = 5_000;
 
 impl Sqlite {
     pub(crate) async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
-        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM audit_events WHERE node = ?")
+        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM audit_rows WHERE node = ?")
             .bind(node)
             .fetch_one(&self.readers)
             .await
@@ -32,8 +32,8 @@ impl Sqlite {
         loop {
             let mut transaction = self.begin().await?;
             let result = sqlx::query(
-                "DELETE FROM audit_events WHERE position IN (
-                    SELECT position FROM audit_events WHERE node = ? AND seq < ? ORDER BY seq LIMIT ?
+                "DELETE FROM audit_rows WHERE position IN (
+                    SELECT position FROM audit_rows WHERE node = ? AND seq < ? ORDER BY seq LIMIT ?
                  )",
             )
             .bind(node)
@@ -44,9 +44,9 @@ impl Sqlite {
             .map_err(|error| self.failed(error))?;
             for sql in [
                 "DELETE FROM audit_marks
-                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_events)",
+                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_rows)",
                 "DELETE FROM audit_blocks
-                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_events)",
+                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_rows)",
             ] {
                 sqlx::query(sql)
                     .bind(BLOCK_BITS)

@@ -34,6 +34,7 @@ mod overrides;
 mod peers;
 mod pins;
 mod policy;
+mod policy_files;
 mod processes;
 mod reload;
 mod requests;

@@ -17,7 +17,7 @@ const SIZES: [usize; 3] = [100, 10, 1];
 static ADD_EVENTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     SIZES.map(|n_rows| {
         let rows = places(7, n_rows);
-        format!("INSERT INTO audit_events (position, node, seq, at_ms, call_id, head, context) VALUES {rows}")
+        format!("INSERT INTO audit_rows (position, node, seq, at_ms, call_id, head, context) VALUES {rows}")
     })
 });
 
@@ -35,7 +35,7 @@ impl Sqlite {
     pub(crate) async fn append_audit(&self, rows: &[AuditRow]) -> Result<usize, StoreError> {
         let mut transaction = self.begin().await?;
         let rows = self.new_rows(&mut transaction, rows).await?;
-        let last: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM audit_events")
+        let last: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM audit_rows")
             .fetch_one(&mut *transaction)
             .await
             .map_err(|error| self.failed(error))?;
@@ -70,7 +70,7 @@ impl Sqlite {
         for (node, (least, most)) in ranges {
             // Mostly none: the log is read once, from front to back.
             let seqs: Vec<i64> =
-                sqlx::query_scalar("SELECT seq FROM audit_events WHERE node = ? AND seq BETWEEN ? AND ?")
+                sqlx::query_scalar("SELECT seq FROM audit_rows WHERE node = ? AND seq BETWEEN ? AND ?")
                     .bind(node)
                     .bind(least.cast_signed())
                     .bind(most.cast_signed())

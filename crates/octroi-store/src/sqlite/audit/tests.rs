@@ -60,7 +60,7 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
     let sqlite = filled(directory.path(), 1_000).await;
     for filter in every_filter() {
         let rows = plan(&sqlite, rows_query(&filter, 1, 2, 3).sql().as_str()).await;
-        let by_position = "SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n";
+        let by_position = "SEARCH audit_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n";
         assert_eq!(rows, by_position, "{filter:?}");
 
         // A row for each few thousand events, and look-ups beside it.
@@ -70,15 +70,12 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
     }
     let of_call = AuditFilter { call_id: Some("x".to_owned()), ..AuditFilter::default() };
     let rows = plan(&sqlite, rows_query(&of_call, 1, 2, 3).sql().as_str()).await;
-    assert!(rows.starts_with("SEARCH audit_events USING INDEX audit_events_of_call (call_id=?"), "{rows}");
+    assert!(rows.starts_with("SEARCH audit_rows USING INDEX audit_rows_of_call (call_id=?"), "{rows}");
     assert!(!rows.contains("TEMP B-TREE"), "{rows}");
 
     let counts = plan(&sqlite, COUNTS).await;
     assert!(counts.contains("SEARCH audit_counts USING PRIMARY KEY (span>?)"), "{counts}");
-    assert!(
-        counts.contains("SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        "{counts}"
-    );
+    assert!(counts.contains("SEARCH audit_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"), "{counts}");
 }
 
 #[tokio::test]
