@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use octroi_core::audit::{Event, PublicKey, SigningKey};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
@@ -15,7 +16,7 @@ use super::checkpoints::CheckpointFile;
 use super::error::AuditError;
 use super::file::{Faults, create_directory};
 use super::format::EVENT_MAX;
-use super::queue::{Job, Pending, Shared, Wait};
+use super::queue::{Answer, Job, Pending, Shared, Wait, Waiting};
 use super::recover::{Cut, Lock, Recovered, publish_key, recover, signing_key};
 use super::syncer::{Publisher, Syncer};
 use super::unfinished::{Unfinished, unfinished};
@@ -33,6 +34,8 @@ pub struct AuditLog {
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
+    /// Gone when the log is closed.
+    writer: Arc<Mutex<Option<Writer>>>,
     directory: PathBuf,
     node: String,
     key: Arc<SigningKey>,
@@ -148,13 +151,15 @@ impl AuditLog {
             position,
             faults,
             buffer: Vec::new(),
+            jobs: Vec::new(),
             kept: Vec::new(),
         };
         if must_reopen {
             writer.reopen("opened", cut.map_or(0, |cut| cut.n_bytes))?;
         }
-        start(writer, lock, Publisher { key: Arc::clone(&key), file: checkpoints, newest })?;
-        let inner = Inner { shared, directory: directory.to_owned(), node, key };
+        let publisher = Publisher { key: Arc::clone(&key), file: checkpoints, newest };
+        let writer = start(writer, lock, publisher)?;
+        let inner = Inner { shared, writer, directory: directory.to_owned(), node, key };
         Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
     }
 
@@ -172,7 +177,7 @@ impl AuditLog {
         };
         let pending = pending(event, wait);
         async move {
-            self.inner.shared.write(pending?).await?;
+            self.inner.write(pending?).await?;
             answered.await.unwrap_or(Err(AuditError::Closed))
         }
     }
@@ -184,14 +189,14 @@ impl AuditLog {
         event: &Event<'_>,
     ) -> impl Future<Output = Result<(), AuditError>> + Send + use<'a> {
         let pending = pending(event, Wait::Nothing);
-        async move { self.inner.shared.write(pending?).await }
+        async move { self.inner.write(pending?).await }
     }
 
     /// Records an event from where nobody can wait. If there is no room, a task waits for it.
     pub fn append_detached(&self, event: &Event<'_>, runtime: &Handle) {
         let pending = pending(event, Wait::Nothing);
         let log = self.clone();
-        let mut writing = Box::pin(async move { log.inner.shared.write(pending?).await });
+        let mut writing = Box::pin(async move { log.inner.write(pending?).await });
         let failed = match writing.as_mut().now_or_never() {
             Some(Ok(())) => return,
             Some(Err(error)) => error,
@@ -210,14 +215,14 @@ impl AuditLog {
     /// Waits until everything so far is on disk.
     pub async fn flush(&self) -> Result<u64, AuditError> {
         let (done, flushed) = oneshot::channel();
-        self.inner.shared.push(Job::Flush(done))?;
+        self.inner.shared.order(Job::Flush(done))?;
         flushed.await.unwrap_or(Err(AuditError::Closed))
     }
 
     /// Writes everything, signs a last checkpoint, and lets go of the files.
     pub async fn close(&self) -> Result<u64, AuditError> {
         let (done, closed) = oneshot::channel();
-        self.inner.shared.push(Job::Close(Some(done)))?;
+        self.inner.shared.order(Job::Close(Some(done)))?;
         closed.await.unwrap_or(Err(AuditError::Closed))
     }
 
@@ -266,14 +271,45 @@ impl AuditLog {
     }
 }
 
+impl Inner {
+    async fn write(&self, pending: Pending) -> Result<(), AuditError> {
+        self.shared.add(pending).await?;
+        self.write_now();
+        Ok(())
+    }
+
+    /// Writes what waits, unless somebody is doing that, or it may take long; then the thread does.
+    fn write_now(&self) {
+        // Again after letting go: who came meanwhile has gone away trusting in us.
+        while self.shared.waiting() != Waiting::Nothing {
+            let Some(mut writer) = self.writer.try_lock() else {
+                return;
+            };
+            let Some(writer) = writer.as_mut() else {
+                return;
+            };
+            if self.shared.waiting() == Waiting::Orders || !writer.is_at_ease() {
+                self.shared.wake();
+                return;
+            }
+            let was_signed = writer.wakes_at().is_none();
+            writer.work();
+            if was_signed || !writer.is_at_ease() {
+                // It sleeps until somebody wakes it, and now there is a moment at which it must look.
+                self.shared.wake();
+            }
+        }
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        let _ = self.shared.push(Job::Close(None));
+        let _ = self.shared.order(Job::Close(None));
     }
 }
 
 /// Starts both threads. The writer ends last.
-fn start(mut writer: Writer, lock: Lock, publisher: Publisher) -> Result<(), AuditError> {
+fn start(writer: Writer, lock: Lock, publisher: Publisher) -> Result<Arc<Mutex<Option<Writer>>>, AuditError> {
     let directory = writer.directory.clone();
     let failed = |error| AuditError::io(&directory, error);
     let syncer = Arc::clone(&writer.syncer);
@@ -283,10 +319,15 @@ fn start(mut writer: Writer, lock: Lock, publisher: Publisher) -> Result<(), Aud
         .spawn(move || syncer.run(&shared, publisher))
         .map_err(failed)?;
     let ending = Ending { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
+    let shared = Arc::clone(&writer.shared);
+    let kept = Arc::new(Mutex::new(Some(writer)));
+    let own = Arc::clone(&kept);
     thread::Builder::new()
         .name("audit-write".to_owned())
         .spawn(move || {
-            let (done, result) = writer.run();
+            let Some(Closed { writer, done, result }) = work_until_closed(&own, &shared) else {
+                return;
+            };
             drop(ending);
             let _ = syncing.join();
             let result = result.and_then(|seq| writer.segment.file.sync().map(|()| seq));
@@ -296,7 +337,33 @@ fn start(mut writer: Writer, lock: Lock, publisher: Publisher) -> Result<(), Aud
             }
         })
         .map_err(failed)?;
-    Ok(())
+    Ok(kept)
+}
+
+/// A log that was closed.
+struct Closed {
+    writer: Writer,
+    /// Who is to be told when all is done, and how it went.
+    done: Option<Answer>,
+    result: Result<u64, AuditError>,
+}
+
+/// What callers do not do themselves: what takes long, and what is due at some moment. In the end nobody else has
+/// the writer any more.
+fn work_until_closed(writer: &Mutex<Option<Writer>>, shared: &Shared) -> Option<Closed> {
+    loop {
+        let mut held = writer.lock();
+        let writer = held.as_mut()?;
+        if let Some((done, result)) = writer.work() {
+            return held.take().map(|writer| Closed { writer, done, result });
+        }
+        let until = writer.wakes_at();
+        drop(held);
+        // Who came while the writer was held has gone away trusting in us.
+        if shared.waiting() == Waiting::Nothing {
+            shared.wait(until);
+        }
+    }
 }
 
 /// Sends everybody home when the writer ends, also by a panic: nobody may wait for a log that is not

@@ -1,6 +1,7 @@
-//! What waits to be written, and how callers and the writer wake each other.
+//! What waits to be written, and how callers and the thread that writes wake each other.
 //!
-//! The writer takes everything at once, so under load nobody has to be woken for a single record.
+//! Whoever adds a record writes all that wait, if nobody else is just doing that: to wake the thread for every
+//! record and be woken by it again would cost more than to write.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -69,7 +70,20 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     jobs: Vec<Job>,
+    /// The thread has something to look at.
+    is_woken: bool,
     is_closed: bool,
+}
+
+/// What there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// Nothing.
+    Nothing,
+    /// Records to write.
+    Records,
+    /// Something that is for the thread.
+    Orders,
 }
 
 impl Shared {
@@ -85,8 +99,8 @@ impl Shared {
         }
     }
 
-    /// Waits for room, then adds a record.
-    pub(super) async fn write(&self, pending: Pending) -> Result<(), AuditError> {
+    /// Waits for room, then adds a record. Somebody has to see to it that it is written.
+    pub(super) async fn add(&self, pending: Pending) -> Result<(), AuditError> {
         let room = match pending.wait {
             Wait::Nothing => &self.later_room,
             Wait::Os(_) | Wait::Disk(_) => &self.room,
@@ -95,25 +109,32 @@ impl Shared {
         self.push(Job::Write(pending))
     }
 
-    pub(super) fn push(&self, job: Job) -> Result<(), AuditError> {
+    /// Adds something that the thread is to do.
+    pub(super) fn order(&self, job: Job) -> Result<(), AuditError> {
+        self.push(job)?;
+        self.wake();
+        Ok(())
+    }
+
+    fn push(&self, job: Job) -> Result<(), AuditError> {
         let mut queue = self.queue.lock();
         if queue.is_closed {
             return Err(AuditError::Closed);
         }
         queue.jobs.push(job);
-        let is_first = queue.jobs.len() == 1;
-        drop(queue);
-        // Who adds to a queue that is not empty knows that the writer was woken already.
-        if is_first {
-            self.filled.notify_one();
-        }
         Ok(())
     }
 
-    /// Takes everything there is, or waits for it until a moment, if one is given.
-    pub(super) fn take(&self, jobs: &mut Vec<Job>, until: Option<Instant>) {
+    /// Has the thread look what there is to do.
+    pub(super) fn wake(&self) {
+        self.queue.lock().is_woken = true;
+        self.filled.notify_one();
+    }
+
+    /// Waits until the thread is woken, or until a moment, if one is given.
+    pub(super) fn wait(&self, until: Option<Instant>) {
         let mut queue = self.queue.lock();
-        while queue.jobs.is_empty() {
+        while !queue.is_woken {
             match until {
                 None => self.filled.wait(&mut queue),
                 Some(until) => {
@@ -123,7 +144,22 @@ impl Shared {
                 }
             }
         }
-        std::mem::swap(&mut queue.jobs, jobs);
+        queue.is_woken = false;
+    }
+
+    /// Takes everything there is.
+    pub(super) fn take(&self, jobs: &mut Vec<Job>) {
+        std::mem::swap(&mut self.queue.lock().jobs, jobs);
+    }
+
+    /// What there is, as far as anybody may do it.
+    pub(super) fn waiting(&self) -> Waiting {
+        let queue = self.queue.lock();
+        match queue.jobs.as_slice() {
+            [] => Waiting::Nothing,
+            jobs if jobs.iter().all(|job| matches!(job, Job::Write(_))) => Waiting::Records,
+            _ => Waiting::Orders,
+        }
     }
 
     /// Gives room back.

@@ -1,4 +1,4 @@
-//! The thread that owns the files. It takes what waits, links it, and writes it at once.
+//! Takes what waits, links it, and writes it at once.
 //!
 //! Nothing is counted before it is written: when a write fails, the file is cut back to the last good
 //! record, everybody who waits is told, and the next batch tries again.
@@ -55,7 +55,7 @@ pub(super) struct Segment {
     pub(super) needs_cut: bool,
 }
 
-/// The thread's own.
+/// The end of the log, in the hands of one at a time.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) directory: PathBuf,
@@ -71,6 +71,8 @@ pub(super) struct Writer {
     pub(super) position: watch::Sender<u64>,
     pub(super) faults: Arc<Faults>,
     pub(super) buffer: Vec<u8>,
+    /// Empty, with room.
+    pub(super) jobs: Vec<Job>,
     /// Records that nobody waits for and that could not be written yet.
     pub(super) kept: Vec<Pending>,
     pub(super) signed: u64,
@@ -79,51 +81,67 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Works until the log is closed. Returns who is to be told when all is done, and how it went.
-    pub(super) fn run(&mut self) -> (Option<Answer>, Result<u64, AuditError>) {
-        let mut jobs = Vec::new();
-        let mut records = Vec::new();
+    /// Does everything there is to do. When the log is closed, tells who is to hear when all is done, and how it
+    /// went.
+    pub(super) fn work(&mut self) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
+        let mut jobs = std::mem::take(&mut self.jobs);
+        let mut records = std::mem::take(&mut self.kept);
         let mut waiting = Vec::new();
-        loop {
-            self.shared.take(&mut jobs, self.wakes_at());
-            records.append(&mut self.kept);
-            let n_kept = records.len();
-            let (mut n_awaited, mut n_later) = (0, 0);
-            let mut close = None;
-            for job in jobs.drain(..) {
-                match job {
-                    Job::Write(record) => {
-                        match record.wait {
-                            Wait::Nothing => n_later += 1,
-                            Wait::Os(_) | Wait::Disk(_) => n_awaited += 1,
-                        }
-                        records.push(record);
+        self.shared.take(&mut jobs);
+        let n_kept = records.len();
+        let (mut n_awaited, mut n_later) = (0, 0);
+        let mut close = None;
+        for job in jobs.drain(..) {
+            match job {
+                Job::Write(record) => {
+                    match record.wait {
+                        Wait::Nothing => n_later += 1,
+                        Wait::Os(_) | Wait::Disk(_) => n_awaited += 1,
                     }
-                    Job::Flush(done) => waiting.push((0, done)),
-                    Job::Close(done) => close = Some(done),
+                    records.push(record);
                 }
-            }
-            let result = self.write_all(&mut records);
-            // Kept records keep their room.
-            self.shared.release(n_awaited, (n_later + n_kept).saturating_sub(self.kept.len()));
-            match &result {
-                Ok(()) if waiting.is_empty() => {}
-                Ok(()) => {
-                    for (seq, _) in &mut waiting {
-                        *seq = self.head.seq;
-                    }
-                    self.syncer.written(Instant::now(), &mut waiting);
-                }
-                Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
-            }
-            if let Some(done) = close {
-                self.sign();
-                return (done, result.map(|()| self.head.seq));
-            }
-            if self.is_checkpoint_due() {
-                self.sign();
+                Job::Flush(done) => waiting.push((0, done)),
+                Job::Close(done) => close = Some(done),
             }
         }
+        self.jobs = jobs;
+        let result = self.write_all(&mut records);
+        // Kept records keep their room.
+        self.shared.release(n_awaited, (n_later + n_kept).saturating_sub(self.kept.len()));
+        match &result {
+            Ok(()) if waiting.is_empty() => {}
+            Ok(()) => {
+                for (seq, _) in &mut waiting {
+                    *seq = self.head.seq;
+                }
+                self.syncer.written(Instant::now(), &mut waiting);
+            }
+            Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
+        }
+        if let Some(done) = close {
+            self.sign();
+            return Some((done, result.map(|()| self.head.seq)));
+        }
+        if self.is_checkpoint_due() {
+            self.sign();
+        }
+        None
+    }
+
+    /// Whether records can be written without waiting for the disk, by whoever brings them.
+    pub(super) fn is_at_ease(&self) -> bool {
+        let is_roomy = self.segment.offset + CHUNK as u64 <= self.segment_bytes;
+        is_roomy
+            && self.kept.is_empty()
+            && !self.segment.needs_cut
+            && !self.syncer.is_suspect(self.segment.number)
+    }
+
+    /// When the thread must look again, though nobody wakes it.
+    pub(super) fn wakes_at(&self) -> Option<Instant> {
+        let checkpoint = self.unsigned_since.map(|since| since + self.checkpoint_rule.interval);
+        let retry = (!self.kept.is_empty()).then(|| Instant::now() + RETRY);
+        checkpoint.into_iter().chain(retry).min()
     }
 
     /// Writes all records, answers those who wait for the operating system only, and hands the others
@@ -263,12 +281,6 @@ impl Writer {
         self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(Instant::now);
         Ok(())
-    }
-
-    fn wakes_at(&self) -> Option<Instant> {
-        let checkpoint = self.unsigned_since.map(|since| since + self.checkpoint_rule.interval);
-        let retry = (!self.kept.is_empty()).then(|| Instant::now() + RETRY);
-        checkpoint.into_iter().chain(retry).min()
     }
 
     fn is_checkpoint_due(&self) -> bool {
