@@ -16,8 +16,6 @@ const MANY: u64 = 1_200;
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     total: u64,
-    /// The thread that writes the audit log, but for its hashes.
-    log: u64,
     /// Those who put the log into the table that searches use.
     table: u64,
     /// SHA-256. Valgrind has none of the processor's instructions for it, so this is what it costs where there are
@@ -28,9 +26,9 @@ struct Cost {
 /// The difference between many and few calls, so that start and end do not count.
 pub(crate) async fn instructions() -> Outcome<()> {
     println!(
-        "\n| era | server | policy | instructions per call | of these: answering, deciding | log | search table | SHA-256 in software |"
+        "\n| era | server | policy | instructions per call | of these: answering, deciding, recording | search table | SHA-256 in software |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     for (era, transport, policy) in [
         ("modern", "http", Policy::None),
         ("modern", "http", Policy::Rules),
@@ -41,10 +39,10 @@ pub(crate) async fn instructions() -> Outcome<()> {
     ] {
         let few = counted(era, transport, policy, FEW).await?;
         let many = counted(era, transport, policy, MANY).await?;
-        let Cost { total, log, table, hashes } = many - few;
-        let answering = total.saturating_sub(log + table + hashes);
+        let Cost { total, table, hashes } = many - few;
+        let answering = total.saturating_sub(table + hashes);
         println!(
-            "| {era} | {transport} | {} | {total} | {answering} | {log} | {table} | {hashes} |",
+            "| {era} | {transport} | {} | {total} | {answering} | {table} | {hashes} |",
             policy.as_str()
         );
     }
@@ -98,7 +96,6 @@ fn of_thread(file: &Path) -> Outcome<Cost> {
     let total = costs.values().sum();
     let hashes = of("sha2::sha256::soft");
     let rest = total - hashes;
-    let is_log = of("audit::writer::Writer") > 0;
     let is_table = of("trail::projection") > 0 || of("sqlite3VdbeExec") > 0;
     Ok(Cost { total, log: if is_log { rest } else { 0 }, table: if is_table { rest } else { 0 }, hashes })
 }
@@ -132,7 +129,6 @@ fn self_costs(text: &str) -> HashMap<&str, u64> {
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.total += other.total;
-        self.log += other.log;
         self.table += other.table;
         self.hashes += other.hashes;
     }
@@ -146,7 +142,6 @@ impl Sub for Cost {
         let each = |many: u64, few: u64| many.saturating_sub(few) / (MANY - FEW);
         Self {
             total: each(self.total, other.total),
-            log: each(self.log, other.log),
             table: each(self.table, other.table),
             hashes: each(self.hashes, other.hashes),
         }

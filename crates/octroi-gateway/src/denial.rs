@@ -147,6 +147,11 @@ pub(crate) fn is_readable(error: &[u8]) -> bool {
 
 /// A server's result without what only Octroi says in `_meta`; `None` if it says nothing of the kind.
 pub(crate) fn without_marks(result: &[u8], meta: Span) -> Option<Bytes> {
+    // Hardly ever: a mark is there as it is, or written with escapes.
+    let text = str::from_utf8(meta.of(result)).ok()?;
+    if !text.contains('\\') && !text.contains(MARKS) {
+        return None;
+    }
     let marks: Vec<String> = json::members(result, meta)
         .map(|member| member.name(result))
         .filter(|name| name.starts_with(MARKS))
