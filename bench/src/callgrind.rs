@@ -97,7 +97,7 @@ fn of_thread(file: &Path) -> Outcome<Cost> {
     let hashes = of("sha2::sha256::soft");
     let rest = total - hashes;
     let is_table = of("trail::projection") > 0 || of("sqlite3VdbeExec") > 0;
-    Ok(Cost { total, log: if is_log { rest } else { 0 }, table: if is_table { rest } else { 0 }, hashes })
+    Ok(Cost { total, table: if is_table { rest } else { 0 }, hashes })
 }
 
 /// Instructions of each function by itself, from callgrind's own format: a function is named once by a number, a line
