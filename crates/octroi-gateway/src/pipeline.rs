@@ -179,6 +179,8 @@ impl Gateway {
             described.arguments = edited;
         }
         described.approval = approval.as_ref().map(Granted::id);
+        // The person took their time.
+        let now_ms = if approval.is_some() { crate::time::now_ms() } else { now_ms };
         // Begun before the server sees a byte: a crash must leave a trace of the attempt.
         let record = match self.ledger.begin(call, described, permit.trace(), now_ms).await {
             Ok(record) => record,

@@ -154,6 +154,20 @@ async fn who_waits_is_told_at_once() {
             assert_eq!(agent.call_text("peer_echo", json!({ "text": "y" })).await.as_deref(), Ok("y"));
         }
     }
+    // A call begins when it is made, not when it was first wanted.
+    let exported = command(&gateway, 0, &["audit", "export"]).await;
+    let records = exported.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let (mut decided_ms, mut n_approved) = (0, 0);
+    for record in records {
+        let at_ms = record["at_ms"].as_u64().unwrap_or_default();
+        if record["kind"] == "approval_resolved" {
+            decided_ms = at_ms;
+        } else if record["kind"] == "tool_invocation_start" && record["context"]["approval"].is_string() {
+            n_approved += 1;
+            assert!(at_ms >= decided_ms, "{record}");
+        }
+    }
+    assert_eq!(n_approved, 4 * ERAS.len());
     gateway.stop().await;
 }
 
