@@ -11,8 +11,9 @@ use crate::audit::{AuditLog, Follower, Record};
 use crate::desk::OCTROI;
 use crate::gateway::Gateway;
 
-/// So many at once at most: others want to write too.
-const PAGE: usize = 500;
+/// So many at once at most: others want to write too. Fewer would cost more: SQLite writes the pages at the end of
+/// its tables once for each batch.
+const PAGE: usize = 2_000;
 /// How long new records wait for more.
 const EVERY: Duration = Duration::from_millis(500);
 /// Between two full pages.
