@@ -293,7 +293,7 @@ impl Inner {
                 return;
             }
             let was_signed = writer.wakes_at().is_none();
-            writer.work();
+            writer.write_waiting();
             if was_signed || !writer.is_at_ease() {
                 // It sleeps until somebody wakes it, and now there is a moment at which it must look.
                 self.shared.wake();

@@ -152,6 +152,16 @@ impl Shared {
         std::mem::swap(&mut self.queue.lock().jobs, jobs);
     }
 
+    /// Takes everything there is, if all of it is records.
+    pub(super) fn take_records(&self, jobs: &mut Vec<Job>) -> bool {
+        let mut queue = self.queue.lock();
+        let is_for_all = queue.jobs.iter().all(|job| matches!(job, Job::Write(_)));
+        if is_for_all {
+            std::mem::swap(&mut queue.jobs, jobs);
+        }
+        is_for_all
+    }
+
     /// What there is, as far as anybody may do it.
     pub(super) fn waiting(&self) -> Waiting {
         let queue = self.queue.lock();

@@ -81,13 +81,28 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Writes the records that wait, for whoever brings some. Nothing else may be taken away from the thread: it
+    /// would never hear that the log is closed.
+    pub(super) fn write_waiting(&mut self) {
+        let mut jobs = std::mem::take(&mut self.jobs);
+        if self.shared.take_records(&mut jobs) {
+            self.work_on(jobs);
+        } else {
+            self.jobs = jobs;
+        }
+    }
+
     /// Does everything there is to do. When the log is closed, tells who is to hear when all is done, and how it
     /// went.
     pub(super) fn work(&mut self) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
         let mut jobs = std::mem::take(&mut self.jobs);
+        self.shared.take(&mut jobs);
+        self.work_on(jobs)
+    }
+
+    fn work_on(&mut self, mut jobs: Vec<Job>) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
         let mut records = std::mem::take(&mut self.kept);
         let mut waiting = Vec::new();
-        self.shared.take(&mut jobs);
         let n_kept = records.len();
         let (mut n_awaited, mut n_later) = (0, 0);
         let mut close = None;
