@@ -251,3 +251,23 @@ proptest! {
         });
     }
 }
+
+/// Whoever brings a record writes it, so closing races with all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_log_that_is_being_written_to_is_closed_all_the_same() {
+    for _ in 0..40 {
+        let directory = tempfile::tempdir().unwrap();
+        let log = open(directory.path(), &Options::default()).log;
+        let writers: Vec<_> = (0..3)
+            .map(|_| {
+                let log = log.clone();
+                tokio::spawn(async move { while log.append_later(&start(1)).await.is_ok() {} })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        log.close().await.unwrap();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    }
+}
