@@ -1,40 +1,53 @@
 //! The audit log as it can be asked. What counts is the log itself; this can be made again from it.
 
-/// One event of the log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditRow {
-    /// The gateway that wrote it.
-    pub node: String,
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// One event of the log. It borrows where it is added and owns where it is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRow<'a> {
+    /// The gateway that wrote it. Kept once for many.
+    #[serde(skip)]
+    pub node: Cow<'a, str>,
     /// Its number in that gateway's log.
     pub seq: u64,
     /// When it happened.
     pub at_ms: i64,
     /// What happened, in a word.
-    pub event_type: String,
+    pub event_type: Cow<'a, str>,
     /// How much it matters, in a word.
-    pub level: String,
+    pub level: Cow<'a, str>,
     /// What kind of principal did it.
-    pub actor_kind: String,
+    pub actor_kind: Cow<'a, str>,
     /// Which one.
-    pub actor_id: String,
+    pub actor_id: Cow<'a, str>,
     /// The agent that it is about.
-    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Cow<'a, str>>,
     /// The session.
-    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Cow<'a, str>>,
     /// The server.
-    pub server: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Cow<'a, str>>,
     /// The canonical id of the tool.
-    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Cow<'a, str>>,
     /// Where the tool comes from.
-    pub source_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_type: Option<Cow<'a, str>>,
     /// The project.
-    pub project: Option<String>,
-    /// The call. Ids that begin with their time are by far the cheapest to keep.
-    pub call_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Cow<'a, str>>,
+    /// The call. Ids in the form of a UUID that begins with its time are by far the cheapest to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<Cow<'a, str>>,
     /// What was decided, in a word.
-    pub decision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Cow<'a, str>>,
     /// Everything else, as the text of a JSON object without secrets.
-    pub context: String,
+    pub context: Cow<'a, str>,
 }
 
 /// Which events to look for. What is not given does not matter.
@@ -62,6 +75,36 @@ pub struct AuditFilter {
     pub text: Option<String>,
 }
 
+impl AuditFilter {
+    /// Whether this is one of those that are looked for.
+    pub(crate) fn wants(&self, row: &AuditRow<'_>) -> bool {
+        let equal = [
+            (&self.source_type, &row.source_type),
+            (&self.tool, &row.tool),
+            (&self.agent, &row.agent),
+            (&self.server, &row.server),
+            (&self.call_id, &row.call_id),
+            (&self.decision, &row.decision),
+        ];
+        self.since_ms.is_none_or(|since_ms| row.at_ms >= since_ms)
+            && self.until_ms.is_none_or(|until_ms| row.at_ms < until_ms)
+            && (self.event_types.is_empty() || self.event_types.iter().any(|one| *one == row.event_type))
+            && equal
+                .into_iter()
+                .all(|(wanted, value)| wanted.is_none() || wanted.as_deref() == value.as_deref())
+            && self.text.as_deref().is_none_or(|text| {
+                let places = [Some(&row.context), row.tool.as_ref(), Some(&row.actor_id)];
+                places.into_iter().flatten().any(|place| contains(place, text))
+            })
+    }
+}
+
+/// Whether a text is somewhere in another, in capitals or not.
+fn contains(text: &str, part: &str) -> bool {
+    part.is_empty()
+        || text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+}
+
 /// A place among all events, to go on from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AuditCursor(i64);
@@ -82,7 +125,7 @@ impl AuditCursor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditPage {
     /// The events.
-    pub rows: Vec<AuditRow>,
+    pub rows: Vec<AuditRow<'static>>,
     /// Where to go on. A page may be short, or even empty, though there are more: one search looks at
     /// no more than some hundred thousand events.
     pub next: Option<AuditCursor>,

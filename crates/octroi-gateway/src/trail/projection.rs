@@ -96,7 +96,7 @@ impl Gateway {
                 return Some(0);
             }
         };
-        let rows: Vec<AuditRow> = page.iter().filter_map(|record| row(log.node(), record)).collect();
+        let rows: Vec<AuditRow<'_>> = page.iter().filter_map(|record| row(log.node(), record)).collect();
         let mut pause = BACK_OFF;
         while let Err(error) = store.append_audit(&rows).await {
             warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
@@ -110,7 +110,7 @@ impl Gateway {
 }
 
 /// A record as a row. One that a newer Octroi wrote may not be understood.
-fn row(node: &str, record: &Record) -> Option<AuditRow> {
+fn row<'a>(node: &'a str, record: &'a Record) -> Option<AuditRow<'a>> {
     let entry = match record.entry() {
         Ok(entry) => entry,
         Err(error) => {
@@ -118,23 +118,22 @@ fn row(node: &str, record: &Record) -> Option<AuditRow> {
             return None;
         }
     };
-    let owned = |text: Option<&str>| text.map(str::to_owned);
     Some(AuditRow {
-        node: node.to_owned(),
+        node: node.into(),
         seq: record.seq,
         at_ms: i64::try_from(entry.at_ms).unwrap_or(i64::MAX),
-        event_type: entry.kind.as_str().to_owned(),
-        level: entry.level.as_str().to_owned(),
-        actor_kind: entry.actor_kind.as_str().to_owned(),
-        actor_id: entry.actor_id.to_string(),
-        agent: owned(entry.agent.as_deref()),
-        session: owned(entry.session.as_deref()),
-        server: owned(entry.server.as_deref()),
-        tool: owned(entry.tool.as_deref()),
-        source_type: entry.source.map(|source| source.as_str().to_owned()),
-        project: owned(entry.project.as_deref()),
-        call_id: entry.call.map(|call| call.to_string()),
-        decision: entry.ruling.map(|ruling| ruling.as_str().to_owned()),
-        context: if entry.context.is_empty() { "{}".to_owned() } else { entry.context.to_owned() },
+        event_type: entry.kind.as_str().into(),
+        level: entry.level.as_str().into(),
+        actor_kind: entry.actor_kind.as_str().into(),
+        actor_id: entry.actor_id,
+        agent: entry.agent,
+        session: entry.session,
+        server: entry.server,
+        tool: entry.tool,
+        source_type: entry.source.map(|source| source.as_str().into()),
+        project: entry.project,
+        call_id: entry.call.map(|call| call.to_string().into()),
+        decision: entry.ruling.map(|ruling| ruling.as_str().into()),
+        context: if entry.context.is_empty() { "{}" } else { entry.context }.into(),
     })
 }

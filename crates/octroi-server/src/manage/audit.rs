@@ -299,7 +299,7 @@ fn full(record: &Record) -> Value {
 }
 
 /// A row in the form of the record it was made from.
-fn row(row: &AuditRow) -> Value {
+fn row(row: &AuditRow<'_>) -> Value {
     let mut told = json!({
         "seq": row.seq,
         "at_ms": row.at_ms,
@@ -319,7 +319,7 @@ fn row(row: &AuditRow) -> Value {
     ];
     for (name, value) in members {
         if let Some(value) = value {
-            told[name] = value.as_str().into();
+            told[name] = value.as_ref().into();
         }
     }
     told["context"] = serde_json::from_str(&row.context).unwrap_or_default();

@@ -1,40 +1,56 @@
--- What the audit log says, for queries; it can be made again from the log. `position` is the order in
--- which the rows came here and the only order they are read in. Every call adds two rows, and what SQLite
--- writes costs by the column: the short values stand together in `head`, a JSON array.
-CREATE TABLE audit_rows (
-    position INTEGER PRIMARY KEY,
-    node     TEXT    NOT NULL,
-    seq      INTEGER NOT NULL,
-    at_ms    INTEGER NOT NULL,
-    call_id  TEXT,
-    head     TEXT    NOT NULL,
-    context  TEXT    NOT NULL,
-    UNIQUE (node, seq)
+-- What the audit log says, for queries; it can be made again from the log. Every call adds two events, and
+-- SQLite takes its time for each row and each entry of an index. So 64 events stand in one row, a JSON array
+-- of objects, the oldest first. The number of a chunk times 64 is the position of its first event; positions are
+-- the order in which events came here and the only order they are read in.
+CREATE TABLE audit_chunks (
+    chunk     INTEGER PRIMARY KEY,
+    node      TEXT    NOT NULL,
+    first_seq INTEGER NOT NULL,
+    -- Forgotten since, from its beginning.
+    n_gone    INTEGER NOT NULL,
+    n_events  INTEGER NOT NULL,
+    events    TEXT    NOT NULL
 ) STRICT;
 
--- The same for those who read. (Generated columns would be worked out for every row that is written.)
+-- How far the log of each gateway was read.
+CREATE TABLE audit_nodes (
+    node     TEXT    PRIMARY KEY,
+    last_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Call ids begin with their time, and most events of a call come within seconds of it: there they are looked
+-- for. These are the others.
+CREATE TABLE audit_late (
+    call_id  TEXT    NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (call_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- The events one by one, for those who ask in SQL.
 CREATE VIEW audit_events AS
 SELECT
-    position, node, seq, at_ms, call_id, context,
-    head ->> 0 AS event_type,
-    head ->> 1 AS level,
-    head ->> 2 AS actor_kind,
-    head ->> 3 AS actor_id,
-    head ->> 4 AS agent,
-    head ->> 5 AS session,
-    head ->> 6 AS server,
-    head ->> 7 AS tool,
-    head ->> 8 AS source_type,
-    head ->> 9 AS project,
-    head ->> 10 AS decision
-FROM audit_rows;
+    chunk,
+    chunk * 64 + n_gone + each.key AS position,
+    node,
+    each.value ->> 'seq' AS seq,
+    each.value ->> 'at_ms' AS at_ms,
+    each.value ->> 'call_id' AS call_id,
+    each.value ->> 'event_type' AS event_type,
+    each.value ->> 'level' AS level,
+    each.value ->> 'actor_kind' AS actor_kind,
+    each.value ->> 'actor_id' AS actor_id,
+    each.value ->> 'agent' AS agent,
+    each.value ->> 'session' AS session,
+    each.value ->> 'server' AS server,
+    each.value ->> 'tool' AS tool,
+    each.value ->> 'source_type' AS source_type,
+    each.value ->> 'project' AS project,
+    each.value ->> 'decision' AS decision,
+    each.value ->> 'context' AS context
+FROM audit_chunks, json_each(audit_chunks.events) AS each;
 
--- Call ids begin with their time, so that new ones come to stand beside each other.
-CREATE INDEX audit_rows_of_call ON audit_rows (call_id) WHERE call_id IS NOT NULL;
-
--- An index for each thing that rows are looked for by would cost more than the rows: every batch would
--- touch a page for each tool. Instead rows are taken in blocks of 4,096 by position, and for each block it
--- is kept which times and which values it holds. Who looks for a value passes over the other blocks.
+-- For each block of 4,096 positions it is kept which times and which values it holds. Who looks for a value
+-- passes over the other blocks.
 CREATE TABLE audit_blocks (
     block       INTEGER PRIMARY KEY,
     first_at_ms INTEGER NOT NULL,
@@ -48,7 +64,7 @@ CREATE TABLE audit_marks (
     PRIMARY KEY (block, kind, value)
 ) STRICT, WITHOUT ROWID;
 
--- How many rows of each sort each span of ten minutes had; what is unset is empty.
+-- How many events of each sort each span of ten minutes had; what is unset is empty.
 CREATE TABLE audit_counts (
     span       INTEGER NOT NULL,
     event_type TEXT    NOT NULL,
@@ -59,7 +75,7 @@ CREATE TABLE audit_counts (
     PRIMARY KEY (span, event_type, agent, tool, decision)
 ) STRICT, WITHOUT ROWID;
 
--- For those who ask in SQL. What has a column wins over what the context says.
+-- The events in the form of tasks. What has a column wins over what the context says.
 CREATE VIEW task_audits AS
 SELECT
     node || ':' || seq AS audit_id,

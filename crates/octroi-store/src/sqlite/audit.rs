@@ -1,27 +1,30 @@
 //! The audit log as it can be asked: what was added, forgotten and counted.
 
 mod append;
+mod chunk;
+mod late;
 mod search;
 
 use super::Sqlite;
 use crate::audit::AuditCount;
 use crate::error::StoreError;
+use chunk::{CHUNK_BITS, Chunk};
 
-/// Two to this power rows are a block.
+/// Two to this power positions are a block.
 const BLOCK_BITS: u32 = 12;
 
-/// Rows are counted into spans of ten minutes: short enough to look at the rows of one, long enough that
+/// Events are counted into spans of ten minutes: short enough to look at the events of one, long enough that
 /// the counts of a month are few.
 const SPAN_MS: i64 = 10 * 60 * 1_000;
 
-/// So many are forgotten in one transaction.
-const PURGE_MAX: i64 = 5_000;
+/// So many chunks are forgotten in one transaction.
+const PURGE_MAX: i64 = 80;
 
 impl Sqlite {
     pub(crate) async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
-        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM audit_rows WHERE node = ?")
+        let seq: Option<i64> = sqlx::query_scalar("SELECT last_seq FROM audit_nodes WHERE node = ?")
             .bind(node)
-            .fetch_one(&self.readers)
+            .fetch_optional(&self.readers)
             .await
             .map_err(|error| self.failed(error))?;
         Ok(seq.map(i64::cast_unsigned))
@@ -31,33 +34,40 @@ impl Sqlite {
         let mut n_purged = 0;
         loop {
             let mut transaction = self.begin().await?;
-            let result = sqlx::query(
-                "DELETE FROM audit_rows WHERE position IN (
-                    SELECT position FROM audit_rows WHERE node = ? AND seq < ? ORDER BY seq LIMIT ?
-                 )",
+            let chunks: Vec<Chunk> = sqlx::query_as(
+                "SELECT * FROM audit_chunks WHERE node = ? AND first_seq < ? ORDER BY chunk LIMIT ?",
             )
             .bind(node)
             .bind(before_seq.cast_signed())
             .bind(PURGE_MAX)
-            .execute(&mut *transaction)
+            .fetch_all(&mut *transaction)
             .await
             .map_err(|error| self.failed(error))?;
-            for sql in [
-                "DELETE FROM audit_marks
-                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_rows)",
-                "DELETE FROM audit_blocks
-                 WHERE block < (SELECT coalesce(min(position) >> ?1, 1 << 62) FROM audit_rows)",
-            ] {
+            for chunk in &chunks {
+                let rest =
+                    chunk.without(before_seq).ok().ok_or_else(self.unreadable("part of the audit log"))?;
+                n_purged += chunk.n_events - rest.as_ref().map_or(0, |rest| rest.n_events);
+                match rest {
+                    Some(rest) => self.put_chunk(&mut transaction, &rest).await?,
+                    None => {
+                        sqlx::query("DELETE FROM audit_chunks WHERE chunk = ?")
+                            .bind(chunk.chunk)
+                            .execute(&mut *transaction)
+                            .await
+                            .map_err(|error| self.failed(error))?;
+                    }
+                }
+            }
+            for (sql, bits) in FORGET_BEFORE_ALL {
                 sqlx::query(sql)
-                    .bind(BLOCK_BITS)
+                    .bind(bits)
                     .execute(&mut *transaction)
                     .await
                     .map_err(|error| self.failed(error))?;
             }
             self.commit(transaction).await?;
-            n_purged += result.rows_affected();
-            if result.rows_affected() < PURGE_MAX.cast_unsigned() {
-                return Ok(n_purged);
+            if chunks.len() < usize::try_from(PURGE_MAX).unwrap_or(usize::MAX) {
+                return Ok(n_purged.cast_unsigned());
             }
         }
     }
@@ -73,7 +83,7 @@ impl Sqlite {
             .bind(first_span)
             .bind(since_ms)
             .bind(first_span.saturating_mul(SPAN_MS))
-            .bind(BLOCK_BITS)
+            .bind(BLOCK_BITS - CHUNK_BITS)
             .bind(n_max)
             .fetch_all(&self.readers)
             .await
@@ -91,6 +101,22 @@ impl Sqlite {
     }
 }
 
+/// What is known about events before the first that is left, with the power of two that makes a chunk of it.
+const FORGET_BEFORE_ALL: [(&str, u32); 3] = [
+    (
+        "DELETE FROM audit_marks WHERE block < (SELECT coalesce(min(chunk) >> ?, 1 << 62) FROM audit_chunks)",
+        BLOCK_BITS - CHUNK_BITS,
+    ),
+    (
+        "DELETE FROM audit_blocks WHERE block < (SELECT coalesce(min(chunk) >> ?, 1 << 62) FROM audit_chunks)",
+        BLOCK_BITS - CHUNK_BITS,
+    ),
+    (
+        "DELETE FROM audit_late WHERE position < (SELECT coalesce(min(chunk) << ?, 1 << 62) FROM audit_chunks)",
+        CHUNK_BITS,
+    ),
+];
+
 /// Of the blocks only those are looked at that reach into the time before the first whole span.
 const COUNTS: &str = "
     SELECT event_type, agent, tool, decision, CAST(sum(n) AS INTEGER) AS n FROM (
@@ -99,7 +125,7 @@ const COUNTS: &str = "
         SELECT event_type, coalesce(agent, ''), coalesce(tool, ''), coalesce(decision, ''), 1
         FROM audit_blocks CROSS JOIN audit_events
         WHERE last_at_ms >= ?2 AND first_at_ms < ?3
-            AND position >= block << ?4 AND position < (block + 1) << ?4
+            AND chunk >= block << ?4 AND chunk < (block + 1) << ?4
             AND at_ms >= ?2 AND at_ms < ?3
     )
     GROUP BY event_type, agent, tool, decision

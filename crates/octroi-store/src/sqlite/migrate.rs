@@ -64,7 +64,7 @@ impl Check {
             Self::AllButAudit => {
                 let wrong = sqlx::query_scalar(
                     "SELECT quick_check FROM sqlite_schema, pragma_quick_check(sqlite_schema.name)
-                     WHERE type = 'table' AND name <> 'audit_rows' AND quick_check <> 'ok' LIMIT 1",
+                     WHERE type = 'table' AND name <> 'audit_chunks' AND quick_check <> 'ok' LIMIT 1",
                 );
                 Ok(wrong.fetch_optional(connection).await?.unwrap_or_else(|| "ok".to_owned()))
             }

@@ -163,5 +163,5 @@ async fn damage_is_noticed_in_large_files_too_but_for_the_audit_log() {
     for table in ["servers", "approvals", "policies", "pins", "audit_blocks", "tool_uses", "migrations"] {
         assert_eq!(noticed(table).await, [true, true], "{table}");
     }
-    assert_eq!(noticed("audit_rows").await, [true, false]);
+    assert_eq!(noticed("audit_chunks").await, [true, false]);
 }

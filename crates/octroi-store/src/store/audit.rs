@@ -5,9 +5,9 @@ use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow};
 use crate::error::StoreError;
 
 impl Store {
-    /// Adds events of the log, and passes over those that are there already. Says how many were new. Best
-    /// with some hundred at once.
-    pub async fn append_audit(&self, rows: &[AuditRow]) -> Result<usize, StoreError> {
+    /// Adds events of the log, and passes over those up to the newest that is there of the same gateway. Says how
+    /// many were new. Best with some hundred at once.
+    pub async fn append_audit(&self, rows: &[AuditRow<'_>]) -> Result<usize, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.append_audit(rows).await,
         }

@@ -1,15 +1,25 @@
 //! Looking for events, the newest first, in a time that does not depend on how many there are.
 
-use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::super::Sqlite;
 use super::BLOCK_BITS;
+use super::chunk::{CHUNK_BITS, Chunk};
 use crate::audit::{AuditCursor, AuditFilter, AuditPage, AuditRow};
 use crate::error::StoreError;
 
 /// One search looks into so many blocks.
 const BLOCKS_MAX: usize = 64;
+/// So many chunks are read at once.
+const CHUNKS_READ: i64 = 8;
+
+/// What was found so far.
+struct Found<'a> {
+    filter: &'a AuditFilter,
+    before: i64,
+    n_max: usize,
+    rows: Vec<(i64, AuditRow<'static>)>,
+}
 
 impl Sqlite {
     pub(crate) async fn audit_events(
@@ -19,11 +29,14 @@ impl Sqlite {
         n_max: u32,
     ) -> Result<AuditPage, StoreError> {
         let before = before.map_or(i64::MAX, AuditCursor::number);
-        let n_max = n_max as usize;
-        let mut found: Vec<(i64, AuditRow)> = Vec::new();
+        let mut found = Found { filter, before, n_max: n_max as usize, rows: Vec::new() };
         let mut next = None;
-        if filter.call_id.is_some() {
-            found = self.rows_between(filter, 0, before, n_max).await?;
+        if let Some(call_id) = &filter.call_id {
+            for chunk in self.chunks_of_call(call_id, before).await? {
+                if self.look_into(&mut found, chunk, chunk + 1).await? {
+                    break;
+                }
+            }
         } else {
             let mut blocks = self.blocks_with(filter, before).await?;
             // One more than is looked into: there is something left.
@@ -32,17 +45,16 @@ impl Sqlite {
                 next = blocks.last().map(|block| block << BLOCK_BITS);
             }
             for block in blocks {
-                let (start, end) = (block << BLOCK_BITS, (block + 1) << BLOCK_BITS);
-                found.extend(self.rows_between(filter, start, end.min(before), n_max - found.len()).await?);
-                if found.len() >= n_max {
+                let chunks = BLOCK_BITS - CHUNK_BITS;
+                if self.look_into(&mut found, block << chunks, (block + 1) << chunks).await? {
                     break;
                 }
             }
         }
-        if found.len() >= n_max {
-            next = Some(found.last().map_or(before, |(position, _)| *position));
+        if found.is_full() {
+            next = Some(found.rows.last().map_or(before, |(position, _)| *position));
         }
-        let rows = found.into_iter().map(|(_, row)| row).collect();
+        let rows = found.rows.into_iter().map(|(_, row)| row).collect();
         Ok(AuditPage { rows, next: next.map(AuditCursor::from_number) })
     }
 
@@ -55,43 +67,42 @@ impl Sqlite {
             .map_err(|error| self.failed(error))
     }
 
-    /// What is looked for between two places.
-    async fn rows_between(
-        &self,
-        filter: &AuditFilter,
-        start: i64,
-        before: i64,
-        n_max: usize,
-    ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
-        let rows = rows_query(filter, start, before, n_max)
-            .build()
-            .fetch_all(&self.readers)
-            .await
-            .map_err(|error| self.failed(error))?;
-        rows.iter().map(|row| Ok((self.column(row, "position")?, self.read_audit(row)?))).collect()
-    }
-
-    fn read_audit(&self, row: &SqliteRow) -> Result<AuditRow, StoreError> {
-        Ok(AuditRow {
-            node: self.column(row, "node")?,
-            seq: self.column::<i64>(row, "seq")?.cast_unsigned(),
-            at_ms: self.column(row, "at_ms")?,
-            event_type: self.column(row, "event_type")?,
-            level: self.column(row, "level")?,
-            actor_kind: self.column(row, "actor_kind")?,
-            actor_id: self.column(row, "actor_id")?,
-            agent: self.column(row, "agent")?,
-            session: self.column(row, "session")?,
-            server: self.column(row, "server")?,
-            tool: self.column(row, "tool")?,
-            source_type: self.column(row, "source_type")?,
-            project: self.column(row, "project")?,
-            call_id: self.column(row, "call_id")?,
-            decision: self.column(row, "decision")?,
-            context: self.column(row, "context")?,
-        })
+    /// Looks through chunks, the newest first. Tells whether enough was found.
+    async fn look_into(&self, found: &mut Found<'_>, start: i64, end: i64) -> Result<bool, StoreError> {
+        let mut end = end.min((found.before.saturating_sub(1) >> CHUNK_BITS).saturating_add(1));
+        while end > start && !found.is_full() {
+            let chunks: Vec<Chunk> = sqlx::query_as(CHUNKS)
+                .bind(start)
+                .bind(end)
+                .bind(CHUNKS_READ)
+                .fetch_all(&self.readers)
+                .await
+                .map_err(|error| self.failed(error))?;
+            end = chunks.last().map_or(start, |oldest| oldest.chunk);
+            for chunk in chunks {
+                found.add(chunk.rows().ok().ok_or_else(self.unreadable("part of the audit log"))?);
+            }
+        }
+        Ok(found.is_full())
     }
 }
+
+impl Found<'_> {
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.n_max
+    }
+
+    /// Adds what is wanted of the events of a chunk.
+    fn add(&mut self, rows: Vec<(i64, AuditRow<'static>)>) {
+        let n_missing = self.n_max.saturating_sub(self.rows.len());
+        let wanted =
+            |(position, row): &(i64, AuditRow<'_>)| *position < self.before && self.filter.wants(row);
+        self.rows.extend(rows.into_iter().rev().filter(wanted).take(n_missing));
+    }
+}
+
+pub(super) const CHUNKS: &str =
+    "SELECT * FROM audit_chunks WHERE chunk >= ? AND chunk < ? ORDER BY chunk DESC LIMIT ?";
 
 /// Columns with the value that each must have.
 fn equalities(filter: &AuditFilter) -> impl Iterator<Item = (&'static str, &str)> {
@@ -129,40 +140,6 @@ pub(super) fn blocks_query(filter: &AuditFilter, before: i64) -> QueryBuilder<Dr
     query
 }
 
-pub(super) fn rows_query(
-    filter: &AuditFilter,
-    start: i64,
-    before: i64,
-    n_max: usize,
-) -> QueryBuilder<Driver> {
-    let mut query = QueryBuilder::new("SELECT * FROM audit_events WHERE position >= ");
-    query.push_bind(start).push(" AND position < ").push_bind(before);
-    if let Some(call_id) = &filter.call_id {
-        query.push(" AND call_id = ").push_bind(call_id);
-    }
-    if let Some(since_ms) = filter.since_ms {
-        query.push(" AND at_ms >= ").push_bind(since_ms);
-    }
-    if let Some(until_ms) = filter.until_ms {
-        query.push(" AND at_ms < ").push_bind(until_ms);
-    }
-    for (column, value) in equalities(filter) {
-        query.push(format_args!(" AND {column} = ")).push_bind(value);
-    }
-    if !filter.event_types.is_empty() {
-        query.push(" AND event_type ");
-        push_one_of(&mut query, &filter.event_types);
-    }
-    if let Some(text) = &filter.text {
-        let pattern = like_pattern(text);
-        query.push(" AND (context LIKE ").push_bind(pattern.clone()).push(" ESCAPE '\\' OR tool LIKE ");
-        query.push_bind(pattern.clone()).push(" ESCAPE '\\' OR actor_id LIKE ").push_bind(pattern);
-        query.push(" ESCAPE '\\')");
-    }
-    query.push(" ORDER BY position DESC LIMIT ").push_bind(i64::try_from(n_max).unwrap_or(i64::MAX));
-    query
-}
-
 fn push_one_of(query: &mut QueryBuilder<Driver>, values: &[String]) {
     query.push("IN (");
     let mut list = query.separated(", ");
@@ -170,16 +147,4 @@ fn push_one_of(query: &mut QueryBuilder<Driver>, values: &[String]) {
         list.push_bind(value);
     }
     query.push(")");
-}
-
-/// The text anywhere, each letter for itself.
-fn like_pattern(text: &str) -> String {
-    let mut pattern = "%".to_owned();
-    for letter in text.chars() {
-        if matches!(letter, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    pattern + "%"
 }

@@ -2,21 +2,22 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::super::Sqlite;
-use super::search::{blocks_query, rows_query};
+use super::late::CHUNKS_OF_CALL;
+use super::search::{CHUNKS, blocks_query};
 use super::{BLOCK_BITS, COUNTS};
-use crate::audit::{AuditFilter, AuditRow};
+use crate::audit::{AuditCursor, AuditFilter, AuditRow};
 
 async fn filled(directory: &Path, n_rows: u64) -> Sqlite {
     let sqlite = Sqlite::open(directory).await.unwrap();
-    let rows: Vec<AuditRow> = (0..n_rows)
+    let rows: Vec<AuditRow<'_>> = (0..n_rows)
         .map(|seq| AuditRow {
-            node: "n1".to_owned(),
+            node: "n1".into(),
             seq,
             at_ms: seq.cast_signed(),
-            event_type: "tool_invocation_start".to_owned(),
-            tool: Some(if seq == 5 { "rare" } else { "common" }.to_owned()),
-            call_id: Some(format!("call-{seq:09}")),
-            context: "{\"source_type\":\"forged\",\"more\":1}".to_owned(),
+            event_type: "tool_invocation_start".into(),
+            tool: Some(if seq == 5 { "rare" } else { "common" }.into()),
+            call_id: Some(format!("call-{seq:09}").into()),
+            context: "{\"source_type\":\"forged\",\"more\":1}".into(),
             ..AuditRow::default()
         })
         .collect();
@@ -58,24 +59,57 @@ fn every_filter() -> Vec<AuditFilter> {
 async fn no_search_goes_through_all_events_or_sorts_them() {
     let directory = tempfile::tempdir().unwrap();
     let sqlite = filled(directory.path(), 1_000).await;
+    let by_number = "SEARCH audit_chunks USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n";
+    assert_eq!(plan(&sqlite, CHUNKS).await, by_number);
     for filter in every_filter() {
-        let rows = plan(&sqlite, rows_query(&filter, 1, 2, 3).sql().as_str()).await;
-        let by_position = "SEARCH audit_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n";
-        assert_eq!(rows, by_position, "{filter:?}");
-
         // A row for each few thousand events, and look-ups beside it.
         let blocks = plan(&sqlite, blocks_query(&filter, 2).sql().as_str()).await;
         assert!(blocks.starts_with("SEARCH audit_blocks USING INTEGER PRIMARY KEY (rowid<?)"), "{blocks}");
         assert!(!blocks.contains("SCAN") && !blocks.contains("TEMP B-TREE"), "{blocks}");
     }
-    let of_call = AuditFilter { call_id: Some("x".to_owned()), ..AuditFilter::default() };
-    let rows = plan(&sqlite, rows_query(&of_call, 1, 2, 3).sql().as_str()).await;
-    assert!(rows.starts_with("SEARCH audit_rows USING INDEX audit_rows_of_call (call_id=?"), "{rows}");
-    assert!(!rows.contains("TEMP B-TREE"), "{rows}");
-
+    let of_call = plan(&sqlite, CHUNKS_OF_CALL).await;
+    assert!(of_call.contains(by_number.trim()), "{of_call}");
+    assert!(of_call.contains("SEARCH audit_late USING PRIMARY KEY (call_id=? AND position<?)"), "{of_call}");
     let counts = plan(&sqlite, COUNTS).await;
     assert!(counts.contains("SEARCH audit_counts USING PRIMARY KEY (span>?)"), "{counts}");
-    assert!(counts.contains("SEARCH audit_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"), "{counts}");
+    assert!(counts.contains(by_number.trim()), "{counts}");
+}
+
+/// A call that waited for a person ends long after it began.
+#[tokio::test]
+async fn all_events_of_a_call_are_found_whenever_they_came() {
+    const BEGAN_MS: i64 = 0x0190_0000_0000;
+    let directory = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(directory.path()).await.unwrap();
+    let call = |number: i64| format!("01900000-0000-7000-8000-{number:012}");
+    let event = |seq: u64, after_ms: i64, call_id: String| AuditRow {
+        node: "n1".into(),
+        seq,
+        at_ms: BEGAN_MS + after_ms,
+        call_id: Some(call_id.into()),
+        ..AuditRow::default()
+    };
+    let n_others = 3_u64 << BLOCK_BITS;
+    let mut rows = vec![event(1, 0, call(1)), event(2, 10, call(2)), event(3, 4_999, call(1))];
+    rows.extend((4..n_others).map(|seq| event(seq, 10_000, call(seq.cast_signed()))));
+    // An hour later, after the clock was set back, and with an id of another form.
+    rows.push(event(n_others, 3_600_000, call(1)));
+    rows.push(event(n_others + 1, -60_000, call(1)));
+    rows.push(event(n_others + 2, 3_600_000, "another".to_owned()));
+    for batch in rows.chunks(1_000) {
+        sqlite.append_audit(batch).await.unwrap();
+    }
+    let found = async |call_id: String, before| {
+        let filter = AuditFilter { call_id: Some(call_id), ..AuditFilter::default() };
+        let page = sqlite.audit_events(&filter, before, 100).await.unwrap();
+        page.rows.iter().map(|row| row.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(found(call(1), None).await, [n_others + 1, n_others, 3, 1]);
+    assert_eq!(found(call(1), Some(AuditCursor::from_number(2))).await, [1]);
+    assert_eq!(found(call(2), None).await, [2]);
+    assert_eq!(found(call(5_000), None).await, [5_000]);
+    assert_eq!(found("another".to_owned(), None).await, [n_others + 2]);
+    assert_eq!(found("unknown".to_owned(), None).await, [0_u64; 0]);
 }
 
 #[tokio::test]
@@ -86,10 +120,10 @@ async fn a_rare_value_is_found_without_looking_at_the_rest() {
     let tool = |tool: &str| AuditFilter { tool: Some(tool.to_owned()), ..AuditFilter::default() };
     for (filter, expected) in [
         (tool("rare"), vec![0]),
-        (tool("common"), vec![5, 4, 3, 2, 1, 0]),
+        (tool("common"), vec![4, 3, 2, 1, 0]),
         (tool("unknown"), vec![]),
         (AuditFilter { until_ms: Some(10), ..tool("common") }, vec![0]),
-        (AuditFilter { since_ms: Some(18_000), ..AuditFilter::default() }, vec![5, 4]),
+        (AuditFilter { since_ms: Some(18_000), ..AuditFilter::default() }, vec![4]),
     ] {
         let blocks: Vec<i64> =
             blocks_query(&filter, i64::MAX).build_query_scalar().fetch_all(&sqlite.readers).await.unwrap();
@@ -102,24 +136,24 @@ async fn the_view_for_sql_tells_what_the_columns_say() {
     let directory = tempfile::tempdir().unwrap();
     let sqlite = filled(directory.path(), 1).await;
     let mut rows = vec![AuditRow {
-        node: "n1".to_owned(),
+        node: "n1".into(),
         seq: 1,
         at_ms: 1_700_000_000_123,
-        event_type: "policy_decision".to_owned(),
-        level: "warn".to_owned(),
-        actor_kind: "agent".to_owned(),
-        actor_id: "coder".to_owned(),
-        agent: Some("coder".to_owned()),
-        session: Some("s1".to_owned()),
-        tool: Some("mcp:files:write".to_owned()),
-        source_type: Some("mcp".to_owned()),
-        decision: Some("ask".to_owned()),
-        context: "{\"source_type\":\"forged\",\"more\":1}".to_owned(),
+        event_type: "policy_decision".into(),
+        level: "warn".into(),
+        actor_kind: "agent".into(),
+        actor_id: "coder".into(),
+        agent: Some("coder".into()),
+        session: Some("s1".into()),
+        tool: Some("mcp:files:write".into()),
+        source_type: Some("mcp".into()),
+        decision: Some("ask".into()),
+        context: "{\"source_type\":\"forged\",\"more\":1}".into(),
         ..AuditRow::default()
     }];
     // What is no object, or no JSON at all, breaks nothing.
-    rows.push(AuditRow { seq: 2, context: "[1]".to_owned(), ..rows[0].clone() });
-    rows.push(AuditRow { seq: 3, context: "{".to_owned(), ..rows[0].clone() });
+    rows.push(AuditRow { seq: 2, context: "[1]".into(), ..rows[0].clone() });
+    rows.push(AuditRow { seq: 3, context: "{".into(), ..rows[0].clone() });
     sqlite.append_audit(&rows).await.unwrap();
     let told: Vec<(String, String, String, String, String, String, String)> = sqlx::query_as(
         "SELECT audit_id, task_id, level, event_type, context, payload, created_at FROM task_audits ORDER BY audit_id",

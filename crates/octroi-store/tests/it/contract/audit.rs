@@ -7,30 +7,30 @@ use super::{on_every_database, race};
 const HOUR_MS: i64 = 3_600_000;
 
 /// An event that is told from others by its number.
-fn row(seq: u64) -> AuditRow {
+fn row(seq: u64) -> AuditRow<'static> {
     let number = seq.cast_signed();
     AuditRow {
-        node: "n1".to_owned(),
+        node: "n1".into(),
         seq,
         at_ms: 1_000 + number,
         event_type: if seq.is_multiple_of(2) { "tool_invocation_start" } else { "tool_invocation_end" }
-            .to_owned(),
-        level: "info".to_owned(),
-        actor_kind: "agent".to_owned(),
-        actor_id: "coder".to_owned(),
-        agent: Some(format!("agent{}", seq % 3)),
-        tool: Some(format!("mcp:files:tool{}", seq % 5)),
-        server: Some(format!("server{}", seq % 4)),
-        source_type: Some("mcp".to_owned()),
-        call_id: Some(format!("call-{}", seq / 2)),
-        decision: Some(if seq.is_multiple_of(10) { "deny_continue" } else { "allow" }.to_owned()),
-        context: format!("{{\"number\":{seq}}}"),
+            .into(),
+        level: "info".into(),
+        actor_kind: "agent".into(),
+        actor_id: "coder".into(),
+        agent: Some(format!("agent{}", seq % 3).into()),
+        tool: Some(format!("mcp:files:tool{}", seq % 5).into()),
+        server: Some(format!("server{}", seq % 4).into()),
+        source_type: Some("mcp".into()),
+        call_id: Some(format!("call-{}", seq / 2).into()),
+        decision: Some(if seq.is_multiple_of(10) { "deny_continue" } else { "allow" }.into()),
+        context: format!("{{\"number\":{seq}}}").into(),
         ..AuditRow::default()
     }
 }
 
 async fn append(store: &Store, seqs: std::ops::Range<u64>) {
-    let rows: Vec<AuditRow> = seqs.map(row).collect();
+    let rows: Vec<AuditRow<'_>> = seqs.map(row).collect();
     for batch in rows.chunks(500) {
         assert_eq!(store.append_audit(batch).await.unwrap(), batch.len());
     }
@@ -53,7 +53,7 @@ async fn search(store: &Store, filter: &AuditFilter, n_max: u32) -> Vec<u64> {
 }
 
 /// What a search must find, looked for in the plainest way.
-fn expected(n_rows: u64, matches: impl Fn(&AuditRow) -> bool) -> Vec<u64> {
+fn expected(n_rows: u64, matches: impl Fn(&AuditRow<'_>) -> bool) -> Vec<u64> {
     (0..n_rows).rev().filter(|seq| matches(&row(*seq))).collect()
 }
 
@@ -70,15 +70,14 @@ async fn events_come_back_as_they_were() {
         assert_eq!(store.audit_events(&filter, None, 10).await.unwrap(), empty);
         assert_eq!(store.append_audit(&[]).await.unwrap(), 0);
         let full = AuditRow {
-            session: some("s"),
-            project: some("p \"q\""),
-            context: "{ \"a\" : \"ü\\u0000\" }".to_owned(),
+            session: Some("s".into()),
+            project: Some("p \"q\"".into()),
+            context: "{ \"a\" : \"ü\\u0000\" }".into(),
             seq: u64::MAX / 2,
             at_ms: -5,
             ..row(1)
         };
-        let bare =
-            AuditRow { node: "n2".to_owned(), seq: 1, context: "{}".to_owned(), ..AuditRow::default() };
+        let bare = AuditRow { node: "n2".into(), seq: 1, context: "{}".into(), ..AuditRow::default() };
         assert_eq!(store.append_audit(&[full.clone(), bare.clone()]).await.unwrap(), 2);
         let page = AuditPage { rows: vec![bare, full], next: None };
         assert_eq!(store.audit_events(&filter, None, 10).await.unwrap(), page);
@@ -93,12 +92,12 @@ async fn events_come_back_as_they_were() {
 async fn adding_again_adds_nothing() {
     on_every_database(async |store| {
         append(&store, 0..700).await;
-        let again: Vec<AuditRow> = (0..700).map(row).collect();
+        let again: Vec<AuditRow<'_>> = (0..700).map(row).collect();
         assert_eq!(store.append_audit(&again).await.unwrap(), 0);
         // Partly known, out of order, and twice in one batch.
-        let mut mixed: Vec<AuditRow> = (650..760).rev().map(row).collect();
+        let mut mixed: Vec<AuditRow<'_>> = (650..760).rev().map(row).collect();
         mixed.extend([row(755), row(760)]);
-        let other = AuditRow { node: "n2".to_owned(), ..row(3) };
+        let other = AuditRow { node: "n2".into(), ..row(3) };
         mixed.push(other);
         assert_eq!(store.append_audit(&mixed).await.unwrap(), 62);
         assert_eq!(store.audit_events(&AuditFilter::default(), None, 10_000).await.unwrap().rows.len(), 762);
@@ -112,7 +111,7 @@ async fn adding_again_adds_nothing() {
 async fn many_add_the_same_at_once() {
     on_every_database(async |store| {
         let adding = race(&store, |store, _| async move {
-            let rows: Vec<AuditRow> = (0..300).map(row).collect();
+            let rows: Vec<AuditRow<'_>> = (0..300).map(row).collect();
             Some(store.append_audit(&rows).await.unwrap())
         });
         assert_eq!(adding.await.into_iter().sum::<usize>(), 300);
@@ -121,7 +120,7 @@ async fn many_add_the_same_at_once() {
     .await;
 }
 
-type Matches = fn(&AuditRow) -> bool;
+type Matches = fn(&AuditRow<'_>) -> bool;
 
 #[tokio::test]
 async fn every_filter_finds_what_it_says() {
@@ -183,8 +182,8 @@ async fn names_of_all_kinds_are_found() {
             "", "a\0b", "a\0c", "\0", "a\"b", "a\\b", "a'b", "ü𝄞", "1", "1.0", "null", "[1]", "{}",
             "\u{7f}\n",
         ];
-        let rows: Vec<AuditRow> =
-            (0..).zip(names).map(|(seq, name)| AuditRow { tool: some(name), ..row(seq) }).collect();
+        let rows: Vec<AuditRow<'_>> =
+            (0..).zip(names).map(|(seq, name)| AuditRow { tool: Some(name.into()), ..row(seq) }).collect();
         store.append_audit(&rows).await.unwrap();
         for (seq, name) in (0..).zip(names) {
             let filter = AuditFilter { tool: some(name), ..AuditFilter::default() };
@@ -233,7 +232,7 @@ async fn old_events_can_be_forgotten() {
     const N_ROWS: u64 = 12_000;
     on_every_database(async |store| {
         append(&store, 0..N_ROWS).await;
-        let other = AuditRow { node: "n2".to_owned(), ..row(5) };
+        let other = AuditRow { node: "n2".into(), ..row(5) };
         store.append_audit(&[other]).await.unwrap();
         assert_eq!(store.purge_audit("n1", 11_000).await.unwrap(), 11_000);
         assert_eq!(store.purge_audit("n1", 11_000).await.unwrap(), 0);
@@ -263,7 +262,8 @@ async fn counts_are_exact_from_any_moment_on() {
             // A minute apart, over ten hours, some of them before 1970.
             let at_ms = (seq.cast_signed() - 90) * 60_000;
             let mut one = AuditRow { at_ms, ..row(seq) };
-            (one.agent, one.tool) = (some("a").filter(|_| seq % 2 == 0), some("t").filter(|_| seq % 3 == 0));
+            one.agent = seq.is_multiple_of(2).then(|| "a".into());
+            one.tool = seq.is_multiple_of(3).then(|| "t".into());
             rows.push(one);
         }
         store.append_audit(&rows).await.unwrap();
@@ -273,10 +273,10 @@ async fn counts_are_exact_from_any_moment_on() {
             let mut expected: Vec<AuditCount> = Vec::new();
             for row in rows.iter().filter(|row| row.at_ms >= since_ms) {
                 let count = AuditCount {
-                    event_type: row.event_type.clone(),
-                    agent: row.agent.clone(),
-                    tool: row.tool.clone(),
-                    decision: row.decision.clone(),
+                    event_type: row.event_type.to_string(),
+                    agent: row.agent.as_deref().map(str::to_owned),
+                    tool: row.tool.as_deref().map(str::to_owned),
+                    decision: row.decision.as_deref().map(str::to_owned),
                     n: 1,
                 };
                 match expected.iter_mut().find(|one| AuditCount { n: 1, ..(*one).clone() } == count) {
