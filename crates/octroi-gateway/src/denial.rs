@@ -166,6 +166,13 @@ pub(crate) fn without_marks(result: &[u8], meta: Span) -> Option<Bytes> {
     Some(Bytes::from(json::rewrite(result, &[edit])))
 }
 
+/// A server's question without what only Octroi says in `_meta`.
+pub(crate) fn without_marks_in(params: Bytes) -> Bytes {
+    let whole = Span { start: 0, end: params.len() };
+    let meta = json::member(&params, whole, "_meta");
+    meta.and_then(|meta| without_marks(&params, meta)).unwrap_or(params)
+}
+
 /// What the client is told in its place.
 pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
     let reason = format!(

@@ -17,6 +17,7 @@ use octroi_store::{
     StoreError, ToolUse,
 };
 use octroi_upstream::{ServerIdentity, UpstreamError};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
@@ -71,14 +72,23 @@ pub struct Memory {
     audit: Option<Opened>,
     jobs: mpsc::Sender<Job>,
     received: Option<mpsc::Receiver<Job>>,
+    /// Not in the queue, where there may be no room: a tool whose pin was lost could change unseen.
+    pins: Arc<Mutex<Pins>>,
+}
+
+/// What is to be remembered of definitions, until it is written.
+#[derive(Default)]
+struct Pins {
+    pins: Vec<PinRecord>,
+    held: Vec<HeldDefinition>,
 }
 
 enum Job {
     Define(ServerName, CanonicalJson),
     Keep(ServerName, Arc<ServerLists>),
     Checked(ServerName, HealthSample),
-    Pin(Vec<PinRecord>),
-    Hold(Vec<HeldDefinition>),
+    /// Look for pins, as before every job.
+    Pins,
     Used(Vec<ToolUse>),
     Forget(ServerName),
     /// Says when everything before is done.
@@ -93,7 +103,7 @@ impl Memory {
         let opening = tokio::task::spawn_blocking(move || AuditLog::open(&audit, &Options::default()));
         let audit = opening.await.map_err(|_| AuditError::Closed)??;
         let (jobs, received) = mpsc::channel(WAITING);
-        Ok(Self { store, audit: Some(audit), jobs, received: Some(received) })
+        Ok(Self { store, audit: Some(audit), jobs, received: Some(received), pins: Arc::default() })
     }
 
     /// The audit log and what the last run left in it, for the first who asks.
@@ -161,12 +171,15 @@ impl Memory {
     }
 
     pub(crate) fn pin(&self, pins: Vec<PinRecord>, held: Vec<HeldDefinition>) {
-        if !pins.is_empty() {
-            self.later(Job::Pin(pins));
+        if pins.is_empty() && held.is_empty() {
+            return;
         }
-        if !held.is_empty() {
-            self.later(Job::Hold(held));
-        }
+        let mut waiting = self.pins.lock();
+        waiting.pins.extend(pins);
+        waiting.held.extend(held);
+        drop(waiting);
+        // If there is no room, there are jobs before which they are written.
+        let _ = self.jobs.try_send(Job::Pins);
     }
 
     pub(crate) fn used(&self, uses: Vec<ToolUse>) {
@@ -196,14 +209,35 @@ impl Memory {
     /// The task that writes. Ends when nobody can ask for anything any more.
     pub(crate) fn writer(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let mut received = self.received.take()?;
-        let store = Arc::clone(&self.store);
+        let (store, pins) = (Arc::clone(&self.store), Arc::clone(&self.pins));
         Some(async move {
             while let Some(job) = received.recv().await {
+                write_pins(&store, &pins).await;
                 if let Err(error) = write(&store, job).await {
                     warn!(%error, hint = error.hint(), "cannot be remembered");
                 }
             }
         })
+    }
+}
+
+/// What cannot be written is tried again before the next job.
+async fn write_pins(store: &Store, waiting: &Mutex<Pins>) {
+    let Pins { pins, held } = std::mem::take(&mut *waiting.lock());
+    let written = async {
+        if !pins.is_empty() {
+            store.save_pins(&pins).await?;
+        }
+        if !held.is_empty() {
+            store.hold(&held).await?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    if let Err(error) = written.await {
+        warn!(%error, hint = error.hint(), "pins of tools cannot be remembered yet");
+        let mut waiting = waiting.lock();
+        waiting.pins.splice(..0, pins);
+        waiting.held.splice(..0, held);
     }
 }
 
@@ -219,8 +253,7 @@ async fn write(store: &Store, job: Job) -> Result<(), StoreError> {
         Job::Flush(done) => {
             let _ = done.send(());
         }
-        Job::Pin(pins) => store.save_pins(&pins).await?,
-        Job::Hold(held) => store.hold(&held).await?,
+        Job::Pins => {}
         Job::Used(uses) => store.record_uses(&uses).await?,
         Job::Forget(name) => {
             store.forget_server(&ServerKey::system(name)).await?;

@@ -145,28 +145,31 @@ impl Gateway {
         let Judged { decision, mut taken } = judged;
         self.note_quota(&doer, &tool.descriptor, &taken.warnings);
         let asking = || way.asking(tool, call, state.as_ref());
-        let settled = match decision {
-            Decision::Allow(permit) => match &state {
-                None => Settled::Granted { permit, approval: None, edited: None },
-                Some(_) => Box::pin(self.allowed(permit, &asking())).await,
-            },
-            Decision::Deny(denied) => {
-                if let Err(error) = Box::pin(self.ledger.deny(call, described, &denied, now_ms)).await {
-                    tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
+        // In a block of its own, so that nothing of it stays while the call is made.
+        let (permit, approval, edited) = {
+            let settled = match decision {
+                Decision::Allow(permit) => match &state {
+                    None => Settled::Granted { permit, approval: None, edited: None },
+                    Some(_) => Box::pin(self.allowed(permit, &asking())).await,
+                },
+                Decision::Deny(denied) => {
+                    if let Err(error) = Box::pin(self.ledger.deny(call, described, &denied, now_ms)).await {
+                        tracing::error!(%error, hint = error.hint(), "a denial was not recorded");
+                    }
+                    return here(denial::denied(&denied, self.style(caller)));
                 }
-                return here(denial::denied(&denied, self.style(caller)));
-            }
-            Decision::Ask(question) => {
-                taken.rest();
-                let settled = Box::pin(self.ask_person(question, &asking())).await;
-                taken.resume();
-                settled
-            }
-        };
-        let (permit, approval, edited) = match settled {
-            Settled::Refused(answer) => return answer,
-            Settled::Granted { permit, approval, edited } => {
-                (permit, approval.map(|id| Granted::new(self, id)), edited)
+                Decision::Ask(question) => {
+                    taken.rest();
+                    let settled = Box::pin(self.ask_person(question, &asking())).await;
+                    taken.resume();
+                    settled
+                }
+            };
+            match settled {
+                Settled::Refused(answer) => return answer,
+                Settled::Granted { permit, approval, edited } => {
+                    (permit, approval.map(|id| Granted::new(self, id)), edited)
+                }
             }
         };
         let edited = edited.map(|edited| with_arguments_of(way.envelope, &edited));
@@ -174,7 +177,7 @@ impl Gateway {
             return denial::evaluator_error("the edited arguments cannot be put into the call");
         }
         let edited = edited.flatten();
-        let edited_arguments = edited.as_ref().and_then(|(_, params)| params.arguments());
+        let edited_arguments = edited.as_deref().and_then(|(_, params)| params.arguments());
         if let Some(edited) = &edited_arguments {
             described.arguments = edited;
         }
@@ -199,7 +202,7 @@ impl Gateway {
             max_runtime: taken.max_runtime,
         };
         let (envelope, edited) =
-            edited.as_ref().map_or((way.envelope, params), |(envelope, params)| (envelope, params));
+            edited.as_deref().map_or((way.envelope, params), |(envelope, params)| (envelope, params));
         let edited_way = Way { envelope, params: edited, ..*way };
         let (answer, outcome) = self.run(&edited_way, params, &permit, Some(continuing)).await;
         record.end(outcome, answer.json()).await;
@@ -468,12 +471,12 @@ impl<'a> Way<'a> {
 
 /// The same message with the arguments of other parameters. Members are found by where they stand, so the
 /// parameters must be those of the message.
-fn with_arguments_of(envelope: &Envelope, params: &Params) -> Option<(Envelope, Params)> {
+fn with_arguments_of(envelope: &Envelope, params: &Params) -> Option<Box<(Envelope, Params)>> {
     let arguments = params.arguments()?;
     let json = envelope.with(envelope.id().as_ref(), &[Edit::Set("arguments", &arguments)]);
     let envelope = Envelope::parse(json).ok()?;
     let params = Params::read(envelope.params()).ok()?;
-    Some((envelope, params))
+    Some(Box::new((envelope, params)))
 }
 
 /// A task's server and its id there. Server names hold no colon, so the first one divides.

@@ -267,10 +267,11 @@ impl Run<'_> {
     /// Puts a legacy server's question to a legacy client.
     async fn ask_one(&self, question: Question) {
         let withdrawn = question.withdrawn.clone();
+        let params = denial::without_marks_in(question.params.clone());
         tokio::select! {
             biased;
             () = withdrawn.cancelled() => {}
-            answer = self.caller.client.ask(&question.method, question.params.clone()) => match answer {
+            answer = self.caller.client.ask(&question.method, params) => match answer {
                 Ok(result) => question.answer(&result),
                 Err(error) => question.refuse(&error),
             },
@@ -281,7 +282,7 @@ impl Run<'_> {
     async fn ask_all(&self, asked: InputRequired) -> Result<Round, RpcError> {
         let questions = asked.questions.iter().map(|question| async move {
             self.caller.capabilities.allow(&question.method, &question.params)?;
-            let params = ask::to_legacy(question, &question.key);
+            let params = denial::without_marks_in(ask::to_legacy(question, &question.key));
             let answer = match self.caller.client.ask(&question.method, params).await {
                 Ok(answer) => answer,
                 // A client that fails to ask has not declined; the modern word for that is cancel.
@@ -461,7 +462,7 @@ impl Run<'_> {
         {
             let timeout = self.target.upstream.spec().timeouts.list;
             // Without it the call works all the same, only quieter.
-            let _ = connection.control(octroi_upstream::Control::SetLevel(level), timeout).await;
+            let _ = Box::pin(connection.control(octroi_upstream::Control::SetLevel(level), timeout)).await;
         }
     }
 

@@ -1,53 +1,91 @@
 //! The audit log as it can be asked. What counts is the log itself; this can be made again from it.
 
-use std::borrow::Cow;
+use octroi_core::audit::{Entry, EntryError, Ruling, SourceType};
 
-use serde::{Deserialize, Serialize};
+/// A record of the log, to be added.
+#[derive(Clone, Debug)]
+pub struct AuditRecord<'a> {
+    /// Its number in the log.
+    pub(crate) seq: u64,
+    /// As it stands there.
+    pub(crate) text: &'a str,
+    /// What it says.
+    pub(crate) entry: Entry<'a>,
+}
 
-/// One event of the log. It borrows where it is added and owns where it is found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditRow<'a> {
-    /// The gateway that wrote it. Kept once for many.
-    #[serde(skip)]
-    pub node: Cow<'a, str>,
+impl<'a> AuditRecord<'a> {
+    /// Reads the text of a record. One that a newer Octroi wrote may not be understood.
+    pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
+        let entry = Entry::parse(text)?;
+        // What was read as JSON is UTF-8.
+        Ok(Self { seq, text: std::str::from_utf8(text).unwrap_or_default(), entry })
+    }
+}
+
+/// An event of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRow {
+    /// The gateway that wrote it.
+    pub node: String,
     /// Its number in that gateway's log.
     pub seq: u64,
     /// When it happened.
     pub at_ms: i64,
     /// What happened, in a word.
-    pub event_type: Cow<'a, str>,
+    pub event_type: String,
     /// How much it matters, in a word.
-    pub level: Cow<'a, str>,
+    pub level: String,
     /// What kind of principal did it.
-    pub actor_kind: Cow<'a, str>,
+    pub actor_kind: String,
     /// Which one.
-    pub actor_id: Cow<'a, str>,
+    pub actor_id: String,
     /// The agent that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Cow<'a, str>>,
+    pub agent: Option<String>,
     /// The session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<Cow<'a, str>>,
+    pub session: Option<String>,
     /// The server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<Cow<'a, str>>,
+    pub server: Option<String>,
     /// The canonical id of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<Cow<'a, str>>,
+    pub tool: Option<String>,
     /// Where the tool comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_type: Option<Cow<'a, str>>,
+    pub source_type: Option<String>,
     /// The project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<Cow<'a, str>>,
-    /// The call. Ids in the form of a UUID that begins with its time are by far the cheapest to keep.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_id: Option<Cow<'a, str>>,
+    pub project: Option<String>,
+    /// The call.
+    pub call_id: Option<String>,
     /// What was decided, in a word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Cow<'a, str>>,
+    pub decision: Option<String>,
     /// Everything else, as the text of a JSON object without secrets.
-    pub context: Cow<'a, str>,
+    pub context: String,
+}
+
+impl AuditRow {
+    pub(crate) fn new(node: &str, seq: u64, entry: &Entry<'_>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            node: node.to_owned(),
+            seq,
+            at_ms: at_ms(entry),
+            event_type: entry.kind.as_str().to_owned(),
+            level: entry.level.as_str().to_owned(),
+            actor_kind: entry.actor_kind.as_str().to_owned(),
+            actor_id: entry.actor_id.to_string(),
+            agent: owned(entry.agent.as_deref()),
+            session: owned(entry.session.as_deref()),
+            server: owned(entry.server.as_deref()),
+            tool: owned(entry.tool.as_deref()),
+            source_type: owned(entry.source.map(SourceType::as_str)),
+            project: owned(entry.project.as_deref()),
+            call_id: entry.call.map(|call| call.to_string()),
+            decision: owned(entry.ruling.map(Ruling::as_str)),
+            context: if entry.context.is_empty() { "{}" } else { entry.context }.to_owned(),
+        }
+    }
+}
+
+/// When it happened, as databases count.
+pub(crate) fn at_ms(entry: &Entry<'_>) -> i64 {
+    i64::try_from(entry.at_ms).unwrap_or(i64::MAX)
 }
 
 /// Which events to look for. What is not given does not matter.
@@ -77,23 +115,21 @@ pub struct AuditFilter {
 
 impl AuditFilter {
     /// Whether this is one of those that are looked for.
-    pub(crate) fn wants(&self, row: &AuditRow<'_>) -> bool {
+    pub(crate) fn wants(&self, entry: &Entry<'_>) -> bool {
         let equal = [
-            (&self.source_type, &row.source_type),
-            (&self.tool, &row.tool),
-            (&self.agent, &row.agent),
-            (&self.server, &row.server),
-            (&self.call_id, &row.call_id),
-            (&self.decision, &row.decision),
+            (&self.source_type, entry.source.map(SourceType::as_str)),
+            (&self.tool, entry.tool.as_deref()),
+            (&self.agent, entry.agent.as_deref()),
+            (&self.server, entry.server.as_deref()),
+            (&self.decision, entry.ruling.map(Ruling::as_str)),
         ];
-        self.since_ms.is_none_or(|since_ms| row.at_ms >= since_ms)
-            && self.until_ms.is_none_or(|until_ms| row.at_ms < until_ms)
-            && (self.event_types.is_empty() || self.event_types.iter().any(|one| *one == row.event_type))
-            && equal
-                .into_iter()
-                .all(|(wanted, value)| wanted.is_none() || wanted.as_deref() == value.as_deref())
+        self.since_ms.is_none_or(|since_ms| at_ms(entry) >= since_ms)
+            && self.until_ms.is_none_or(|until_ms| at_ms(entry) < until_ms)
+            && (self.event_types.is_empty() || self.event_types.iter().any(|one| one == entry.kind.as_str()))
+            && equal.into_iter().all(|(wanted, value)| wanted.is_none() || wanted.as_deref() == value)
+            && self.call_id.as_deref().is_none_or(|id| entry.call.is_some_and(|call| call.to_string() == id))
             && self.text.as_deref().is_none_or(|text| {
-                let places = [Some(&row.context), row.tool.as_ref(), Some(&row.actor_id)];
+                let places = [Some(entry.context), entry.tool.as_deref(), Some(&entry.actor_id)];
                 places.into_iter().flatten().any(|place| contains(place, text))
             })
     }
@@ -125,7 +161,7 @@ impl AuditCursor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditPage {
     /// The events.
-    pub rows: Vec<AuditRow<'static>>,
+    pub rows: Vec<AuditRow>,
     /// Where to go on. A page may be short, or even empty, though there are more: one search looks at
     /// no more than some hundred thousand events.
     pub next: Option<AuditCursor>,

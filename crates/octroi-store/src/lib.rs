@@ -22,7 +22,7 @@ mod store;
 
 pub use agent::{AgentRecord, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, Requested};
-pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow};
+pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;

@@ -9,6 +9,8 @@ use super::keys;
 /// A value is read no further than this.
 const VALUE_LENGTH_MAX: usize = 512;
 const VALUE_LENGTH_MIN: usize = 8;
+/// A longer name is none.
+const NAME_LENGTH_MAX: usize = 128;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +53,11 @@ impl Iterator for Secrets<'_> {
         let bytes = self.text.as_bytes();
         while self.at < bytes.len() {
             let at = self.at;
+            let word_end = at + word_length(&bytes[at..]);
             let found = match bytes[at] {
                 b'-' => shapes::private_key(self.text, at),
                 b':' => shapes::url_password(bytes, at),
-                byte if byte.is_ascii_alphanumeric() && !self.is_in_word(at) => self.at_word(at),
+                _ if word_end > at && !self.is_in_word(at) => self.at_word(at..word_end),
                 _ => None,
             };
             if let Some(found) = found {
@@ -62,8 +65,7 @@ impl Iterator for Secrets<'_> {
                 return Some(found);
             }
             // Within a word nothing begins.
-            let in_word = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            self.at += in_word.max(1);
+            self.at = word_end.max(at + 1);
         }
         None
     }
@@ -75,8 +77,8 @@ impl Secrets<'_> {
         at > 0 && self.text.as_bytes()[at - 1].is_ascii_alphanumeric()
     }
 
-    fn at_word(&mut self, at: usize) -> Option<Found> {
-        let bytes = self.text.as_bytes();
+    fn at_word(&mut self, word: Range<usize>) -> Option<Found> {
+        let (bytes, at) = (self.text.as_bytes(), word.start);
         if let Some(found) = shapes::token(bytes, at) {
             return Some(found);
         }
@@ -88,25 +90,43 @@ impl Secrets<'_> {
         }
         // A name is looked at once, where it begins: `my_api_key` is not `api_key` again.
         let is_inside = at > 0 && matches!(bytes[at - 1], b'_' | b'-' | b'.');
-        if is_inside { None } else { named_value(bytes, at) }
+        if is_inside { None } else { named_value(bytes, word) }
     }
 }
 
+/// How many letters and digits come first. Every byte of every call comes by here, so they are looked up.
+fn word_length(bytes: &[u8]) -> usize {
+    const IS_IN_WORD: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            table[byte as usize] = byte.is_ascii_alphanumeric();
+            byte += 1;
+        }
+        table
+    };
+    bytes.iter().position(|byte| !IS_IN_WORD[usize::from(*byte)]).unwrap_or(bytes.len())
+}
+
 /// `password=…`, `"token": "…"`, `Authorization: Bearer …`.
-fn named_value(bytes: &[u8], at: usize) -> Option<Found> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let name_end = at + bytes[at..].iter().take(128).take_while(|byte| is_name(byte)).count();
-    let name = std::str::from_utf8(&bytes[at..name_end]).ok()?;
-    let is_scheme = name.eq_ignore_ascii_case("bearer") || name.eq_ignore_ascii_case("basic");
+fn named_value(bytes: &[u8], word: Range<usize>) -> Option<Found> {
     let skip = |from: usize, wanted: &dyn Fn(u8) -> bool, most: usize| {
         from + bytes[from..].iter().take(most).take_while(|byte| wanted(**byte)).count()
     };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let name_end = skip(word.end, &is_name, NAME_LENGTH_MAX);
+    let name = &bytes[word.start..name_end];
+    let is_scheme = name.eq_ignore_ascii_case(b"bearer") || name.eq_ignore_ascii_case(b"basic");
     let is_space = |byte: u8| byte == b' ' || byte == b'\t';
     let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'`');
     let mark = skip(skip(name_end, &is_quote, 4), &is_space, 8);
     let after_mark = skip(mark, &|byte| byte == b':' || byte == b'=' || byte == b'>', 3);
     // Most words are followed by no mark: they need not be looked up.
-    if !is_scheme && (after_mark == mark || !keys::is_secret(name)) {
+    if !is_scheme && after_mark == mark || name.len() > NAME_LENGTH_MAX {
+        return None;
+    }
+    let name = std::str::from_utf8(name).ok()?;
+    if !is_scheme && !keys::is_secret(name) {
         return None;
     }
     let start = skip(skip(after_mark, &is_space, 8), &is_quote, 4);

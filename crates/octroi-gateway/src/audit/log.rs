@@ -170,14 +170,20 @@ impl AuditLog {
         event: &Event<'_>,
         durability: Durability,
     ) -> impl Future<Output = Result<u64, AuditError>> + Send + use<'a> {
-        let (answer, answered) = oneshot::channel();
-        let wait = match durability {
-            Durability::Os => Wait::Os(answer),
-            Durability::Disk => Wait::Disk(answer),
-        };
-        let pending = pending(event, wait);
+        let record = pending(event);
         async move {
-            self.inner.write(pending?).await?;
+            let record = record?;
+            if durability == Durability::Os
+                && let Some(written) = self.inner.write_alone(&record)
+            {
+                return written;
+            }
+            let (answer, answered) = oneshot::channel();
+            let wait = match durability {
+                Durability::Os => Wait::Os(answer),
+                Durability::Disk => Wait::Disk(answer),
+            };
+            self.inner.write(Pending { wait, ..record }).await?;
             answered.await.unwrap_or(Err(AuditError::Closed))
         }
     }
@@ -188,15 +194,15 @@ impl AuditLog {
         &'a self,
         event: &Event<'_>,
     ) -> impl Future<Output = Result<(), AuditError>> + Send + use<'a> {
-        let pending = pending(event, Wait::Nothing);
-        async move { self.inner.write(pending?).await }
+        let record = pending(event);
+        async move { self.inner.write_later(record?).await }
     }
 
     /// Records an event from where nobody can wait. If there is no room, a task waits for it.
     pub fn append_detached(&self, event: &Event<'_>, runtime: &Handle) {
-        let pending = pending(event, Wait::Nothing);
+        let record = pending(event);
         let log = self.clone();
-        let mut writing = Box::pin(async move { log.inner.write(pending?).await });
+        let mut writing = Box::pin(async move { log.inner.write_later(record?).await });
         let failed = match writing.as_mut().now_or_never() {
             Some(Ok(())) => return,
             Some(Err(error)) => error,
@@ -238,7 +244,7 @@ impl AuditLog {
 
     /// Why nothing can be written, if that is so.
     pub fn health(&self) -> Option<AuditError> {
-        self.inner.shared.health.lock().clone()
+        self.inner.shared.health()
     }
 
     /// The newest signed checkpoint, as a note, and each one to come: to be sent where whoever owns
@@ -272,6 +278,32 @@ impl AuditLog {
 }
 
 impl Inner {
+    /// Writes a record that nobody waits for. What cannot be written now is kept.
+    async fn write_later(&self, record: Pending) -> Result<(), AuditError> {
+        match self.write_alone(&record) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(_)) | None => self.write(record).await,
+        }
+    }
+
+    /// Writes a record at once, if nobody else is writing or waits to, and if it cannot take long.
+    fn write_alone(&self, record: &Pending) -> Option<Result<u64, AuditError>> {
+        if !self.shared.is_empty() {
+            return None;
+        }
+        let mut held = self.writer.try_lock()?;
+        let writer = held.as_mut().filter(|writer| writer.is_at_ease())?;
+        let was_signed = writer.wakes_at().is_none();
+        let written = writer.write_alone(record);
+        if was_signed || !writer.is_at_ease() {
+            // It sleeps until somebody wakes it, and now there is a moment at which it must look.
+            self.shared.wake();
+        }
+        drop(held);
+        self.write_now();
+        Some(written)
+    }
+
     async fn write(&self, pending: Pending) -> Result<(), AuditError> {
         self.shared.add(pending).await?;
         self.write_now();
@@ -380,12 +412,12 @@ impl Drop for Ending {
     }
 }
 
-fn pending(event: &Event<'_>, wait: Wait) -> Result<Pending, AuditError> {
+fn pending(event: &Event<'_>) -> Result<Pending, AuditError> {
     let body = event.body();
     if body.len() > EVENT_MAX {
         return Err(AuditError::TooLarge { n_bytes: body.len(), n_max: EVENT_MAX });
     }
-    Ok(Pending { body, kind: event.kind, call: event.call, wait })
+    Ok(Pending { body, kind: event.kind, call: event.call, wait: Wait::Nothing })
 }
 
 /// Names go into notes and file headers, so they are kept simple.

@@ -1,9 +1,10 @@
 //! What waits to be written, and how callers and the thread that writes wake each other.
 //!
-//! Whoever adds a record writes all that wait, if nobody else is just doing that: to wake the thread for every
-//! record and be woken by it again would cost more than to write.
+//! Whoever brings a record writes it, and all that wait, if nobody else is just doing that: to wake the thread for
+//! every record and be woken by it again would cost more than to write. Only who finds the writer taken waits here.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::time::Instant;
 
 use octroi_core::audit::{CallId, Kind};
@@ -53,6 +54,8 @@ pub(super) enum Job {
 #[derive(Debug)]
 pub(super) struct Shared {
     queue: Mutex<Queue>,
+    /// How many jobs are in the queue, for those who only want to know that there are none.
+    n_jobs: AtomicUsize,
     filled: Condvar,
     /// Room for records that somebody waits for.
     room: Semaphore,
@@ -64,7 +67,8 @@ pub(super) struct Shared {
     /// The last checkpoint.
     pub(super) checkpoint: watch::Receiver<Option<Arc<str>>>,
     /// Why nothing could be written, the last time it was tried.
-    pub(super) health: Mutex<Option<AuditError>>,
+    health: Mutex<Option<AuditError>>,
+    is_ill: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -90,12 +94,35 @@ impl Shared {
     pub(super) fn new(position: watch::Receiver<u64>, checkpoint: watch::Receiver<Option<Arc<str>>>) -> Self {
         Self {
             queue: Mutex::new(Queue::default()),
+            n_jobs: AtomicUsize::new(0),
             filled: Condvar::new(),
             room: Semaphore::new(WAITING_MAX),
             later_room: Semaphore::new(WAITING_MAX),
             position,
             checkpoint,
             health: Mutex::new(None),
+            is_ill: AtomicBool::new(false),
+        }
+    }
+
+    /// Why nothing could be written, the last time it was tried.
+    pub(super) fn health(&self) -> Option<AuditError> {
+        self.health.lock().clone()
+    }
+
+    /// Something could not be written. Tells whether that is new.
+    pub(super) fn set_ill(&self, error: &AuditError) -> bool {
+        let mut health = self.health.lock();
+        self.is_ill.store(true, Ordering::Release);
+        health.replace(error.clone()).is_none()
+    }
+
+    /// Everything could be written.
+    pub(super) fn set_well(&self) {
+        if self.is_ill.load(Ordering::Acquire) {
+            let mut health = self.health.lock();
+            self.is_ill.store(false, Ordering::Release);
+            *health = None;
         }
     }
 
@@ -122,6 +149,10 @@ impl Shared {
             return Err(AuditError::Closed);
         }
         queue.jobs.push(job);
+        self.n_jobs.store(queue.jobs.len(), Ordering::Relaxed);
+        drop(queue);
+        // Whoever has the writer either sees this after letting go of it, or has let go already.
+        fence(Ordering::SeqCst);
         Ok(())
     }
 
@@ -149,7 +180,15 @@ impl Shared {
 
     /// Takes everything there is.
     pub(super) fn take(&self, jobs: &mut Vec<Job>) {
-        std::mem::swap(&mut self.queue.lock().jobs, jobs);
+        let mut queue = self.queue.lock();
+        std::mem::swap(&mut queue.jobs, jobs);
+        self.n_jobs.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_empty(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.n_jobs.load(Ordering::Relaxed) == 0
     }
 
     /// Takes everything there is, if all of it is records.
@@ -158,12 +197,16 @@ impl Shared {
         let is_for_all = queue.jobs.iter().all(|job| matches!(job, Job::Write(_)));
         if is_for_all {
             std::mem::swap(&mut queue.jobs, jobs);
+            self.n_jobs.store(0, Ordering::Relaxed);
         }
         is_for_all
     }
 
     /// What there is, as far as anybody may do it.
     pub(super) fn waiting(&self) -> Waiting {
+        if self.is_empty() {
+            return Waiting::Nothing;
+        }
         let queue = self.queue.lock();
         match queue.jobs.as_slice() {
             [] => Waiting::Nothing,
@@ -183,6 +226,7 @@ impl Shared {
         let mut queue = self.queue.lock();
         queue.is_closed = true;
         let jobs = std::mem::take(&mut queue.jobs);
+        self.n_jobs.store(0, Ordering::Relaxed);
         drop(queue);
         self.room.close();
         self.later_room.close();

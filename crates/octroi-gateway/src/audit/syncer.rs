@@ -4,6 +4,7 @@
 //! Checkpoints are published here too: only what is on disk is worth a signature.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use octroi_core::audit::{Checkpoint, SigningKey};
@@ -24,6 +25,10 @@ const PAUSE: Duration = Duration::from_millis(4);
 pub(super) struct Syncer {
     state: Mutex<State>,
     changed: Condvar,
+    /// Somebody has said, or is about to say, that something is not synced: nobody else has to.
+    is_dirty: AtomicBool,
+    /// The segment whose end cannot be trusted; segments are counted from one.
+    suspect: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -34,8 +39,6 @@ struct State {
     dirty_since: Option<Instant>,
     waiting: Vec<(u64, Answer)>,
     checkpoint: Option<Checkpoint>,
-    /// The segment whose end cannot be trusted.
-    suspect: Option<u32>,
     is_ending: bool,
 }
 
@@ -47,14 +50,21 @@ impl Syncer {
             dirty_since: None,
             waiting: Vec::new(),
             checkpoint: None,
-            suspect: None,
             is_ending: false,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            is_dirty: AtomicBool::new(false),
+            suspect: AtomicU32::new(0),
+        }
     }
 
     /// Something was written, and these wait for it to be on disk.
     pub(super) fn written(&self, now: Instant, waiting: &mut Vec<(u64, Answer)>) {
+        if self.is_dirty.swap(true, Ordering::SeqCst) && waiting.is_empty() {
+            return;
+        }
         let mut state = self.state.lock();
         let is_asleep = state.dirty_since.is_none();
         let is_urgent = !waiting.is_empty();
@@ -78,6 +88,7 @@ impl Syncer {
         state.file = file;
         state.segment = segment;
         state.dirty_since = None;
+        self.is_dirty.store(false, Ordering::SeqCst);
         if !is_synced {
             state.checkpoint = None;
         }
@@ -86,7 +97,7 @@ impl Syncer {
 
     /// Whether a sync of this segment failed.
     pub(super) fn is_suspect(&self, segment: u32) -> bool {
-        self.state.lock().suspect == Some(segment)
+        self.suspect.load(Ordering::SeqCst) == segment
     }
 
     /// Lets the thread end when it has done everything.
@@ -102,8 +113,8 @@ impl Syncer {
             if let Err(error) = &result {
                 error!(error = %error, "audit records may not be on disk; going on in a new segment");
                 // Before anybody is told: who tries again at once shall find the new segment.
-                self.state.lock().suspect = Some(work.segment);
-                *shared.health.lock() = Some(error.clone());
+                self.suspect.store(work.segment, Ordering::SeqCst);
+                shared.set_ill(error);
             }
             answer(work.waiting, &result);
             if let (Ok(()), Some(checkpoint)) = (&result, work.checkpoint) {
@@ -132,6 +143,8 @@ impl Syncer {
             }
         }
         state.dirty_since = None;
+        // Before the sync: what is written from now on needs another.
+        self.is_dirty.store(false, Ordering::SeqCst);
         Some(Work {
             file: Arc::clone(&state.file),
             segment: state.segment,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use octroi_core::audit::checkpoint::origin;
 use octroi_core::audit::{Checkpoint, Entry, Hash, PublicKey, Purge, chain};
+use serde_json::{Value, json};
 
 use self::signed::Signed;
 use super::cursor::{Cursor, Step};
@@ -64,6 +65,24 @@ impl Report {
     /// Whether nothing was found.
     pub fn is_intact(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// All of it, for programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "intact": self.is_intact(),
+            "node": self.node,
+            "key": self.key,
+            "first_seq": self.first_seq,
+            "last_seq": self.last_seq,
+            "records": self.n_records,
+            "segments": self.n_segments,
+            "checkpoints": self.n_checkpoints,
+            "signed_until": self.signed_until,
+            "chain": self.chain.to_base64(),
+            "root": self.root.to_base64(),
+            "problems": self.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
     }
 }
 

@@ -100,6 +100,20 @@ impl Writer {
         self.work_on(jobs)
     }
 
+    /// Writes one record, for whoever brings it and finds nobody waiting. Tells its number.
+    pub(super) fn write_alone(&mut self, record: &Pending) -> Result<u64, AuditError> {
+        if let Err(error) = self.write_some(std::slice::from_ref(record)) {
+            self.refuse(&mut Vec::new(), &error);
+            return Err(error);
+        }
+        self.position.send_replace(self.head.seq);
+        self.syncer.written(Instant::now(), &mut Vec::new());
+        if self.is_checkpoint_due() {
+            self.sign();
+        }
+        Ok(self.head.seq)
+    }
+
     fn work_on(&mut self, mut jobs: Vec<Job>) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
         let mut records = std::mem::take(&mut self.kept);
         let mut waiting = Vec::new();
@@ -188,8 +202,7 @@ impl Writer {
 
     /// Tells all who wait, and keeps the records that nobody waits for.
     fn refuse(&mut self, records: &mut Vec<Pending>, error: &AuditError) {
-        let is_new = self.shared.health.lock().replace(error.clone()).is_none();
-        if is_new {
+        if self.shared.set_ill(error) {
             error!(error = %error, "the audit log cannot be written; calls are refused until it can");
         }
         for record in records.drain(..) {
@@ -224,7 +237,7 @@ impl Writer {
         self.segment.n_records += n_written as u64;
         self.unsigned_since.get_or_insert_with(Instant::now);
         if !self.syncer.is_suspect(self.segment.number) {
-            *self.shared.health.lock() = None;
+            self.shared.set_well();
         }
         let first = self.head.seq + 1 - n_written as u64;
         for (seq, record) in (first..).zip(&records[..n_written]) {

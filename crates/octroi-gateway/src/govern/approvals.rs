@@ -10,10 +10,11 @@ use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::{Permit, Question};
 use octroi_core::pin::canonical;
 use octroi_mcp::ask;
+use octroi_mcp::json::{Edit, rewrite};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_store::{Store, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
@@ -49,11 +50,10 @@ pub(crate) struct Asking<'a> {
 }
 
 /// What came of asking.
-#[expect(clippy::large_enum_variant, reason = "made once for a call, and taken apart at once")]
 pub(crate) enum Settled {
     /// The call may be made: by a person's leave, if there is an approval, and with these parameters in
     /// place of the caller's, if there are any.
-    Granted { permit: Permit, approval: Option<String>, edited: Option<Params> },
+    Granted { permit: Permit, approval: Option<String>, edited: Option<Box<Params>> },
     /// It may not, or not yet.
     Refused(Answer),
 }
@@ -216,12 +216,15 @@ impl Gateway {
         let base = self.page.load();
         let base = base.as_deref()?;
         let tool = &approval.binding.tool;
-        let params = json!({
+        let mut params = json!({
             "mode": "url",
             "url": format!("{base}/approvals/{}", approval.id),
             "elicitationId": approval.id,
             "message": format!("A person has to approve this call of {tool}."),
         });
+        if asking.caller.era == Era::Legacy {
+            params["_meta"] = mark(approval);
+        }
         let params = Bytes::from(params.to_string());
         asking.caller.capabilities.allow(&Method::ElicitationCreate, &params).ok()?;
         Some(params)
@@ -238,8 +241,15 @@ impl Gateway {
             method: Method::ElicitationCreate,
             params: ask::to_modern(&params),
         };
-        Settled::Refused(Answer::Result(ask::input_required(&[question], &state)))
+        let result = ask::input_required(&[question], &state);
+        let marked = rewrite(&result, &[Edit::Set("_meta", mark(approval).to_string().as_bytes())]);
+        Settled::Refused(Answer::Result(Bytes::from(marked)))
     }
+}
+
+/// Tells Octroi's own question from those of servers, whose marks are taken away.
+fn mark(approval: &Approval) -> Value {
+    json!({"octroi/approval": {"id": approval.id, "tool": approval.binding.tool}})
 }
 
 fn binding(asking: &Asking<'_>, policy_revision: u64) -> Binding {

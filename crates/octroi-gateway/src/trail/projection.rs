@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_store::{AuditRow, Store};
+use octroi_store::{AuditRecord, Store};
 use tracing::{error, warn};
 
 use super::RECENT;
@@ -96,9 +96,9 @@ impl Gateway {
                 return Some(0);
             }
         };
-        let rows: Vec<AuditRow<'_>> = page.iter().filter_map(|record| row(log.node(), record)).collect();
+        let records: Vec<AuditRecord<'_>> = page.iter().filter_map(read).collect();
         let mut pause = BACK_OFF;
-        while let Err(error) = store.append_audit(&rows).await {
+        while let Err(error) = store.append_audit(log.node(), &records).await {
             warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(BACK_OFF_MAX);
@@ -109,31 +109,11 @@ impl Gateway {
     }
 }
 
-/// A record as a row. One that a newer Octroi wrote may not be understood.
-fn row<'a>(node: &'a str, record: &'a Record) -> Option<AuditRow<'a>> {
-    let entry = match record.entry() {
-        Ok(entry) => entry,
-        Err(error) => {
+/// One that a newer Octroi wrote may not be understood.
+fn read(record: &Record) -> Option<AuditRecord<'_>> {
+    AuditRecord::read(record.seq, &record.body)
+        .inspect_err(|error| {
             warn!(seq = record.seq, %error, "a record is not understood and will not be found");
-            return None;
-        }
-    };
-    Some(AuditRow {
-        node: node.into(),
-        seq: record.seq,
-        at_ms: i64::try_from(entry.at_ms).unwrap_or(i64::MAX),
-        event_type: entry.kind.as_str().into(),
-        level: entry.level.as_str().into(),
-        actor_kind: entry.actor_kind.as_str().into(),
-        actor_id: entry.actor_id,
-        agent: entry.agent,
-        session: entry.session,
-        server: entry.server,
-        tool: entry.tool,
-        source_type: entry.source.map(|source| source.as_str().into()),
-        project: entry.project,
-        call_id: entry.call.map(|call| call.to_string().into()),
-        decision: entry.ruling.map(|ruling| ruling.as_str().into()),
-        context: if entry.context.is_empty() { "{}" } else { entry.context }.into(),
-    })
+        })
+        .ok()
 }

@@ -60,7 +60,7 @@ pub struct AuditSearch {
 #[derive(Clone, Debug)]
 pub struct AuditFound {
     /// The records.
-    pub rows: Vec<AuditRow<'static>>,
+    pub rows: Vec<AuditRow>,
     /// Where to go on, if there may be more.
     pub next: Option<AuditCursor>,
     /// The last record of the log.
@@ -218,6 +218,6 @@ impl Gateway {
     }
 }
 
-fn fits(tool: Option<&Glob>, row: &AuditRow<'_>) -> bool {
+fn fits(tool: Option<&Glob>, row: &AuditRow) -> bool {
     tool.is_none_or(|glob| row.tool.as_deref().is_some_and(|tool| glob.matches(tool)))
 }

@@ -204,19 +204,7 @@ async fn show(gateway: &Gateway, arguments: &Arguments) -> Result<Value, String>
 }
 
 async fn verify(gateway: &Gateway) -> Result<Value, String> {
-    let report = gateway.verify_audit().await.map_err(|error| told(&error))?;
-    Ok(json!({
-        "intact": report.is_intact(),
-        "node": report.node,
-        "key": report.key,
-        "first_seq": report.first_seq,
-        "last_seq": report.last_seq,
-        "records": report.n_records,
-        "segments": report.n_segments,
-        "checkpoints": report.n_checkpoints,
-        "signed_until": report.signed_until,
-        "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    }))
+    gateway.verify_audit().await.map(|report| report.to_json()).map_err(|error| told(&error))
 }
 
 async fn purge(gateway: &Gateway, caller: &Caller, arguments: &Arguments) -> Result<Value, String> {
@@ -299,7 +287,7 @@ fn full(record: &Record) -> Value {
 }
 
 /// A row in the form of the record it was made from.
-fn row(row: &AuditRow<'_>) -> Value {
+fn row(row: &AuditRow) -> Value {
     let mut told = json!({
         "seq": row.seq,
         "at_ms": row.at_ms,
@@ -319,7 +307,7 @@ fn row(row: &AuditRow<'_>) -> Value {
     ];
     for (name, value) in members {
         if let Some(value) = value {
-            told[name] = value.as_ref().into();
+            told[name] = value.as_str().into();
         }
     }
     told["context"] = serde_json::from_str(&row.context).unwrap_or_default();

@@ -1,7 +1,8 @@
--- What the audit log says, for queries; it can be made again from the log. Every call adds two events, and
--- SQLite takes its time for each row and each entry of an index. So 64 events stand in one row, a JSON array
--- of objects, the oldest first. The number of a chunk times 64 is the position of its first event; positions are
--- the order in which events came here and the only order they are read in.
+-- What the audit log says, for queries; it can be made again from the log. Every call adds two records, and
+-- SQLite takes its time for each row and each entry of an index. So 64 records stand in one row, as they are:
+-- a JSON array of pairs, each a number and a record, the oldest first. The number of a chunk times 64 is the
+-- position of its first record; positions are the order in which records came here and the only order they
+-- are read in.
 CREATE TABLE audit_chunks (
     chunk     INTEGER PRIMARY KEY,
     node      TEXT    NOT NULL,
@@ -32,21 +33,21 @@ SELECT
     chunk,
     chunk * 64 + n_gone + each.key AS position,
     node,
-    each.value ->> 'seq' AS seq,
-    each.value ->> 'at_ms' AS at_ms,
-    each.value ->> 'call_id' AS call_id,
-    each.value ->> 'event_type' AS event_type,
-    each.value ->> 'level' AS level,
-    each.value ->> 'actor_kind' AS actor_kind,
-    each.value ->> 'actor_id' AS actor_id,
-    each.value ->> 'agent' AS agent,
-    each.value ->> 'session' AS session,
-    each.value ->> 'server' AS server,
-    each.value ->> 'tool' AS tool,
-    each.value ->> 'source_type' AS source_type,
-    each.value ->> 'project' AS project,
-    each.value ->> 'decision' AS decision,
-    each.value ->> 'context' AS context
+    each.value ->> '$[0]' AS seq,
+    each.value ->> '$[1].at_ms' AS at_ms,
+    each.value ->> '$[1].kind' AS event_type,
+    each.value ->> '$[1].level' AS level,
+    each.value ->> '$[1].actor.kind' AS actor_kind,
+    each.value ->> '$[1].actor.id' AS actor_id,
+    each.value ->> '$[1].agent' AS agent,
+    each.value ->> '$[1].session' AS session,
+    each.value ->> '$[1].server' AS server,
+    each.value ->> '$[1].tool' AS tool,
+    each.value ->> '$[1].source_type' AS source_type,
+    each.value ->> '$[1].project' AS project,
+    each.value ->> '$[1].call' AS call_id,
+    each.value ->> '$[1].decision' AS decision,
+    coalesce(each.value -> '$[1].context', '{}') AS context
 FROM audit_chunks, json_each(audit_chunks.events) AS each;
 
 -- For each block of 4,096 positions it is kept which times and which values it holds. Who looks for a value
@@ -83,7 +84,7 @@ SELECT
     level,
     event_type,
     json_patch(
-        CASE WHEN json_valid(context) AND json_type(context) = 'object' THEN context ELSE '{}' END,
+        context,
         json_object(
             'source_type', source_type, 'tool', tool, 'server', server, 'agent', agent, 'session', session,
             'project', project, 'call_id', call_id, 'decision', decision,

@@ -48,10 +48,10 @@ impl Sqlite {
                     chunk.without(before_seq).ok().ok_or_else(self.unreadable("part of the audit log"))?;
                 n_purged += chunk.n_events - rest.as_ref().map_or(0, |rest| rest.n_events);
                 match rest {
-                    Some(rest) => self.put_chunk(&mut transaction, &rest).await?,
+                    Some(rest) => self.put_chunks(&mut transaction, &[rest]).await?,
                     None => {
                         sqlx::query("DELETE FROM audit_chunks WHERE chunk = ?")
-                            .bind(chunk.chunk)
+                            .bind(chunk.number)
                             .execute(&mut *transaction)
                             .await
                             .map_err(|error| self.failed(error))?;

@@ -1,15 +1,15 @@
 //! The audit log as it can be asked.
 
 use super::{Engine, Store};
-use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow};
+use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord};
 use crate::error::StoreError;
 
 impl Store {
-    /// Adds events of the log, and passes over those up to the newest that is there of the same gateway. Says how
-    /// many were new. Best with some hundred at once.
-    pub async fn append_audit(&self, rows: &[AuditRow<'_>]) -> Result<usize, StoreError> {
+    /// Adds records of a gateway's log, in its order, and passes over those up to the newest that is there already.
+    /// Says how many were new. Best with some hundred at once.
+    pub async fn append_audit(&self, node: &str, records: &[AuditRecord<'_>]) -> Result<usize, StoreError> {
         match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.append_audit(rows).await,
+            Engine::Sqlite(sqlite) => sqlite.append_audit(node, records).await,
         }
     }
 

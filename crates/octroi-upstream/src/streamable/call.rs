@@ -96,7 +96,7 @@ impl HttpCall {
                                 return Ok(event);
                             }
                         }
-                        Ok(None) | Err(UpstreamError::Closed(_)) => self.resume().await?,
+                        Ok(None) | Err(UpstreamError::Closed(_)) => Box::pin(self.resume()).await?,
                         Err(error) => return Err(error),
                     }
                 }
@@ -121,7 +121,7 @@ impl HttpCall {
                 Method::Progress | Method::LogMessage => Some(CallEvent::Notification(message)),
                 _ if self.method == Method::Listen => Some(CallEvent::Notification(message)),
                 _ => {
-                    self.link.report(&message).await;
+                    Box::pin(self.link.report(&message)).await;
                     None
                 }
             },

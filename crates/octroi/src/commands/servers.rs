@@ -80,7 +80,7 @@ pub(super) async fn logs(options: &Logs) -> Result<(), Failure> {
             if target.json {
                 printer::data(&line.to_string());
             } else {
-                printer::data(text(&line["text"]));
+                printer::data(&plain(text(&line["text"])));
             }
         }
         if !options.follow {
@@ -89,6 +89,12 @@ pub(super) async fn logs(options: &Logs) -> Result<(), Failure> {
         lines = u64::from(u32::MAX);
         tokio::time::sleep(FOLLOW_EVERY).await;
     }
+}
+
+/// A line of a server's log without colours, and without anything else that would move a terminal.
+fn plain(line: &str) -> String {
+    let line = anstream::adapter::strip_str(line).to_string();
+    line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
 }
 
 /// Does something to one server and says how it is then.

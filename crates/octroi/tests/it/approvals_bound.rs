@@ -162,7 +162,7 @@ fn capabilities() -> Value {
 }
 
 impl Visitor {
-    fn new() -> Self {
+    fn new(era: Era) -> Self {
         let (shown, pages) = mpsc::channel(8);
         let (come_back, back) = mpsc::channel(8);
         let back = Arc::new(Mutex::new(back));
@@ -173,6 +173,9 @@ impl Visitor {
                 Box::pin(async move {
                     assert_eq!(method, "elicitation/create");
                     let url = params["url"].as_str().unwrap_or_default().to_owned();
+                    if let Era::Legacy(_) = era {
+                        assert_eq!(params["_meta"]["octroi/approval"]["id"], params["elicitationId"]);
+                    }
                     shown.send(url).await.expect("the test listens");
                     back.lock().await.recv().await.expect("the test goes on");
                     Ok(json!({ "action": "accept" }))
@@ -196,7 +199,7 @@ async fn who_was_sent_to_a_page_is_bound_to_it_too() {
         let what = format!("{era:?}");
         let gateway = TestGateway::start(&octroi(), &guarded("50s")).await;
         let other = connect(&gateway, era, ClientOptions::default()).await;
-        let mut visitor = Visitor::new();
+        let mut visitor = Visitor::new(era);
         let agent = connect(&gateway, era, visitor.options.clone()).await;
 
         let (outcome, id) = tokio::join!(echo(&agent, "x"), async {
@@ -245,6 +248,7 @@ async fn a_state_is_good_for_its_call_and_once() {
     call["requestState"] = result["requestState"].clone();
     call["inputResponses"] = json!({ "approval": { "action": "accept" } });
     let id = asked(&gateway).await;
+    assert_eq!(result["_meta"]["octroi/approval"], json!({ "id": id, "tool": "mcp:peer:echo" }));
 
     // Who comes back before anybody has decided, or with one letter more, gets nothing.
     assert_eq!(send(&call).await["result"]["resultType"], "input_required");

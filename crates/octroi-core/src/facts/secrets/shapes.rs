@@ -52,15 +52,26 @@ const SHAPES: &[Shape] = &[
     shape("SG.", "sendgrid_key", 40, b"_-."),
 ];
 
+/// The letters that tokens begin with: most words begin with another.
+const FIRST_LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut index = 0;
+    while index < SHAPES.len() {
+        letters[SHAPES[index].prefix.as_bytes()[0] as usize] = true;
+        index += 1;
+    }
+    letters
+};
+
 /// A token with a known beginning that begins here.
 pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found> {
     let rest = &bytes[at..];
-    let first = rest.first()?;
+    if !FIRST_LETTERS[usize::from(*rest.first()?)] {
+        return None;
+    }
     let shape = SHAPES.iter().find(|shape| {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
-        // Nearly every word differs in its first letter.
-        shape.prefix.as_bytes()[0] == *first
-            && rest.starts_with(shape.prefix.as_bytes())
+        rest.starts_with(shape.prefix.as_bytes())
             && rest[shape.prefix.len()..].iter().take(shape.length_min).take_while(is_part).count()
                 == shape.length_min
     })?;

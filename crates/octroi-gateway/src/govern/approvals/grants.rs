@@ -217,10 +217,12 @@ fn unfit() -> Settled {
 }
 
 /// The call with the arguments that a person put in place of the caller's, if they did.
-fn edited(asking: &Asking<'_>, claimed: &Approval) -> Result<Option<Params>, Unfit> {
+fn edited(asking: &Asking<'_>, claimed: &Approval) -> Result<Option<Box<Params>>, Unfit> {
     match &claimed.edited_arguments {
         None => Ok(None),
-        Some(arguments) => with_arguments(asking.params, arguments).map(Some).ok_or(Unfit),
+        Some(arguments) => {
+            with_arguments(asking.params, arguments).map(|params| Some(Box::new(params))).ok_or(Unfit)
+        }
     }
 }
 

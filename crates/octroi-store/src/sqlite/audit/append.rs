@@ -3,27 +3,43 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use octroi_core::audit::{Entry, Ruling, SourceType};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
 use super::chunk::Chunk;
-use super::{BLOCK_BITS, SPAN_MS, late};
-use crate::audit::AuditRow;
+use super::late::is_late;
+use super::{BLOCK_BITS, SPAN_MS};
+use crate::audit::{AuditRecord, at_ms};
 use crate::error::StoreError;
 
-/// How many counts one statement adds. Few sizes, so that each is prepared once and used again.
-const SIZES: [usize; 3] = [100, 10, 1];
+/// How many rows one statement adds. Few sizes, so that each is prepared once and used again.
+const CHUNKS_AT_ONCE: [usize; 2] = [8, 1];
+const COUNTS_AT_ONCE: [usize; 3] = [100, 10, 1];
+
+static PUT_CHUNKS: LazyLock<[String; 2]> = LazyLock::new(|| {
+    CHUNKS_AT_ONCE.map(|n_rows| {
+        let rows = rows_of_six(n_rows);
+        format!(
+            "INSERT OR REPLACE INTO audit_chunks (chunk, node, first_seq, n_gone, n_events, events) VALUES {rows}"
+        )
+    })
+});
 
 static ADD_COUNTS: LazyLock<[String; 3]> = LazyLock::new(|| {
-    SIZES.map(|n_rows| {
-        let rows = vec!["(?, ?, ?, ?, ?, ?)"; n_rows].join(", ");
+    COUNTS_AT_ONCE.map(|n_rows| {
+        let rows = rows_of_six(n_rows);
         format!(
             "INSERT INTO audit_counts (span, event_type, agent, tool, decision, n) VALUES {rows}
              ON CONFLICT DO UPDATE SET n = n + excluded.n"
         )
     })
 });
+
+fn rows_of_six(n_rows: usize) -> String {
+    vec!["(?, ?, ?, ?, ?, ?)"; n_rows].join(", ")
+}
 
 /// The columns that events are looked for by, and blocks are remembered by.
 const KINDS: [&str; 6] = ["event_type", "source_type", "tool", "agent", "server", "decision"];
@@ -37,70 +53,58 @@ struct Added<'a> {
 }
 
 impl Sqlite {
-    pub(crate) async fn append_audit(&self, rows: &[AuditRow<'_>]) -> Result<usize, StoreError> {
+    pub(crate) async fn append_audit(
+        &self,
+        node: &str,
+        records: &[AuditRecord<'_>],
+    ) -> Result<usize, StoreError> {
         let mut transaction = self.begin().await?;
-        let rows = self.new_rows(&mut transaction, rows).await?;
+        let records = self.new_records(&mut transaction, node, records).await?;
+        let Some(last) = records.last() else { return Ok(0) };
+        let mut chunks: Vec<Chunk> = self.last_chunk(&mut transaction).await?.into_iter().collect();
         let mut blocks: BTreeMap<i64, Added<'_>> = BTreeMap::new();
-        let mut chunk = self.last_chunk(&mut transaction).await?;
-        for row in &rows {
-            let open = match chunk.take() {
-                Some(open) if open.has_room_for(row) => open,
-                Some(full) => {
-                    self.put_chunk(&mut transaction, &full).await?;
-                    Chunk::before(full.chunk + 1, row)
-                }
-                None => Chunk::before(0, row),
+        for record in records {
+            let next = chunks.last().map_or(0, |last| last.number + 1);
+            let chunk = match chunks.last_mut() {
+                Some(open) if open.has_room_for(node) => open,
+                Some(_) | None => chunks.push_mut(Chunk::before(next, node, record.seq)),
             };
-            let open = chunk.insert(open);
-            let position = open.push(row);
-            blocks.entry(position >> BLOCK_BITS).or_default().add(row);
-            if let Some(call_id) = row.call_id.as_deref().filter(|call_id| late::is_late(call_id, row.at_ms))
-            {
-                self.add_late(&mut transaction, call_id, position).await?;
+            let position = chunk.push(record.seq, record.text);
+            blocks.entry(position >> BLOCK_BITS).or_default().add(&record.entry);
+            if let Some(call) = record.entry.call.filter(|call| is_late(*call, at_ms(&record.entry))) {
+                self.add_late(&mut transaction, call, position).await?;
             }
         }
-        if let Some(open) = chunk.filter(|_| !rows.is_empty()) {
-            self.put_chunk(&mut transaction, &open).await?;
-        }
+        self.put_chunks(&mut transaction, &chunks).await?;
         for (block, added) in &blocks {
             self.mark_block(&mut transaction, *block, added).await?;
         }
         self.count(&mut transaction, &blocks).await?;
-        self.commit(transaction).await?;
-        Ok(rows.len())
-    }
-
-    /// Those that are not there yet, each once, in the order of each log. Remembers how far the logs are known now.
-    async fn new_rows<'a>(
-        &self,
-        transaction: &mut Transaction<'static, Driver>,
-        rows: &'a [AuditRow<'a>],
-    ) -> Result<Vec<&'a AuditRow<'a>>, StoreError> {
-        let mut rows: Vec<&AuditRow<'_>> = rows.iter().collect();
-        rows.sort_by_key(|row| (&row.node, row.seq));
-        rows.dedup_by_key(|row| (&row.node, row.seq));
-        let mut new = Vec::with_capacity(rows.len());
-        for of_node in rows.chunk_by(|one, other| one.node == other.node) {
-            let Some(last) = of_node.last() else { continue };
-            let known: Option<i64> = sqlx::query_scalar("SELECT last_seq FROM audit_nodes WHERE node = ?")
-                .bind(&*last.node)
-                .fetch_optional(&mut **transaction)
-                .await
-                .map_err(|error| self.failed(error))?;
-            let n_known =
-                of_node.partition_point(|row| known.is_some_and(|known| row.seq.cast_signed() <= known));
-            new.extend(&of_node[n_known..]);
-            sqlx::query(
-                "INSERT INTO audit_nodes (node, last_seq) VALUES (?1, ?2)
-                 ON CONFLICT DO UPDATE SET last_seq = max(last_seq, ?2)",
-            )
-            .bind(&*last.node)
+        sqlx::query("INSERT OR REPLACE INTO audit_nodes (node, last_seq) VALUES (?, ?)")
+            .bind(node)
             .bind(last.seq.cast_signed())
-            .execute(&mut **transaction)
+            .execute(&mut *transaction)
             .await
             .map_err(|error| self.failed(error))?;
-        }
-        Ok(new)
+        self.commit(transaction).await?;
+        Ok(records.len())
+    }
+
+    /// Those that are not there yet.
+    async fn new_records<'a>(
+        &self,
+        transaction: &mut Transaction<'static, Driver>,
+        node: &str,
+        records: &'a [AuditRecord<'a>],
+    ) -> Result<&'a [AuditRecord<'a>], StoreError> {
+        let known: Option<i64> = sqlx::query_scalar("SELECT last_seq FROM audit_nodes WHERE node = ?")
+            .bind(node)
+            .fetch_optional(&mut **transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let n_known =
+            records.partition_point(|record| known.is_some_and(|known| record.seq.cast_signed() <= known));
+        Ok(&records[n_known..])
     }
 
     async fn last_chunk(
@@ -113,24 +117,23 @@ impl Sqlite {
             .map_err(|error| self.failed(error))
     }
 
-    pub(super) async fn put_chunk(
+    pub(super) async fn put_chunks(
         &self,
         transaction: &mut Transaction<'static, Driver>,
-        chunk: &Chunk,
+        chunks: &[Chunk],
     ) -> Result<(), StoreError> {
-        sqlx::query(
-            "INSERT OR REPLACE INTO audit_chunks (chunk, node, first_seq, n_gone, n_events, events)
-             VALUES (?, ?, ?, ?, ?, ?)",
-        )
-        .bind(chunk.chunk)
-        .bind(&chunk.node)
-        .bind(chunk.first_seq)
-        .bind(chunk.n_gone)
-        .bind(chunk.n_events)
-        .bind(&chunk.events)
-        .execute(&mut **transaction)
-        .await
-        .map_err(|error| self.failed(error))?;
+        let mut rest = chunks;
+        for (size, sql) in CHUNKS_AT_ONCE.into_iter().zip(PUT_CHUNKS.iter()) {
+            while let Some((now, later)) = rest.split_at_checked(size) {
+                rest = later;
+                let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
+                for chunk in now {
+                    query = query.bind(chunk.number).bind(&chunk.node).bind(chunk.first_seq);
+                    query = query.bind(chunk.n_gone).bind(chunk.n_events).bind(&chunk.events);
+                }
+                query.execute(&mut **transaction).await.map_err(|error| self.failed(error))?;
+            }
+        }
         Ok(())
     }
 
@@ -180,7 +183,7 @@ impl Sqlite {
         }
         let counts: Vec<_> = counts.into_iter().collect();
         let mut rest = counts.as_slice();
-        for (size, sql) in SIZES.into_iter().zip(ADD_COUNTS.iter()) {
+        for (size, sql) in COUNTS_AT_ONCE.into_iter().zip(ADD_COUNTS.iter()) {
             while let Some((now, later)) = rest.split_at_checked(size) {
                 rest = later;
                 let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
@@ -195,18 +198,19 @@ impl Sqlite {
 }
 
 impl<'a> Added<'a> {
-    fn add(&mut self, row: &'a AuditRow<'_>) {
-        let (first, last) = self.times.unwrap_or((row.at_ms, row.at_ms));
-        self.times = Some((first.min(row.at_ms), last.max(row.at_ms)));
+    fn add(&mut self, entry: &'a Entry<'_>) {
+        let at_ms = at_ms(entry);
+        let (first, last) = self.times.unwrap_or((at_ms, at_ms));
+        self.times = Some((first.min(at_ms), last.max(at_ms)));
         let sort = [
-            Some(&*row.event_type),
-            row.source_type.as_deref(),
-            row.tool.as_deref(),
-            row.agent.as_deref(),
-            row.server.as_deref(),
-            row.decision.as_deref(),
+            Some(entry.kind.as_str()),
+            entry.source.map(SourceType::as_str),
+            entry.tool.as_deref(),
+            entry.agent.as_deref(),
+            entry.server.as_deref(),
+            entry.ruling.map(Ruling::as_str),
         ];
-        *self.sorts.entry((row.at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
+        *self.sorts.entry((at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
     }
 
     /// The values of each column.

@@ -1,6 +1,7 @@
 //! Where the events of a call are. Its id begins with its time, so they are looked for there; only those that came
 //! much later are kept in a list.
 
+use octroi_core::audit::CallId;
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
@@ -12,27 +13,24 @@ use crate::error::StoreError;
 const SOON_MS: i64 = 5_000;
 
 /// Whether an event of a call at this time has to be listed to be found.
-pub(super) fn is_late(call_id: &str, at_ms: i64) -> bool {
-    began_ms(call_id).is_none_or(|began_ms| !(began_ms..began_ms + SOON_MS).contains(&at_ms))
+pub(super) fn is_late(call: CallId, at_ms: i64) -> bool {
+    !(began_ms(call)..began_ms(call) + SOON_MS).contains(&at_ms)
 }
 
-/// The time that an id in the form of a UUID begins with: 48 bits.
-fn began_ms(call_id: &str) -> Option<i64> {
-    let (high, low) = (call_id.get(..8)?, call_id.get(9..13)?);
-    let is_uuid = call_id.len() == 36 && [8, 13, 18, 23].map(|at| call_id.as_bytes()[at]) == [b'-'; 4];
-    let digits = |text: &str| i64::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+'));
-    if is_uuid { Some(digits(high)? << 16 | digits(low)?) } else { None }
+/// The time that an id begins with: 48 bits.
+fn began_ms(call: CallId) -> i64 {
+    i64::try_from(call.0 >> 80).unwrap_or(i64::MAX)
 }
 
 impl Sqlite {
     pub(super) async fn add_late(
         &self,
         transaction: &mut Transaction<'static, Driver>,
-        call_id: &str,
+        call: CallId,
         position: i64,
     ) -> Result<(), StoreError> {
         sqlx::query("INSERT INTO audit_late (call_id, position) VALUES (?, ?)")
-            .bind(call_id)
+            .bind(call.to_string())
             .bind(position)
             .execute(&mut **transaction)
             .await
@@ -41,10 +39,10 @@ impl Sqlite {
     }
 
     /// The chunks that hold events of a call, the newest first.
-    pub(super) async fn chunks_of_call(&self, call_id: &str, before: i64) -> Result<Vec<i64>, StoreError> {
-        let began_ms = began_ms(call_id).unwrap_or(i64::MAX - SOON_MS);
+    pub(super) async fn chunks_of_call(&self, call: CallId, before: i64) -> Result<Vec<i64>, StoreError> {
+        let began_ms = began_ms(call);
         sqlx::query_scalar(CHUNKS_OF_CALL)
-            .bind(call_id)
+            .bind(call.to_string())
             .bind(began_ms)
             .bind(began_ms + SOON_MS)
             .bind(BLOCK_BITS - CHUNK_BITS)

@@ -1,5 +1,6 @@
 //! Looking for events, the newest first, in a time that does not depend on how many there are.
 
+use octroi_core::audit::{CallId, Entry};
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::super::Sqlite;
@@ -18,7 +19,7 @@ struct Found<'a> {
     filter: &'a AuditFilter,
     before: i64,
     n_max: usize,
-    rows: Vec<(i64, AuditRow<'static>)>,
+    rows: Vec<(i64, AuditRow)>,
 }
 
 impl Sqlite {
@@ -32,7 +33,11 @@ impl Sqlite {
         let mut found = Found { filter, before, n_max: n_max as usize, rows: Vec::new() };
         let mut next = None;
         if let Some(call_id) = &filter.call_id {
-            for chunk in self.chunks_of_call(call_id, before).await? {
+            let chunks = match CallId::parse(call_id) {
+                Some(call) => self.chunks_of_call(call, before).await?,
+                None => Vec::new(),
+            };
+            for chunk in chunks {
                 if self.look_into(&mut found, chunk, chunk + 1).await? {
                     break;
                 }
@@ -78,9 +83,9 @@ impl Sqlite {
                 .fetch_all(&self.readers)
                 .await
                 .map_err(|error| self.failed(error))?;
-            end = chunks.last().map_or(start, |oldest| oldest.chunk);
+            end = chunks.last().map_or(start, |oldest| oldest.number);
             for chunk in chunks {
-                found.add(chunk.rows().ok().ok_or_else(self.unreadable("part of the audit log"))?);
+                found.add(&chunk).ok().ok_or_else(self.unreadable("part of the audit log"))?;
             }
         }
         Ok(found.is_full())
@@ -92,12 +97,21 @@ impl Found<'_> {
         self.rows.len() >= self.n_max
     }
 
-    /// Adds what is wanted of the events of a chunk.
-    fn add(&mut self, rows: Vec<(i64, AuditRow<'static>)>) {
-        let n_missing = self.n_max.saturating_sub(self.rows.len());
-        let wanted =
-            |(position, row): &(i64, AuditRow<'_>)| *position < self.before && self.filter.wants(row);
-        self.rows.extend(rows.into_iter().rev().filter(wanted).take(n_missing));
+    /// Adds what is wanted of the events of a chunk, the newest first.
+    fn add(&mut self, chunk: &Chunk) -> Result<(), serde_json::Error> {
+        for (position, seq, text) in chunk.events()?.into_iter().rev() {
+            if self.is_full() {
+                break;
+            }
+            // One that a newer Octroi wrote may not be understood.
+            if position < self.before
+                && let Ok(entry) = Entry::parse(text.as_bytes())
+                && self.filter.wants(&entry)
+            {
+                self.rows.push((position, AuditRow::new(&chunk.node, seq, &entry)));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,38 +1,55 @@
 //! The audit log as it can be asked.
 
-use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRow, Store};
+use std::ops::Range;
+
+use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, Store};
+use serde_json::{Value, json};
 
 use super::{on_every_database, race};
 
 const HOUR_MS: i64 = 3_600_000;
 
 /// An event that is told from others by its number.
-fn row(seq: u64) -> AuditRow<'static> {
-    let number = seq.cast_signed();
-    AuditRow {
-        node: "n1".into(),
-        seq,
-        at_ms: 1_000 + number,
-        event_type: if seq.is_multiple_of(2) { "tool_invocation_start" } else { "tool_invocation_end" }
-            .into(),
-        level: "info".into(),
-        actor_kind: "agent".into(),
-        actor_id: "coder".into(),
-        agent: Some(format!("agent{}", seq % 3).into()),
-        tool: Some(format!("mcp:files:tool{}", seq % 5).into()),
-        server: Some(format!("server{}", seq % 4).into()),
-        source_type: Some("mcp".into()),
-        call_id: Some(format!("call-{}", seq / 2).into()),
-        decision: Some(if seq.is_multiple_of(10) { "deny_continue" } else { "allow" }.into()),
-        context: format!("{{\"number\":{seq}}}").into(),
-        ..AuditRow::default()
-    }
+fn event(seq: u64) -> Value {
+    json!({
+        "at_ms": 1_000 + seq,
+        "kind": if seq.is_multiple_of(2) { "tool_invocation_start" } else { "tool_invocation_end" },
+        "level": "info",
+        "actor": { "kind": "agent", "id": "coder" },
+        "agent": format!("agent{}", seq % 3),
+        "server": format!("server{}", seq % 4),
+        "tool": format!("mcp:files:tool{}", seq % 5),
+        "source_type": "mcp",
+        "call": call(seq / 2),
+        "decision": if seq.is_multiple_of(10) { "deny_continue" } else { "allow" },
+        "context": { "number": seq },
+    })
 }
 
-async fn append(store: &Store, seqs: std::ops::Range<u64>) {
-    let rows: Vec<AuditRow<'_>> = seqs.map(row).collect();
-    for batch in rows.chunks(500) {
-        assert_eq!(store.append_audit(batch).await.unwrap(), batch.len());
+/// An id that says nothing about the time.
+fn call(number: u64) -> String {
+    format!("ffffffff-ffff-7fff-8000-{number:012}")
+}
+
+/// The same event with something else in it.
+fn with(mut event: Value, changed: Value) -> Value {
+    if let (Value::Object(event), Value::Object(changed)) = (&mut event, changed) {
+        event.extend(changed);
+    }
+    event
+}
+
+async fn add(store: &Store, node: &str, events: &[(u64, Value)]) -> usize {
+    let texts: Vec<(u64, String)> = events.iter().map(|(seq, event)| (*seq, event.to_string())).collect();
+    let records: Vec<AuditRecord<'_>> =
+        texts.iter().map(|(seq, text)| AuditRecord::read(*seq, text.as_bytes()).unwrap()).collect();
+    store.append_audit(node, &records).await.unwrap()
+}
+
+async fn append(store: &Store, seqs: Range<u64>) {
+    let events: Vec<(u64, Value)> = seqs.map(|seq| (seq, event(seq))).collect();
+    for batch in events.chunks(500) {
+        assert_eq!(add(store, "n1", batch).await, batch.len());
     }
 }
 
@@ -53,8 +70,8 @@ async fn search(store: &Store, filter: &AuditFilter, n_max: u32) -> Vec<u64> {
 }
 
 /// What a search must find, looked for in the plainest way.
-fn expected(n_rows: u64, matches: impl Fn(&AuditRow<'_>) -> bool) -> Vec<u64> {
-    (0..n_rows).rev().filter(|seq| matches(&row(*seq))).collect()
+fn expected(n_rows: u64, matches: impl Fn(u64) -> bool) -> Vec<u64> {
+    (0..n_rows).rev().filter(|seq| matches(*seq)).collect()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the fields that it fills are options")]
@@ -68,17 +85,50 @@ async fn events_come_back_as_they_were() {
         let filter = AuditFilter::default();
         let empty = AuditPage { rows: Vec::new(), next: None };
         assert_eq!(store.audit_events(&filter, None, 10).await.unwrap(), empty);
-        assert_eq!(store.append_audit(&[]).await.unwrap(), 0);
+        assert_eq!(store.append_audit("n1", &[]).await.unwrap(), 0);
+        let full = with(event(1), json!({ "session": "s", "project": "p \"q\"" })).to_string();
+        let full = full.replace("{\"number\":1}", "{ \"a\" : \"ü\\u0000\" }");
+        let bare = r#"{"at_ms":7,"kind":"audit_opened","level":"warn","actor":{"kind":"system","id":""}}"#;
+        for (node, seq, text) in [("n1", u64::MAX / 2, &*full), ("n2", 1, bare)] {
+            let record = AuditRecord::read(seq, text.as_bytes()).unwrap();
+            assert_eq!(store.append_audit(node, &[record]).await.unwrap(), 1);
+        }
         let full = AuditRow {
-            session: Some("s".into()),
-            project: Some("p \"q\"".into()),
-            context: "{ \"a\" : \"ü\\u0000\" }".into(),
+            node: "n1".to_owned(),
             seq: u64::MAX / 2,
-            at_ms: -5,
-            ..row(1)
+            at_ms: 1_001,
+            event_type: "tool_invocation_end".to_owned(),
+            level: "info".to_owned(),
+            actor_kind: "agent".to_owned(),
+            actor_id: "coder".to_owned(),
+            agent: some("agent1"),
+            session: some("s"),
+            server: some("server1"),
+            tool: some("mcp:files:tool1"),
+            source_type: some("mcp"),
+            project: some("p \"q\""),
+            call_id: Some(call(0)),
+            decision: some("allow"),
+            context: "{ \"a\" : \"ü\\u0000\" }".to_owned(),
         };
-        let bare = AuditRow { node: "n2".into(), seq: 1, context: "{}".into(), ..AuditRow::default() };
-        assert_eq!(store.append_audit(&[full.clone(), bare.clone()]).await.unwrap(), 2);
+        let bare = AuditRow {
+            node: "n2".to_owned(),
+            seq: 1,
+            at_ms: 7,
+            event_type: "audit_opened".to_owned(),
+            level: "warn".to_owned(),
+            actor_kind: "system".to_owned(),
+            actor_id: String::new(),
+            agent: None,
+            session: None,
+            server: None,
+            tool: None,
+            source_type: None,
+            project: None,
+            call_id: None,
+            decision: None,
+            context: "{}".to_owned(),
+        };
         let page = AuditPage { rows: vec![bare, full], next: None };
         assert_eq!(store.audit_events(&filter, None, 10).await.unwrap(), page);
         assert_eq!(store.last_audit_seq("n1").await.unwrap(), Some(u64::MAX / 2));
@@ -92,17 +142,14 @@ async fn events_come_back_as_they_were() {
 async fn adding_again_adds_nothing() {
     on_every_database(async |store| {
         append(&store, 0..700).await;
-        let again: Vec<AuditRow<'_>> = (0..700).map(row).collect();
-        assert_eq!(store.append_audit(&again).await.unwrap(), 0);
-        // Partly known, out of order, and twice in one batch.
-        let mut mixed: Vec<AuditRow<'_>> = (650..760).rev().map(row).collect();
-        mixed.extend([row(755), row(760)]);
-        let other = AuditRow { node: "n2".into(), ..row(3) };
-        mixed.push(other);
-        assert_eq!(store.append_audit(&mixed).await.unwrap(), 62);
-        assert_eq!(store.audit_events(&AuditFilter::default(), None, 10_000).await.unwrap().rows.len(), 762);
+        let events = |seqs: Range<u64>| seqs.map(|seq| (seq, event(seq))).collect::<Vec<_>>();
+        assert_eq!(add(&store, "n1", &events(0..700)).await, 0);
+        assert_eq!(add(&store, "n1", &events(650..761)).await, 61);
+        assert_eq!(add(&store, "n2", &events(3..4)).await, 1);
+        assert_eq!(add(&store, "n1", &events(760..762)).await, 1);
+        assert_eq!(store.audit_events(&AuditFilter::default(), None, 10_000).await.unwrap().rows.len(), 763);
         let counts = store.audit_counts(0, 1_000).await.unwrap();
-        assert_eq!(counts.iter().map(|count| count.n).sum::<u64>(), 762);
+        assert_eq!(counts.iter().map(|count| count.n).sum::<u64>(), 763);
     })
     .await;
 }
@@ -111,8 +158,8 @@ async fn adding_again_adds_nothing() {
 async fn many_add_the_same_at_once() {
     on_every_database(async |store| {
         let adding = race(&store, |store, _| async move {
-            let rows: Vec<AuditRow<'_>> = (0..300).map(row).collect();
-            Some(store.append_audit(&rows).await.unwrap())
+            let events: Vec<(u64, Value)> = (0..300).map(|seq| (seq, event(seq))).collect();
+            Some(add(&store, "n1", &events).await)
         });
         assert_eq!(adding.await.into_iter().sum::<usize>(), 300);
         assert_eq!(search(&store, &AuditFilter::default(), 1_000).await.len(), 300);
@@ -120,7 +167,7 @@ async fn many_add_the_same_at_once() {
     .await;
 }
 
-type Matches = fn(&AuditRow<'_>) -> bool;
+type Matches = fn(u64) -> bool;
 
 #[tokio::test]
 async fn every_filter_finds_what_it_says() {
@@ -131,19 +178,19 @@ async fn every_filter_finds_what_it_says() {
         let types = |types: &[&str]| types.iter().map(|&one| one.to_owned()).collect();
         let cases: [(AuditFilter, Matches); 14] = [
             (any(), |_| true),
-            (AuditFilter { tool: some("mcp:files:tool3"), ..any() }, |row| row.seq % 5 == 3),
-            (AuditFilter { agent: some("agent2"), ..any() }, |row| row.seq % 3 == 2),
-            (AuditFilter { server: some("server1"), ..any() }, |row| row.seq % 4 == 1),
-            (AuditFilter { decision: some("deny_continue"), ..any() }, |row| row.seq % 10 == 0),
+            (AuditFilter { tool: some("mcp:files:tool3"), ..any() }, |seq| seq % 5 == 3),
+            (AuditFilter { agent: some("agent2"), ..any() }, |seq| seq % 3 == 2),
+            (AuditFilter { server: some("server1"), ..any() }, |seq| seq % 4 == 1),
+            (AuditFilter { decision: some("deny_continue"), ..any() }, |seq| seq % 10 == 0),
             (AuditFilter { source_type: some("builtin"), ..any() }, |_| false),
-            (AuditFilter { event_types: types(&["tool_invocation_end", "other"]), ..any() }, |row| {
-                row.seq % 2 == 1
+            (AuditFilter { event_types: types(&["tool_invocation_end", "other"]), ..any() }, |seq| {
+                seq % 2 == 1
             }),
-            (AuditFilter { since_ms: Some(5_000), ..any() }, |row| row.at_ms >= 5_000),
-            (AuditFilter { until_ms: Some(5_000), ..any() }, |row| row.at_ms < 5_000),
+            (AuditFilter { since_ms: Some(5_000), ..any() }, |seq| 1_000 + seq >= 5_000),
+            (AuditFilter { until_ms: Some(5_000), ..any() }, |seq| 1_000 + seq < 5_000),
             (AuditFilter { since_ms: Some(5_000), until_ms: Some(5_000), ..any() }, |_| false),
-            (AuditFilter { call_id: some("call-2500"), ..any() }, |row| row.seq / 2 == 2_500),
-            (AuditFilter { text: some("NUMBER\":77"), ..any() }, |row| row.seq.to_string().starts_with("77")),
+            (AuditFilter { call_id: Some(call(2_500)), ..any() }, |seq| seq / 2 == 2_500),
+            (AuditFilter { text: some("NUMBER\":77"), ..any() }, |seq| seq.to_string().starts_with("77")),
             (AuditFilter { text: some("%"), ..any() }, |_| false),
             (
                 AuditFilter {
@@ -154,12 +201,12 @@ async fn every_filter_finds_what_it_says() {
                     text: some("9"),
                     ..any()
                 },
-                |row| {
-                    row.seq % 3 == 1
-                        && row.seq % 5 == 4
-                        && row.seq % 10 != 0
-                        && row.at_ms >= 3_000
-                        && row.seq.to_string().contains('9')
+                |seq| {
+                    seq % 3 == 1
+                        && seq % 5 == 4
+                        && seq % 10 != 0
+                        && 1_000 + seq >= 3_000
+                        && seq.to_string().contains('9')
                 },
             ),
         ];
@@ -182,15 +229,15 @@ async fn names_of_all_kinds_are_found() {
             "", "a\0b", "a\0c", "\0", "a\"b", "a\\b", "a'b", "ü𝄞", "1", "1.0", "null", "[1]", "{}",
             "\u{7f}\n",
         ];
-        let rows: Vec<AuditRow<'_>> =
-            (0..).zip(names).map(|(seq, name)| AuditRow { tool: Some(name.into()), ..row(seq) }).collect();
-        store.append_audit(&rows).await.unwrap();
+        let events: Vec<(u64, Value)> =
+            (0..).zip(names).map(|(seq, name)| (seq, with(event(seq), json!({ "tool": name })))).collect();
+        add(&store, "n1", &events).await;
         for (seq, name) in (0..).zip(names) {
             let filter = AuditFilter { tool: some(name), ..AuditFilter::default() };
             assert_eq!(search(&store, &filter, 10).await, [seq], "{name:?}");
         }
         let counted: u64 = store.audit_counts(0, 100).await.unwrap().iter().map(|count| count.n).sum();
-        assert_eq!(counted, rows.len() as u64);
+        assert_eq!(counted, events.len() as u64);
     })
     .await;
 }
@@ -215,9 +262,9 @@ async fn new_events_do_not_disturb_who_turns_pages() {
 #[tokio::test]
 async fn a_clock_that_goes_back_hides_nothing() {
     on_every_database(async |store| {
-        let at = |seq, at_ms| AuditRow { at_ms, ..row(seq) };
-        let rows = [at(0, 50_000), at(1, 60_000), at(2, 10_000), at(3, 55_000)];
-        assert_eq!(store.append_audit(&rows).await.unwrap(), 4);
+        let at = |seq, at_ms: u64| (seq, with(event(seq), json!({ "at_ms": at_ms })));
+        let events = [at(0, 50_000), at(1, 60_000), at(2, 10_000), at(3, 55_000)];
+        assert_eq!(add(&store, "n1", &events).await, 4);
         let since = AuditFilter { since_ms: Some(50_000), ..AuditFilter::default() };
         // The order is that of the log.
         assert_eq!(search(&store, &since, 10).await, [3, 1, 0]);
@@ -232,8 +279,7 @@ async fn old_events_can_be_forgotten() {
     const N_ROWS: u64 = 12_000;
     on_every_database(async |store| {
         append(&store, 0..N_ROWS).await;
-        let other = AuditRow { node: "n2".into(), ..row(5) };
-        store.append_audit(&[other]).await.unwrap();
+        add(&store, "n2", &[(5, event(5))]).await;
         assert_eq!(store.purge_audit("n1", 11_000).await.unwrap(), 11_000);
         assert_eq!(store.purge_audit("n1", 11_000).await.unwrap(), 0);
         let mut kept = vec![5];
@@ -257,26 +303,30 @@ async fn old_events_can_be_forgotten() {
 #[tokio::test]
 async fn counts_are_exact_from_any_moment_on() {
     on_every_database(async |store| {
-        let mut rows = Vec::new();
+        let mut events = Vec::new();
         for seq in 0..600_u64 {
-            // A minute apart, over ten hours, some of them before 1970.
-            let at_ms = (seq.cast_signed() - 90) * 60_000;
-            let mut one = AuditRow { at_ms, ..row(seq) };
-            one.agent = seq.is_multiple_of(2).then(|| "a".into());
-            one.tool = seq.is_multiple_of(3).then(|| "t".into());
-            rows.push(one);
+            // A minute apart, over ten hours.
+            let mut one = with(event(seq), json!({ "at_ms": seq * 60_000 }));
+            let members = one.as_object_mut().unwrap();
+            for (member, divisor) in [("agent", 2), ("tool", 3)] {
+                if seq.is_multiple_of(divisor) {
+                    members.insert(member.to_owned(), json!("x"));
+                } else {
+                    members.remove(member);
+                }
+            }
+            events.push((seq, one));
         }
-        store.append_audit(&rows).await.unwrap();
-        for since_ms in
-            [i64::MIN / 2, -HOUR_MS, -1, 0, 1, HOUR_MS, HOUR_MS + 30_001, 5 * HOUR_MS, i64::MAX / 2]
-        {
+        add(&store, "n1", &events).await;
+        for since_ms in [-HOUR_MS, -1, 0, 1, HOUR_MS, HOUR_MS + 30_001, 5 * HOUR_MS, i64::MAX / 2] {
             let mut expected: Vec<AuditCount> = Vec::new();
-            for row in rows.iter().filter(|row| row.at_ms >= since_ms) {
+            for (_, event) in events.iter().filter(|(_, event)| event["at_ms"].as_i64() >= Some(since_ms)) {
+                let text = |member: &str| event[member].as_str().map(str::to_owned);
                 let count = AuditCount {
-                    event_type: row.event_type.to_string(),
-                    agent: row.agent.as_deref().map(str::to_owned),
-                    tool: row.tool.as_deref().map(str::to_owned),
-                    decision: row.decision.as_deref().map(str::to_owned),
+                    event_type: text("kind").unwrap(),
+                    agent: text("agent"),
+                    tool: text("tool"),
+                    decision: text("decision"),
                     n: 1,
                 };
                 match expected.iter_mut().find(|one| AuditCount { n: 1, ..(*one).clone() } == count) {

@@ -10,7 +10,6 @@ use octroi_gateway::audit::{
     ExportFormat, Proof, Reader, Report, VerifyOptions, check_proof as check, export as write_records,
     prove as prove_record, verify as look_through,
 };
-use serde_json::json;
 
 use super::{directory, kinds, moment, tool_pattern};
 use crate::cli::audit::{CheckProof, Export, Format, Prove, Verify, Which};
@@ -30,7 +29,7 @@ pub(super) fn verify(options: &Verify) -> Result<(), Failure> {
     let report =
         look_through(&directory, &against).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     if options.json {
-        printer::data(&as_json(&report).to_string());
+        printer::data(&report.to_json().to_string());
     } else {
         tell(&report, against.witnesses.len());
     }
@@ -64,23 +63,6 @@ fn tell(report: &Report, n_witnesses: usize) {
     if report.is_intact() {
         fact("intact", "yes".to_owned());
     }
-}
-
-fn as_json(report: &Report) -> serde_json::Value {
-    json!({
-        "intact": report.is_intact(),
-        "node": report.node,
-        "key": report.key,
-        "first_seq": report.first_seq,
-        "last_seq": report.last_seq,
-        "records": report.n_records,
-        "segments": report.n_segments,
-        "checkpoints": report.n_checkpoints,
-        "signed_until": report.signed_until,
-        "chain": report.chain.to_base64(),
-        "root": report.root.to_base64(),
-        "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
 }
 
 pub(super) fn prove(options: &Prove) -> Result<(), Failure> {
