@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_store::{AuditRecord, Store};
+use octroi_store::{AuditRecord, Store, StoreError};
 use tracing::{error, warn};
 
 use super::RECENT;
@@ -64,10 +64,8 @@ impl Gateway {
     async fn go_on_projecting(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
         let mut pause = BACK_OFF;
         loop {
-            match store.last_audit_seq(log.node()).await {
-                // A log that lost its end may be shorter than the table.
+            match known_until(log, store).await {
                 Ok(last) => {
-                    let last = last.unwrap_or_default().min(log.position());
                     self.trail.projected.send_replace(last);
                     return Some(Follower::new(log, last));
                 }
@@ -107,6 +105,16 @@ impl Gateway {
         self.hub.resource_updated(&OCTROI, RECENT);
         Some(page.len())
     }
+}
+
+/// The last record that the table has. A log that lost its end, as by a power cut, may be shorter than the table.
+async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
+    let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.position());
+    if last > end {
+        let n_gone = store.rewind_audit(log.node(), end).await?;
+        warn!(n_gone, "records that the audit log has lost are not found any more");
+    }
+    Ok(last.min(end))
 }
 
 /// One that a newer Octroi wrote may not be understood.

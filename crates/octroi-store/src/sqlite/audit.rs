@@ -5,6 +5,10 @@ mod chunk;
 mod late;
 mod search;
 
+use std::ops::RangeBounds;
+
+use sqlx::{Sqlite as Driver, Transaction};
+
 use super::Sqlite;
 use crate::audit::AuditCount;
 use crate::error::StoreError;
@@ -44,19 +48,7 @@ impl Sqlite {
             .await
             .map_err(|error| self.failed(error))?;
             for chunk in &chunks {
-                let rest =
-                    chunk.without(before_seq).ok().ok_or_else(self.unreadable("part of the audit log"))?;
-                n_purged += chunk.n_events - rest.as_ref().map_or(0, |rest| rest.n_events);
-                match rest {
-                    Some(rest) => self.put_chunks(&mut transaction, &[rest]).await?,
-                    None => {
-                        sqlx::query("DELETE FROM audit_chunks WHERE chunk = ?")
-                            .bind(chunk.number)
-                            .execute(&mut *transaction)
-                            .await
-                            .map_err(|error| self.failed(error))?;
-                    }
-                }
+                n_purged += self.cut_chunk(&mut transaction, chunk, before_seq..).await?;
             }
             for (sql, bits) in FORGET_BEFORE_ALL {
                 sqlx::query(sql)
@@ -70,6 +62,53 @@ impl Sqlite {
                 return Ok(n_purged.cast_unsigned());
             }
         }
+    }
+
+    pub(crate) async fn rewind_audit(&self, node: &str, last_seq: u64) -> Result<u64, StoreError> {
+        let mut transaction = self.begin().await?;
+        let chunks: Vec<Chunk> = sqlx::query_as(
+            "SELECT * FROM audit_chunks WHERE node = ?1 AND chunk >= (
+                SELECT coalesce(max(chunk), 0) FROM audit_chunks WHERE node = ?1 AND first_seq <= ?2
+             )",
+        )
+        .bind(node)
+        .bind(last_seq.cast_signed())
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        let mut n_gone = 0;
+        for chunk in &chunks {
+            n_gone += self.cut_chunk(&mut transaction, chunk, ..=last_seq).await?;
+        }
+        sqlx::query("UPDATE audit_nodes SET last_seq = min(last_seq, ?) WHERE node = ?")
+            .bind(last_seq.cast_signed())
+            .bind(node)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        self.commit(transaction).await?;
+        Ok(n_gone.cast_unsigned())
+    }
+
+    /// Takes all events out of a chunk but these. Tells how many that were.
+    async fn cut_chunk(
+        &self,
+        transaction: &mut Transaction<'static, Driver>,
+        chunk: &Chunk,
+        kept: impl RangeBounds<u64>,
+    ) -> Result<i64, StoreError> {
+        let rest = chunk.with_only(kept).ok().ok_or_else(self.unreadable("part of the audit log"))?;
+        let n_left = rest.as_ref().map_or(0, |rest| rest.n_events);
+        if let Some(rest) = rest {
+            self.put_chunks(transaction, &[rest]).await?;
+        } else {
+            sqlx::query("DELETE FROM audit_chunks WHERE chunk = ?")
+                .bind(chunk.number)
+                .execute(&mut **transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+        }
+        Ok(chunk.n_events - n_left)
     }
 
     pub(crate) async fn audit_counts(

@@ -40,6 +40,14 @@ impl Store {
         }
     }
 
+    /// Forgets the events of a gateway after a number, because its log has lost its end: what comes next has numbers
+    /// that were given before. Says how many there were. Counts are kept.
+    pub async fn rewind_audit(&self, node: &str, last_seq: u64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.rewind_audit(node, last_seq).await,
+        }
+    }
+
     /// How many events of each sort there were since a moment, the most frequent first.
     pub async fn audit_counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, StoreError> {
         match &self.engine {

@@ -185,3 +185,20 @@ pub(super) fn gates(told: &Value) -> impl Iterator<Item = String> {
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_server_moves_no_terminal() {
+        for (line, shown) in [
+            ("ready\tin 3 ms", "ready\tin 3 ms"),
+            ("\u{1b}[32mready\u{1b}[0m", "ready"),
+            ("\u{1b}]0;title\u{7}ready\r", "ready\\r"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ] {
+            assert_eq!(plain(line), shown, "{line:?}");
+        }
+    }
+}

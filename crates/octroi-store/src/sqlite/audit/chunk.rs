@@ -1,6 +1,7 @@
 //! Events as they are kept: the records of the log, 64 in a row of the database.
 
 use std::fmt::Write as _;
+use std::ops::RangeBounds;
 
 use serde_json::value::RawValue;
 use sqlx::sqlite::SqliteRow;
@@ -74,10 +75,10 @@ impl Chunk {
         Ok(placed.map(|(position, (seq, text))| (position, seq, text.get())).collect())
     }
 
-    /// The same without the events before a number. Nothing if there are no others.
-    pub(super) fn without(&self, before_seq: u64) -> Result<Option<Self>, serde_json::Error> {
+    /// The same with these events only. Nothing if there are none of them.
+    pub(super) fn with_only(&self, seqs: impl RangeBounds<u64>) -> Result<Option<Self>, serde_json::Error> {
         let events = self.events()?;
-        let mut kept = events.into_iter().filter(|(_, seq, _)| *seq >= before_seq).peekable();
+        let mut kept = events.into_iter().filter(|(_, seq, _)| seqs.contains(seq)).peekable();
         let Some(&(position, seq, _)) = kept.peek() else { return Ok(None) };
         let mut rest = Self::before(self.number, &self.node, seq);
         rest.n_gone = self.n_gone + position - self.first_position();

@@ -29,7 +29,7 @@ impl Sqlite {
         call: CallId,
         position: i64,
     ) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO audit_late (call_id, position) VALUES (?, ?)")
+        sqlx::query("INSERT OR IGNORE INTO audit_late (call_id, position) VALUES (?, ?)")
             .bind(call.to_string())
             .bind(position)
             .execute(&mut **transaction)

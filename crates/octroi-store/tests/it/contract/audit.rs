@@ -300,6 +300,29 @@ async fn old_events_can_be_forgotten() {
     .await;
 }
 
+/// The log of a gateway whose power failed may have lost what was copied already.
+#[tokio::test]
+async fn what_the_log_has_lost_makes_room_for_what_comes_next() {
+    on_every_database(async |store| {
+        append(&store, 0..500).await;
+        add(&store, "n2", &[(450, event(450))]).await;
+        assert_eq!(store.rewind_audit("n1", 500).await.unwrap(), 0);
+        assert_eq!(store.rewind_audit("n1", 300).await.unwrap(), 199);
+        assert_eq!(store.last_audit_seq("n1").await.unwrap(), Some(300));
+        let mut left = vec![450];
+        left.extend((0..=300).rev());
+        assert_eq!(search(&store, &AuditFilter::default(), 1_000).await, left);
+        let again: Vec<(u64, Value)> =
+            (290..400).map(|seq| (seq, with(event(seq), json!({ "tool": "new" })))).collect();
+        assert_eq!(add(&store, "n1", &again).await, 99);
+        let new = AuditFilter { tool: some("new"), ..AuditFilter::default() };
+        assert_eq!(search(&store, &new, 1_000).await, (301..400).rev().collect::<Vec<_>>());
+        assert_eq!(store.rewind_audit("n1", 0).await.unwrap(), 399);
+        assert_eq!(search(&store, &AuditFilter::default(), 1_000).await, [450, 0]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn counts_are_exact_from_any_moment_on() {
     on_every_database(async |store| {
