@@ -19,16 +19,28 @@ pub(crate) fn program(name: &str) -> Outcome<PathBuf> {
     Err(format!("{name} is not built; run `cargo xtask bench`").into())
 }
 
-/// The server behind: octroi-testkit's peer, over HTTP.
+/// The server behind, over HTTP.
 pub(crate) struct Peer {
     pub(crate) url: String,
     pub(crate) child: Child,
 }
 
 impl Peer {
+    /// octroi-testkit's peer, which does as little as a server can.
     pub(crate) async fn http(era: &str, tools: usize) -> Outcome<Self> {
-        let mut child = Command::new(program("octroi-peer")?)
-            .args(["--transport", "http", "--era", era, "--tools", &tools.to_string(), "--exit-with-stdin"])
+        Self::start("octroi-peer", &["--transport", "http", "--era", era, "--tools", &tools.to_string()])
+            .await
+    }
+
+    /// One that is written with the official SDK.
+    pub(crate) async fn sdk(era: &str) -> Outcome<Self> {
+        Self::start("octroi-conformance-fixture", &["--era", era, "--answers", "json"]).await
+    }
+
+    async fn start(name: &str, arguments: &[&str]) -> Outcome<Self> {
+        let mut child = Command::new(program(name)?)
+            .args(arguments)
+            .arg("--exit-with-stdin")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -13,43 +13,50 @@ pub(crate) async fn calls() -> Outcome<()> {
     );
     println!("|---|---|---|---|---|---|---|");
     for era in ["modern", "legacy"] {
-        for transport in ["http", "stdio"] {
+        for server in ["http", "sdk", "stdio"] {
             for n_clients in CLIENTS {
-                row(era, transport, n_clients).await?;
+                row(era, server, n_clients).await?;
             }
         }
     }
     Ok(())
 }
 
-async fn row(era: &'static str, transport: &str, n_clients: usize) -> Outcome<()> {
-    let (direct, direct_cpu, gateway, peer) = if transport == "http" {
-        let peer = Peer::http(era, 0).await?;
+async fn row(era: &'static str, server: &str, n_clients: usize) -> Outcome<()> {
+    let (tool, published) = match server {
+        "sdk" => ("test_simple_text", "peer_test_simple_text"),
+        _ => ("echo", "peer_echo"),
+    };
+    let peer = match server {
+        "http" => Some(Peer::http(era, 0).await?),
+        "sdk" => Some(Peer::sdk(era).await?),
+        _ => None,
+    };
+    let (direct, direct_cpu, gateway) = if let Some(peer) = &peer {
         let process = peer.child.id().ok_or("the peer has ended")?;
-        let target = Target { url: peer.url.clone(), era, tool: "echo" };
+        let target = Target { url: peer.url.clone(), era, tool };
         let before = cpu::time_of(process);
         let direct = http_load::run(&target, n_clients, SPAN).await?;
         let used = cpu::time_of(process).saturating_sub(before);
-        let gateway = Gateway::start(&http_entry(&peer.url)).await?;
-        (direct, used, gateway, Some(peer))
+        (direct, used, Gateway::start(&http_entry(&peer.url)).await?)
     } else {
         let (direct, used) = stdio_load::run(era, n_clients, SPAN).await?;
-        (direct, used, Gateway::start(&stdio_entry(era)?).await?, None)
+        (direct, used, Gateway::start(&stdio_entry(era)?).await?)
     };
-    let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
+    let target = Target { url: gateway.url.clone(), era, tool: published };
     // The first calls connect; they are not what is measured.
     http_load::run(&target, 1, Duration::from_millis(200)).await?;
     let octroi = gateway.id()?;
-    let server = match &peer {
+    let process = match &peer {
         Some(peer) => peer.child.id().ok_or("the peer has ended")?,
         None => cpu::server_of(octroi).ok_or("octroi has started no server")?,
     };
-    let before = (cpu::time_of(octroi), cpu::time_of(server));
+    let before = (cpu::time_of(octroi), cpu::time_of(process));
     let through = http_load::run(&target, n_clients, SPAN).await?;
     let octroi_cpu = per_call(cpu::time_of(octroi).saturating_sub(before.0), &through);
-    let server_cpu = per_call(cpu::time_of(server).saturating_sub(before.1), &through);
+    let server_cpu = per_call(cpu::time_of(process).saturating_sub(before.1), &through);
     println!(
-        "| {era} | {transport} | {n_clients} | {:.1}, {}, {} | {octroi_cpu:.1}, {server_cpu:.1}, {}, {} | {:.2} | {:.0} |",
+        "| {era} | {server} | {n_clients} | {:.1}, {}, {} | {octroi_cpu:.1}, {server_cpu:.1}, {}, {} | {:.2} | {:.0} |",
         per_call(direct_cpu, &direct),
         shown(direct.quantile(0.5)),
         shown(direct.quantile(0.99)),

@@ -24,6 +24,8 @@ use super::walk::Problem;
 use super::writer::{Begin, CheckpointRule, Writer, create_segment};
 
 const NODE_MAX: usize = 64;
+/// Who writes is mostly done in a few microseconds; to be told by him, on another thread, takes longer than to wait.
+const BRIEFLY: Duration = Duration::from_micros(50);
 
 /// The audit log. Clones are handles to the same one.
 #[derive(Clone, Debug)]
@@ -291,7 +293,7 @@ impl Inner {
         if !self.shared.is_empty() {
             return None;
         }
-        let mut held = self.writer.try_lock()?;
+        let mut held = self.writer.try_lock_for(BRIEFLY)?;
         let writer = held.as_mut().filter(|writer| writer.is_at_ease())?;
         let was_signed = writer.wakes_at().is_none();
         let written = writer.write_alone(record);

@@ -175,7 +175,12 @@ async fn decide(
     }
     let reason = arguments.text("reason").map(str::to_owned);
     let decided = gateway.decide_approval(id, choice, by, reason, edited, remember).await;
-    Ok(shown(&decided.map_err(|problem| told(&problem))?))
+    let decided = decided.map_err(|problem| told(&problem))?;
+    let mut told = shown(&decided);
+    if let Some(hindrance) = gateway.hindrance(&decided) {
+        told["warning"] = json!(hindrance);
+    }
+    Ok(told)
 }
 
 fn part(word: &str) -> Option<ApprovalPart> {

@@ -130,6 +130,9 @@ pub(super) async fn approve(options: &Approve) -> Result<(), Failure> {
         options.remarks.id,
         visible(&tool_name(&told)),
     ));
+    if let Some(warning) = told["warning"].as_str() {
+        printer::warn(warning);
+    }
     Ok(())
 }
 

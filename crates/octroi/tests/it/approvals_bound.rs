@@ -125,7 +125,10 @@ async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
                 if is_accepted {
                     command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
                 }
-                command(&gateway, 0, &["approve", &id]).await;
+                let told = command(&gateway, 0, &["approve", &id]).await;
+                let warning =
+                    if is_accepted { "definition has changed since" } else { "the tool is kept back" };
+                assert!(told.contains("warning: ") && told.contains(warning), "{what}: {told}");
                 id
             };
             let (outcome, id) = tokio::join!(echo(&agent, "x"), decide);

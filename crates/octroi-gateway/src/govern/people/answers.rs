@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octroi_core::approval::{Answer, Approval, Event, Verdict};
+use octroi_core::approval::{Answer, Approval, ApprovalState, Event, Verdict};
 use octroi_core::audit::Kind;
 use octroi_core::{Principal, Secret, ServerName};
 use octroi_store::ApprovalFilter;
@@ -101,6 +101,20 @@ impl Gateway {
         self.approvals_changed(agent);
         self.hub.resource_updated(&OCTROI, &resource(&decided));
         Ok(decided)
+    }
+
+    /// Why a call will not be made though it was approved: its tool is not what was asked about any more.
+    pub fn hindrance(&self, approval: &Approval) -> Option<&'static str> {
+        if approval.state != ApprovalState::Approved {
+            return None;
+        }
+        match self.tool_of(&approval.binding.tool) {
+            Some(tool) if tool.descriptor.definition_hash == approval.binding.definition_hash => None,
+            Some(_) => Some(
+                "the tool's definition has changed since; the call will be refused, and asked about anew",
+            ),
+            None => Some("the tool is kept back or gone; the call will be refused: see `octroi pins`"),
+        }
     }
 
     /// The rule that would be remembered with a decision.
