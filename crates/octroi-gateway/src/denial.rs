@@ -6,7 +6,6 @@ use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
 use octroi_core::time::show_time;
 use octroi_mcp::RpcError;
-use octroi_mcp::json::{self, Edit, Span};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -36,11 +35,6 @@ const RESERVED_WORDS: [&str; 7] = [
     "approval_pending",
     "tool_changed_needs_review",
 ];
-/// What the members of `_meta` begin with that only Octroi sets.
-const MARKS: &str = "octroi/";
-/// A server that sets more of them than this has nothing else to say in `_meta` either.
-const MARKS_MAX: usize = 16;
-
 /// A gate's or a policy's denial.
 pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
     let Denial { gate, reason, .. } = denial;
@@ -145,34 +139,6 @@ pub(crate) fn is_readable(error: &[u8]) -> bool {
     serde_json::from_slice::<RpcError>(error).is_ok()
 }
 
-/// A server's result without what only Octroi says in `_meta`; `None` if it says nothing of the kind.
-pub(crate) fn without_marks(result: &[u8], meta: Span) -> Option<Bytes> {
-    // Hardly ever: a mark is there as it is, or written with escapes.
-    let text = str::from_utf8(meta.of(result)).ok()?;
-    if !text.contains('\\') && !text.contains(MARKS) {
-        return None;
-    }
-    let marks: Vec<String> = json::members(result, meta)
-        .map(|member| member.name(result))
-        .filter(|name| name.starts_with(MARKS))
-        .map(std::borrow::Cow::into_owned)
-        .collect();
-    let drops: Vec<Edit<'_>> = marks.iter().map(|mark| Edit::Drop(mark)).collect();
-    let edit = match marks.len() {
-        0 => return None,
-        1..=MARKS_MAX => Edit::Within("_meta", &drops),
-        _ => Edit::Drop("_meta"),
-    };
-    Some(Bytes::from(json::rewrite(result, &[edit])))
-}
-
-/// A server's question without what only Octroi says in `_meta`.
-pub(crate) fn without_marks_in(params: Bytes) -> Bytes {
-    let whole = Span { start: 0, end: params.len() };
-    let meta = json::member(&params, whole, "_meta");
-    meta.and_then(|meta| without_marks(&params, meta)).unwrap_or(params)
-}
-
 /// What the client is told in its place.
 pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
     let reason = format!(
@@ -259,29 +225,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_readable(error.as_bytes()), readable, "{error}");
-        }
-    }
-
-    #[test]
-    fn marks_of_servers_are_taken_off() {
-        let many = (0..100).map(|number| format!(r#""octroi/{number}":1"#)).collect::<Vec<_>>().join(",");
-        let many = format!(r#"{{"content":[],"_meta":{{{many},"x":1}}}}"#);
-        for (result, expected) in [
-            (
-                r#"{"_meta":{"octroi/error":{"code":"x"},"kept":1},"y":2}"#,
-                Some(r#"{"_meta":{"kept":1},"y":2}"#),
-            ),
-            (r#"{"_meta":{"octr\u006fi\/error":1,"octroi/a":2}}"#, Some(r#"{"_meta":{}}"#)),
-            (r#"{"_meta":{"octroi/a":1,"octroi/a":2,"b":3}}"#, Some(r#"{"_meta":{"b":3}}"#)),
-            (many.as_str(), Some(r#"{"content":[]}"#)),
-            (r#"{"_meta":{"octroi":1,"x/octroi/error":2}}"#, None),
-            (r#"{"_meta":"octroi/error"}"#, None),
-            (r#"{"_meta":{}}"#, None),
-        ] {
-            let whole = Span { start: 0, end: result.len() };
-            let meta = json::member(result.as_bytes(), whole, "_meta").unwrap();
-            let found = without_marks(result.as_bytes(), meta);
-            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{result}");
         }
     }
 }

@@ -219,7 +219,8 @@ impl Gateway {
     /// Switches a server on or off until it is switched again, whatever its definition says.
     pub async fn switch(self: &Arc<Self>, name: &ServerName, enabled: bool) -> Result<(), StoreError> {
         if let Some(memory) = &self.memory {
-            memory.flush().await;
+            // What is known of the server comes first; whether its pins are kept is another matter.
+            let _ = memory.flush().await;
             memory.switch(name, Some(enabled)).await?;
         }
         self.switches.lock().insert(name.clone(), enabled);

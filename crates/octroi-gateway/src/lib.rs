@@ -16,6 +16,7 @@ mod gateway;
 mod govern;
 mod hub;
 mod lists;
+mod marks;
 mod memory;
 mod meters;
 mod park;

@@ -91,8 +91,8 @@ enum Job {
     Pins,
     Used(Vec<ToolUse>),
     Forget(ServerName),
-    /// Says when everything before is done.
-    Flush(oneshot::Sender<()>),
+    /// Says when everything before is done, and whether pins could be written.
+    Flush(oneshot::Sender<Result<(), StoreError>>),
 }
 
 impl Memory {
@@ -192,12 +192,14 @@ impl Memory {
         self.later(Job::Forget(name.clone()));
     }
 
-    /// Waits until everything so far is written.
-    pub(crate) async fn flush(&self) {
+    /// Waits until everything so far is written. Fails while pins cannot be: what a person decides about a
+    /// definition must not be followed by an older pin of it.
+    pub(crate) async fn flush(&self) -> Result<(), StoreError> {
         let (done, flushed) = oneshot::channel();
-        if self.jobs.send(Job::Flush(done)).await.is_ok() {
-            let _ = flushed.await;
+        if self.jobs.send(Job::Flush(done)).await.is_err() {
+            return Ok(());
         }
+        flushed.await.unwrap_or(Ok(()))
     }
 
     fn later(&self, job: Job) {
@@ -212,8 +214,8 @@ impl Memory {
         let (store, pins) = (Arc::clone(&self.store), Arc::clone(&self.pins));
         Some(async move {
             while let Some(job) = received.recv().await {
-                write_pins(&store, &pins).await;
-                if let Err(error) = write(&store, job).await {
+                let pinned = write_pins(&store, &pins).await;
+                if let Err(error) = write(&store, job, pinned).await {
                     warn!(%error, hint = error.hint(), "cannot be remembered");
                 }
             }
@@ -222,26 +224,23 @@ impl Memory {
 }
 
 /// What cannot be written is tried again before the next job.
-async fn write_pins(store: &Store, waiting: &Mutex<Pins>) {
+async fn write_pins(store: &Store, waiting: &Mutex<Pins>) -> Result<(), StoreError> {
     let Pins { pins, held } = std::mem::take(&mut *waiting.lock());
-    let written = async {
-        if !pins.is_empty() {
-            store.save_pins(&pins).await?;
-        }
-        if !held.is_empty() {
-            store.hold(&held).await?;
-        }
-        Ok::<_, StoreError>(())
-    };
-    if let Err(error) = written.await {
+    let pinned = if pins.is_empty() { Ok(()) } else { store.save_pins(&pins).await };
+    let noted = if held.is_empty() { Ok(()) } else { store.hold(&held).await };
+    let mut waiting = waiting.lock();
+    if let Err(error) = &pinned {
         warn!(%error, hint = error.hint(), "pins of tools cannot be remembered yet");
-        let mut waiting = waiting.lock();
         waiting.pins.splice(..0, pins);
+    }
+    if let Err(error) = &noted {
+        warn!(%error, hint = error.hint(), "what is kept back cannot be remembered yet");
         waiting.held.splice(..0, held);
     }
+    pinned.and(noted)
 }
 
-async fn write(store: &Store, job: Job) -> Result<(), StoreError> {
+async fn write(store: &Store, job: Job, pinned: Result<(), StoreError>) -> Result<(), StoreError> {
     match job {
         Job::Define(name, definition) => {
             store.record_server(&ServerKey::system(name), ManagedBy::File, &definition, now_ms()).await?;
@@ -251,7 +250,7 @@ async fn write(store: &Store, job: Job) -> Result<(), StoreError> {
         }
         Job::Checked(name, sample) => store.add_health_sample(&ServerKey::system(name), &sample).await?,
         Job::Flush(done) => {
-            let _ = done.send(());
+            let _ = done.send(pinned);
         }
         Job::Pins => {}
         Job::Used(uses) => store.record_uses(&uses).await?,

@@ -26,6 +26,7 @@ use crate::caller::Caller;
 use crate::contents;
 use crate::denial;
 use crate::gateway::Gateway;
+use crate::marks;
 use crate::meters::Ending;
 use crate::park::Parked;
 use crate::pipeline::Target;
@@ -267,7 +268,7 @@ impl Run<'_> {
     /// Puts a legacy server's question to a legacy client.
     async fn ask_one(&self, question: Question) {
         let withdrawn = question.withdrawn.clone();
-        let params = denial::without_marks_in(question.params.clone());
+        let params = marks::out_of_params(question.params.clone());
         tokio::select! {
             biased;
             () = withdrawn.cancelled() => {}
@@ -282,7 +283,7 @@ impl Run<'_> {
     async fn ask_all(&self, asked: InputRequired) -> Result<Round, RpcError> {
         let questions = asked.questions.iter().map(|question| async move {
             self.caller.capabilities.allow(&question.method, &question.params)?;
-            let params = denial::without_marks_in(ask::to_legacy(question, &question.key));
+            let params = marks::out_of_params(ask::to_legacy(question, &question.key));
             let answer = match self.caller.client.ask(&question.method, params).await {
                 Ok(answer) => answer,
                 // A client that fails to ask has not declined; the modern word for that is cancel.
@@ -332,6 +333,12 @@ impl Run<'_> {
         if view.is_error() {
             self.tool_failed.store(true, Ordering::Relaxed);
         }
+        let cleaned = match method {
+            Method::TasksGet => marks::out_of_task(server.as_str(), view.json()),
+            _ => None,
+        };
+        let cleaned = cleaned.as_ref().map(ResultView::read);
+        let view = cleaned.as_ref().unwrap_or(view);
         let is_merged = self.view.is_merged();
         let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();
@@ -346,7 +353,7 @@ impl Run<'_> {
 
     /// The result without what only Octroi says, if the server says it.
     fn unmarked(&self, view: &ResultView<'_>) -> Option<Bytes> {
-        let unmarked = denial::without_marks(view.json(), view.meta()?)?;
+        let unmarked = marks::out_of_result(view)?;
         let server = &self.target.upstream.spec().name;
         tracing::warn!(server.name = %server, "a server answered with marks of Octroi");
         Some(unmarked)
@@ -359,10 +366,16 @@ impl Run<'_> {
             return denial::forged(server.as_str(), error).into();
         }
         if self.caller.era == Era::Modern
-            && let Some(questions) = ask::questions_of_url_error(error)
+            && let Some(mut questions) = ask::questions_of_url_error(error)
             && let Some(state) = self.seal(Position::Again)
         {
+            for question in &mut questions {
+                question.params = marks::out_of_params(std::mem::take(&mut question.params));
+            }
             return Answer::Result(ask::input_required(&questions, &state));
+        }
+        if let Some(cleaned) = marks::out_of_url_error(error) {
+            return cleaned.into();
         }
         if let Some(translated) = translate::error(error, self.caller.era, self.envelope.method()) {
             return translated.into();
@@ -378,7 +391,7 @@ impl Run<'_> {
         let asked = ask::Question {
             key: "answer".to_owned(),
             method: question.method.clone(),
-            params: ask::to_modern(&question.params),
+            params: marks::out_of_params(ask::to_modern(&question.params)),
         };
         let hold = self.target.upstream.hold();
         let parked = Parked { call, connection, questions: vec![(asked.key.clone(), question)], _hold: hold };
@@ -436,7 +449,10 @@ impl Run<'_> {
         match self.seal(Position::Server(own)) {
             Some(state) => {
                 let state = json::quote(&state);
-                let edits = [Edit::Set("requestState", state.as_bytes())];
+                let questions = view.input_requests().and_then(|asked| marks::out_of_questions(&asked));
+                let questions = questions.as_ref().map(|questions| Edit::Set("inputRequests", questions));
+                let state = Edit::Set("requestState", state.as_bytes());
+                let edits: Vec<Edit<'_>> = questions.into_iter().chain([state]).collect();
                 Answer::Result(Bytes::from(json::rewrite(view.json(), &edits)))
             }
             None => RpcError::new(code::INTERNAL_ERROR, "the call's state cannot be sealed").into(),

@@ -77,6 +77,17 @@ pub fn input_required(questions: &[Question], state: &str) -> Bytes {
     Bytes::from(out)
 }
 
+/// Questions by their keys (`inputRequests`) with other parameters, and each member once.
+pub fn with_params(questions: &Bytes, change: impl Fn(Bytes) -> Bytes) -> Result<Bytes, RpcError> {
+    let mut questions = read_questions(questions)?;
+    for question in &mut questions {
+        question.params = change(std::mem::take(&mut question.params));
+    }
+    let mut out = Vec::new();
+    write_questions(&mut out, &questions);
+    Ok(Bytes::from(out))
+}
+
 /// Appends questions by their keys, as a modern client reads them.
 pub(crate) fn write_questions(out: &mut Vec<u8>, questions: &[Question]) {
     out.push(b'{');

@@ -19,6 +19,7 @@ pub struct ResultView<'a> {
     task_id: Option<Span>,
     is_error: Option<Span>,
     meta: Option<Span>,
+    has_many_metas: bool,
 }
 
 impl<'a> ResultView<'a> {
@@ -35,6 +36,7 @@ impl<'a> ResultView<'a> {
             task_id: None,
             is_error: None,
             meta: None,
+            has_many_metas: false,
         };
         for member in json::members(json, Span { start: 0, end: json.len() }) {
             let slot = match &*member.key(json) {
@@ -46,7 +48,10 @@ impl<'a> ResultView<'a> {
                 b"cacheScope" => &mut view.cache_scope,
                 b"taskId" => &mut view.task_id,
                 b"isError" => &mut view.is_error,
-                b"_meta" => &mut view.meta,
+                b"_meta" => {
+                    view.has_many_metas |= view.meta.is_some();
+                    &mut view.meta
+                }
                 _ => continue,
             };
             *slot = Some(member.value);
@@ -97,6 +102,11 @@ impl<'a> ResultView<'a> {
     /// Where `_meta` is.
     pub fn meta(&self) -> Option<Span> {
         self.meta
+    }
+
+    /// Whether `_meta` stands there more than once, so that readers may disagree about it.
+    pub fn has_many_metas(&self) -> bool {
+        self.has_many_metas
     }
 
     /// Whether the result says how long it may be kept.

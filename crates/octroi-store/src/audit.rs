@@ -17,8 +17,7 @@ impl<'a> AuditRecord<'a> {
     /// Reads the text of a record. One that a newer Octroi wrote may not be understood.
     pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
         let entry = Entry::parse(text)?;
-        // What was read as JSON is UTF-8.
-        Ok(Self { seq, text: std::str::from_utf8(text).unwrap_or_default(), entry })
+        Ok(Self { seq, text: std::str::from_utf8(text)?, entry })
     }
 }
 

@@ -49,6 +49,9 @@ pub enum EntryError {
     /// It is not the JSON that records are.
     #[error("the record is not an audit record")]
     Json(#[from] serde_json::Error),
+    /// It is not even text.
+    #[error("the record is not text")]
+    Text(#[from] std::str::Utf8Error),
     /// A newer Octroi wrote it, or nobody did.
     #[error("the record has the {member} `{word}`, which this Octroi does not know")]
     Word {

@@ -41,6 +41,7 @@ struct Inner {
     directory: PathBuf,
     node: String,
     key: Arc<SigningKey>,
+    recovered_until: u64,
 }
 
 /// How a log is kept.
@@ -125,6 +126,7 @@ impl AuditLog {
             reason: if problem.is_some() { "damaged" } else { "begun" },
             problem: problem.as_deref(),
         };
+        let recovered_until = head.seq;
         let must_reopen = segment.is_some();
         let (segment, head) = match segment {
             Some(segment) => (segment, head),
@@ -161,7 +163,7 @@ impl AuditLog {
         }
         let publisher = Publisher { key: Arc::clone(&key), file: checkpoints, newest };
         let writer = start(writer, lock, publisher)?;
-        let inner = Inner { shared, writer, directory: directory.to_owned(), node, key };
+        let inner = Inner { shared, writer, directory: directory.to_owned(), node, key, recovered_until };
         Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
     }
 
@@ -239,6 +241,11 @@ impl AuditLog {
         *self.inner.shared.position.borrow()
     }
 
+    /// The last record that earlier runs left.
+    pub(crate) fn recovered_until(&self) -> u64 {
+        self.inner.recovered_until
+    }
+
     /// Whether nothing is written any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.inner.shared.position.has_changed().is_err()
@@ -294,16 +301,11 @@ impl Inner {
             return None;
         }
         let mut held = self.writer.try_lock_for(BRIEFLY)?;
-        let writer = held.as_mut().filter(|writer| writer.is_at_ease())?;
-        let was_signed = writer.wakes_at().is_none();
-        let written = writer.write_alone(record);
-        if was_signed || !writer.is_at_ease() {
-            // It sleeps until somebody wakes it, and now there is a moment at which it must look.
-            self.shared.wake();
-        }
+        let writer = held.as_mut()?;
+        let written = writer.is_at_ease().then(|| self.waking(writer, |writer| writer.write_alone(record)));
         drop(held);
         self.write_now();
-        Some(written)
+        written
     }
 
     async fn write(&self, pending: Pending) -> Result<(), AuditError> {
@@ -326,13 +328,19 @@ impl Inner {
                 self.shared.wake();
                 return;
             }
-            let was_signed = writer.wakes_at().is_none();
-            writer.write_waiting();
-            if was_signed || !writer.is_at_ease() {
-                // It sleeps until somebody wakes it, and now there is a moment at which it must look.
-                self.shared.wake();
-            }
+            self.waking(writer, Writer::write_waiting);
         }
+    }
+
+    /// Writes, and wakes the thread if there is now something for it: a moment at which it must look, or what takes
+    /// longer.
+    fn waking<T>(&self, writer: &mut Writer, write: impl FnOnce(&mut Writer) -> T) -> T {
+        let was_signed = writer.wakes_at().is_none();
+        let written = write(writer);
+        if was_signed || !writer.is_at_ease() {
+            self.shared.wake();
+        }
+        written
     }
 }
 

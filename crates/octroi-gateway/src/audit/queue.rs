@@ -1,7 +1,8 @@
 //! What waits to be written, and how callers and the thread that writes wake each other.
 //!
 //! Whoever brings a record writes it, and all that wait, if nobody else is just doing that: to wake the thread for
-//! every record and be woken by it again would cost more than to write. Only who finds the writer taken waits here.
+//! every record and be woken by it again would cost more than to write. Here waits what somebody else is to write,
+//! and what is to be on disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};

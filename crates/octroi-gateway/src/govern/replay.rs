@@ -126,7 +126,7 @@ impl Gateway {
     async fn first_uses(&self) -> Option<Vec<ToolUses>> {
         let memory = self.memory.as_ref()?;
         memory.used(self.uses.take_fresh());
-        memory.flush().await;
+        let _ = memory.flush().await;
         memory.store().tool_uses().await.ok()
     }
 

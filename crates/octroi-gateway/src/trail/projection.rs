@@ -107,9 +107,10 @@ impl Gateway {
     }
 }
 
-/// The last record that the table has. A log that lost its end, as by a power cut, may be shorter than the table.
+/// The last record that the table has. A log that lost its end, as by a power cut, may have been shorter than the
+/// table; what was written since has numbers that the table knows others by.
 async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
-    let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.position());
+    let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.recovered_until());
     if last > end {
         let n_gone = store.rewind_audit(log.node(), end).await?;
         warn!(n_gone, "records that the audit log has lost are not found any more");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
 use octroi_core::{Principal, Role};
-use octroi_store::AuditFilter;
+use octroi_store::{AuditFilter, AuditRecord, Store};
 
 use super::*;
 use crate::audit::{Delivery, Durability, Handling, Options, VerifyOptions, verify};
@@ -115,4 +115,28 @@ async fn a_program_adds_a_handler_of_its_own() {
     };
     tokio::time::timeout(PATIENCE, waiting).await.unwrap();
     gateway.stop(PATIENCE).await;
+}
+
+/// A power cut may take the end of the log and leave what was copied of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_log_has_lost_is_not_found_in_place_of_what_comes_next() {
+    let place = tempfile::tempdir().unwrap();
+    let last = leave_log(place.path()).await;
+    let node = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap().node;
+    let actor = Actor::new(ActorKind::Agent, "agent:lost");
+    let gone = Event::new(1, Kind::PolicyDecision, actor).body();
+    let records: Vec<AuditRecord<'_>> =
+        (1..=last + 20).map(|seq| AuditRecord::read(seq, &gone).unwrap()).collect();
+    let store = Store::open(place.path()).await.unwrap();
+    store.append_audit(&node, &records).await.unwrap();
+    store.close().await;
+
+    let gateway = start(place.path()).await;
+    let found = gateway.search_audit(&all()).await.unwrap();
+    let numbers: Vec<u64> = found.rows.iter().map(|row| row.seq).collect();
+    assert_eq!(numbers, (1..=found.position).rev().collect::<Vec<_>>(), "each once");
+    assert!(found.position > last, "the log was opened again");
+    let wrong: Vec<_> =
+        found.rows.iter().filter(|row| (row.actor_id == "agent:lost") != (row.seq <= last)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -1,5 +1,5 @@
 -- What the audit log says, for queries; it can be made again from the log. Every call adds two records, and
--- SQLite takes its time for each row and each entry of an index. So 64 records stand in one row, as they are:
+-- SQLite takes its time for each row and each entry of an index. So up to 64 records stand in one row, as they are:
 -- a JSON array of pairs, each a number and a record, the oldest first. The number of a chunk times 64 is the
 -- position of its first record; positions are the order in which records came here and the only order they
 -- are read in.

@@ -38,15 +38,16 @@ impl Sqlite {
         let mut n_purged = 0;
         loop {
             let mut transaction = self.begin().await?;
-            let chunks: Vec<Chunk> = sqlx::query_as(
-                "SELECT * FROM audit_chunks WHERE node = ? AND first_seq < ? ORDER BY chunk LIMIT ?",
-            )
-            .bind(node)
-            .bind(before_seq.cast_signed())
-            .bind(PURGE_MAX)
-            .fetch_all(&mut *transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
+            // The oldest of a gateway come first: no further than these must be looked.
+            let mut chunks: Vec<Chunk> =
+                sqlx::query_as("SELECT * FROM audit_chunks WHERE node = ? ORDER BY chunk LIMIT ?")
+                    .bind(node)
+                    .bind(PURGE_MAX)
+                    .fetch_all(&mut *transaction)
+                    .await
+                    .map_err(|error| self.failed(error))?;
+            let n_old = chunks.partition_point(|chunk| chunk.first_seq < before_seq.cast_signed());
+            chunks.truncate(n_old);
             for chunk in &chunks {
                 n_purged += self.cut_chunk(&mut transaction, chunk, before_seq..).await?;
             }

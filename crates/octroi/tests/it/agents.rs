@@ -6,14 +6,7 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, stdio_entry};
-use crate::manage::{person, run, said};
-
-async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
-    assert_eq!(status, Some(code), "{arguments:?}: {text}");
-    text
-}
-
+use crate::manage::{command, person, run};
 /// What becomes of a call that writes: `done`, `asked`, or the gate that denies it.
 async fn fate(gateway: &TestGateway) -> String {
     let agent = connect(gateway, Era::Modern, ClientOptions::default()).await;

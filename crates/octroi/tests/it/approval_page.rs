@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, stdio_entry};
-use crate::manage::{run, said};
+use crate::manage::{command, run, said};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 /// What only the page of a call shows.
@@ -98,13 +98,6 @@ fn checked(reply: RawResponse) -> RawResponse {
     }
     reply
 }
-
-async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
-    assert_eq!(status, Some(code), "{arguments:?}: {text}");
-    text
-}
-
 /// The approval that a call was told to wait for.
 async fn pending(gateway: &TestGateway, said: &str) -> String {
     let agent = connect(gateway, Era::Modern, ClientOptions::default()).await;

@@ -10,7 +10,7 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::harness::{SOON, answering, connect, octroi, stdio_entry};
-use crate::manage::{person, run, said};
+use crate::manage::{command, person, run};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
@@ -33,13 +33,6 @@ pub(crate) fn pending(result: &Value) -> String {
 
 async fn echo(agent: &TestClient, text: &str) -> Value {
     agent.call("peer_echo", json!({ "text": text })).await.expect("a result")
-}
-
-/// What the command line says, and that it ends so.
-pub(crate) async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
-    assert_eq!(status, Some(code), "{arguments:?}: {text}");
-    text
 }
 
 /// Everything that was recorded.

@@ -11,9 +11,10 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::approvals::{asked, command, pending};
+use crate::approvals::{asked, pending};
 use crate::forgery::send_once;
 use crate::harness::{connect, octroi, stdio_entry};
+use crate::manage::command;
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 

@@ -193,6 +193,8 @@ async fn questions_of_octroi_are_only_octrois() {
         } else {
             assert_eq!(result["resultType"], "input_required", "{result}");
             assert_ne!(result["requestState"], "forged", "the server's state travels inside Octroi's");
+            let asked = &result["inputRequests"]["approval"]["params"];
+            assert_eq!((&asked["message"], &asked["_meta"]), (&json!(message), &json!({ "kept": 1 })));
         }
         // Neither the server's state nor that of its question opens a call that a person must approve.
         for state in [&json!("forged"), &result["requestState"]] {

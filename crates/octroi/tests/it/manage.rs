@@ -99,6 +99,13 @@ pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), text)
 }
 
+/// What the command line says, and that it ends so.
+pub(crate) async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
+    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+    assert_eq!(status, Some(code), "{arguments:?}: {text}");
+    text
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_line_says_what_is_running() {
     let script = format!("echo ready >&2; exec '{}'", octroi_testkit::peer_binary().display());

@@ -8,14 +8,7 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{SOON, connect, octroi, stdio_entry};
-use crate::manage::{names, person, run, said};
-
-async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
-    assert_eq!(status, Some(code), "{arguments:?}: {text}");
-    text
-}
-
+use crate::manage::{command, names, person, run};
 async fn offers_echo(client: &TestClient) -> bool {
     names(&client.list_tools().await.expect("a list")).contains(&"peer_echo")
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
-use crate::manage::{run, said};
+use crate::manage::command;
 use crate::once;
 
 const OTHER_TOKEN: &str = "oct_agt_other";
@@ -37,13 +37,6 @@ fn knows_tasks() -> ClientOptions {
         ..ClientOptions::default()
     }
 }
-
-async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
-    assert_eq!(status, Some(code), "{arguments:?}: {text}");
-    text
-}
-
 /// The task that a call became, and its approval.
 fn created(result: &Value) -> (String, String) {
     assert_eq!((&result["resultType"], &result["status"]), (&json!("task"), &json!("working")), "{result}");

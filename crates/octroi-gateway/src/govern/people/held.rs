@@ -61,7 +61,7 @@ impl Gateway {
         let store = self.store()?;
         if let Some(memory) = &self.memory {
             // What was accepted on first sight is written behind the back of whoever saw it.
-            memory.flush().await;
+            memory.flush().await?;
         }
         let accepted = store.pins().await?;
         let catalogue = self.catalogue();
@@ -131,7 +131,7 @@ impl Gateway {
         };
         if let Some(memory) = &self.memory {
             // An older one that is still on its way to the disk must not come after this one.
-            memory.flush().await;
+            memory.flush().await?;
         }
         store.save_pins(&[record]).await?;
         self.pins.accept([(pin_key(pin.server, pin.kind, pin.name), hash)]);
@@ -144,7 +144,7 @@ impl Gateway {
     /// and first sights accepted since.
     pub async fn lock_text(&self) -> Result<String, PeopleProblem> {
         if let Some(memory) = &self.memory {
-            memory.flush().await;
+            memory.flush().await?;
         }
         let mut lock: Lock = self.governor.settings().pins.lock.clone();
         for pin in self.store()?.pins().await? {

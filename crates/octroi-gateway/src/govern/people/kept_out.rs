@@ -41,7 +41,7 @@ impl Gateway {
         self.note_pin(pin, &hash, "definition_kept_out", by).await?;
         if let Some(memory) = &self.memory {
             // That it waits may still be on its way to the disk.
-            memory.flush().await;
+            memory.flush().await?;
         }
         let kept_out = KeptOut {
             key: stored_key(pin.server, pin.kind, pin.name),
@@ -67,7 +67,7 @@ impl Gateway {
         must_be_person(by)?;
         let store = self.store()?;
         if let Some(memory) = &self.memory {
-            memory.flush().await;
+            memory.flush().await?;
         }
         let is_meant = |pin: &PinRecord| {
             pin.key.server.name == *server

@@ -10,6 +10,8 @@ use sqlx::{FromRow, Row as _};
 /// Two to this power events have room in a chunk: enough that what SQLite does for a row weighs nothing, so few that
 /// the last one can be written again each time something comes to it.
 pub(super) const CHUNK_BITS: u32 = 6;
+/// One of so many bytes takes no more: for the same reason, where records are large.
+const BYTES_MAX: usize = 128 << 10;
 
 /// Some events of one gateway, one after the other.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Chunk {
 
     /// Whether the next event of this gateway goes in here.
     pub(super) fn has_room_for(&self, node: &str) -> bool {
-        self.n_gone + self.n_events < 1 << CHUNK_BITS && self.node == node
+        self.n_gone + self.n_events < 1 << CHUNK_BITS && self.events.len() < BYTES_MAX && self.node == node
     }
 
     /// Adds an event, by the text of its record; tells its position.

@@ -221,6 +221,23 @@ async fn every_filter_finds_what_it_says() {
     .await;
 }
 
+#[tokio::test]
+async fn large_events_are_found_like_others() {
+    on_every_database(async |store| {
+        let large = |seq: u64| (seq, with(event(seq), json!({ "context": { "text": "x".repeat(50_000) } })));
+        for seq in 0..20 {
+            assert_eq!(add(&store, "n1", &[large(seq)]).await, 1);
+        }
+        append(&store, 20..200).await;
+        assert_eq!(search(&store, &AuditFilter::default(), 7).await, (0..200).rev().collect::<Vec<_>>());
+        let of_call = AuditFilter { call_id: Some(call(3)), ..AuditFilter::default() };
+        assert_eq!(search(&store, &of_call, 10).await, [7, 6]);
+        assert_eq!(store.purge_audit("n1", 15).await.unwrap(), 15);
+        assert_eq!(search(&store, &AuditFilter::default(), 50).await, (15..200).rev().collect::<Vec<_>>());
+    })
+    .await;
+}
+
 /// A server chooses the names of its tools; none may keep its calls from being found.
 #[tokio::test]
 async fn names_of_all_kinds_are_found() {
