@@ -11,6 +11,7 @@ mod child;
 mod connection;
 mod error;
 mod event;
+mod events;
 mod gate;
 mod handshake;
 mod http;

@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method as HttpMethod, Request, header};
-use http_body_util::{BodyExt as _, Full};
-use octroi_mcp::sse;
+use http_body_util::Full;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::error::UpstreamError;
 use crate::event::EventSink;
+use crate::events::EventStream;
 use crate::http::{Address, HttpClient, is_type, status_error};
 use crate::mux::Mux;
-use crate::wire::Body;
 
 const QUEUED: usize = 64;
 /// How long the server may take to name the address for messages.
@@ -37,8 +36,8 @@ pub(crate) async fn connect(
     if !is_type(&response, "text/event-stream") {
         return Err(UpstreamError::Protocol("the server offers no event stream".to_owned()));
     }
-    let mut stream = EventStream { body: response.into_body(), reader: sse::Reader::new(limit) };
-    let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, stream.endpoint())
+    let mut stream = EventStream::new(response.into_body(), limit);
+    let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, endpoint(&mut stream))
         .await
         .map_err(|_| UpstreamError::Timeout(ENDPOINT_PATIENCE))??;
     let endpoint = address.join(&endpoint)?;
@@ -52,57 +51,31 @@ pub(crate) async fn connect(
             biased;
             () = shutdown.cancelled() => reading.close("Octroi is shutting down"),
             () = reading.closed().cancelled() => {}
-            reason = stream.feed(&reading) => reading.close(reason),
+            reason = feed(&mut stream, &reading) => reading.close(reason),
         }
     });
     Ok(mux)
 }
 
-struct EventStream {
-    body: Body,
-    reader: sse::Reader,
+async fn endpoint(stream: &mut EventStream) -> Result<String, UpstreamError> {
+    while let Some(event) = stream.next().await? {
+        if event.name == "endpoint" {
+            return Ok(String::from_utf8_lossy(&event.data).into_owned());
+        }
+    }
+    Err(UpstreamError::Protocol("the server's stream names no endpoint".to_owned()))
 }
 
-impl EventStream {
-    async fn next(&mut self) -> Result<Option<sse::Event>, UpstreamError> {
-        loop {
-            if let Some(event) = self.reader.next_event() {
-                return Ok(Some(event));
+/// Hands every message to the channel; returns why the stream ended.
+async fn feed(stream: &mut EventStream, mux: &Arc<Mux>) -> String {
+    loop {
+        match stream.next().await {
+            Ok(Some(event)) if event.name.is_empty() || event.name == "message" => {
+                mux.receive(event.data).await
             }
-            match self.body.frame().await {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(UpstreamError::Closed(error.to_string())),
-                Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.reader
-                            .push(data)
-                            .map_err(|error| UpstreamError::TooLarge { limit: error.limit })?;
-                    }
-                }
-            }
-        }
-    }
-
-    async fn endpoint(&mut self) -> Result<String, UpstreamError> {
-        while let Some(event) = self.next().await? {
-            if event.name == "endpoint" {
-                return Ok(String::from_utf8_lossy(&event.data).into_owned());
-            }
-        }
-        Err(UpstreamError::Protocol("the server's stream names no endpoint".to_owned()))
-    }
-
-    /// Hands every message to the channel; returns why the stream ended.
-    async fn feed(&mut self, mux: &Arc<Mux>) -> String {
-        loop {
-            match self.next().await {
-                Ok(Some(event)) if event.name.is_empty() || event.name == "message" => {
-                    mux.receive(event.data).await
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => return "the server closed the stream".to_owned(),
-                Err(error) => return error.to_string(),
-            }
+            Ok(Some(_)) => {}
+            Ok(None) => return "the server closed the stream".to_owned(),
+            Err(error) => return error.to_string(),
         }
     }
 }

@@ -226,6 +226,7 @@ impl Streamable {
             let mut stream = call::Stream::new(response.into_body(), self.limit);
             while let Some(message) = stream.next().await? {
                 if message.kind() == Kind::Response && message.id().as_ref() == Some(id) {
+                    stream.wind_up(&self.tasks);
                     return Ok(message);
                 }
             }

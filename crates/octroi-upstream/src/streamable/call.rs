@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
-use http_body_util::BodyExt as _;
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope, sse};
+use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
 use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
 
 use super::{Active, Mirror, Session, Streamable};
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
+use crate::events::EventStream;
 use crate::http::{is_type, status_error};
 use crate::mux::NOTES_PER_CALL;
 use crate::wire::Body;
@@ -141,7 +142,7 @@ impl HttpCall {
         if *resumed > RESUME_ATTEMPTS {
             return Err(ended);
         }
-        let asked = stream.reader.retry_ms().map(Duration::from_millis);
+        let asked = stream.retry_ms().map(Duration::from_millis);
         tokio::time::sleep(asked.unwrap_or(RESUME_DELAY).min(RESUME_DELAY_MAX)).await;
         let session = self.link.session.load_full();
         let response = self.link.open_stream(&session, Some(&last_event)).await?;
@@ -155,7 +156,9 @@ impl HttpCall {
     }
 
     fn finish(&mut self) {
-        self.state = State::Done;
+        if let State::Streaming { stream, .. } = std::mem::replace(&mut self.state, State::Done) {
+            stream.wind_up(&self.link.tasks);
+        }
         self.forget();
     }
 
@@ -233,20 +236,18 @@ impl Streamable {
 /// Messages out of an event stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    body: Body,
-    reader: sse::Reader,
+    events: EventStream,
     last_event: Option<String>,
     limit: usize,
 }
 
 impl Stream {
     pub(crate) fn new(body: Body, limit: usize) -> Self {
-        Self { body, reader: sse::Reader::new(limit), last_event: None, limit }
+        Self { events: EventStream::new(body, limit), last_event: None, limit }
     }
 
     fn reopen(&mut self, body: Body) {
-        self.body = body;
-        self.reader = sse::Reader::new(self.limit);
+        self.events = EventStream::new(body, self.limit);
     }
 
     pub(crate) fn last_event(&self) -> Option<&str> {
@@ -254,37 +255,30 @@ impl Stream {
     }
 
     pub(crate) fn retry_ms(&self) -> Option<u64> {
-        self.reader.retry_ms()
+        self.events.reader.retry_ms()
     }
 
     /// The next message, or `None` at the end of the stream. What is no message is skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Envelope>, UpstreamError> {
-        loop {
-            while let Some(event) = self.reader.next_event() {
-                if event.id.is_some() {
-                    self.last_event = event.id;
-                }
-                let is_message = event.name.is_empty() || event.name == "message";
-                if is_message && !event.data.is_empty() {
-                    match Envelope::parse(event.data) {
-                        Ok(message) => return Ok(Some(message)),
-                        Err(malformed) => {
-                            tracing::debug!(reason = malformed.reason, "event that is no message, ignored");
-                        }
-                    }
-                }
+        while let Some(event) = self.events.next().await? {
+            if event.id.is_some() {
+                self.last_event = event.id;
             }
-            match self.body.frame().await {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(UpstreamError::Closed(error.to_string())),
-                Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.reader
-                            .push(data)
-                            .map_err(|error| UpstreamError::TooLarge { limit: error.limit })?;
+            let is_message = event.name.is_empty() || event.name == "message";
+            if is_message && !event.data.is_empty() {
+                match Envelope::parse(event.data) {
+                    Ok(message) => return Ok(Some(message)),
+                    Err(malformed) => {
+                        tracing::debug!(reason = malformed.reason, "event that is no message, ignored");
                     }
                 }
             }
         }
+        Ok(None)
+    }
+
+    /// There is nothing more to come.
+    pub(crate) fn wind_up(self, tasks: &TaskTracker) {
+        self.events.wind_up(tasks);
     }
 }
