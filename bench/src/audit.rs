@@ -73,6 +73,10 @@ async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
         "0".repeat(64)
     );
     let ended_context = r#"{"outcome":"completed","duration_ms":12,"result_bytes":2048}"#;
+    let time_of = |number: u64| -> Outcome<u64> {
+        let passed = u128::from(span_ms) * u128::from(number) / u128::from(n_records);
+        Ok(now_ms - span_ms + u64::try_from(passed)?)
+    };
     for number in 0..n_records {
         let call = number / 2;
         let agent = format!("agent-{}", call % AGENTS);
@@ -83,14 +87,14 @@ async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
             0 => (Kind::ToolInvocationStart, begun_context.as_str()),
             _ => (Kind::ToolInvocationEnd, ended_context),
         };
-        let at_ms = now_ms - span_ms
-            + u64::try_from(u128::from(span_ms) * u128::from(number) / u128::from(n_records))?;
+        let at_ms = time_of(number)?;
         let event = Event {
             agent: Some(&agent),
             server: Some(&server),
             tool: Some(&tool),
             source: Some(SourceType::Mcp),
-            call: Some(CallId(u128::from(call))),
+            // Ids begin with the time of the call.
+            call: Some(CallId(u128::from(time_of(2 * call)?) << 80 | u128::from(call))),
             ruling: (number % 2 == 0).then_some(Ruling::Allow),
             context,
             ..Event::new(at_ms, kind, Actor::new(ActorKind::Agent, &agent))
