@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use octroi_core::approval::{Answer, Approval, ApprovalState, Event, Verdict};
 use octroi_core::audit::Kind;
+use octroi_core::pin::PinKind;
 use octroi_core::{Principal, Secret, ServerName};
 use octroi_store::ApprovalFilter;
 use serde_json::Value;
@@ -108,12 +109,19 @@ impl Gateway {
         if approval.state != ApprovalState::Approved {
             return None;
         }
-        match self.tool_of(&approval.binding.tool) {
+        let gone = Some("the tool is kept back or gone; the call will be refused: see `octroi pins`");
+        let catalogue = self.catalogue();
+        let Some((server, name)) = server_and_name(&approval.binding.tool) else { return gone };
+        let Some(offer) = catalogue.offer(&server).filter(|offer| offer.held(PinKind::Tool, name).is_none())
+        else {
+            return gone;
+        };
+        match offer.tools.get(name) {
             Some(tool) if tool.descriptor.definition_hash == approval.binding.definition_hash => None,
             Some(_) => Some(
                 "the tool's definition has changed since; the call will be refused, and asked about anew",
             ),
-            None => Some("the tool is kept back or gone; the call will be refused: see `octroi pins`"),
+            None => gone,
         }
     }
 
@@ -170,8 +178,13 @@ impl Gateway {
     }
 
     fn tool_of(&self, id: &str) -> Option<Arc<Tool>> {
-        let (server, name) = id.strip_prefix("mcp:")?.split_once(':')?;
-        let catalogue = self.catalogue();
-        catalogue.offer(&ServerName::parse(server).ok()?)?.tools.get(name).cloned()
+        let (server, name) = server_and_name(id)?;
+        self.catalogue().offer(&server)?.tools.get(name).cloned()
     }
+}
+
+/// Whose tool this is, and what it is called there.
+fn server_and_name(id: &str) -> Option<(ServerName, &str)> {
+    let (server, name) = id.strip_prefix("mcp:")?.split_once(':')?;
+    Some((ServerName::parse(server).ok()?, name))
 }
