@@ -21,35 +21,34 @@ pub(crate) fn out_of_result(view: &ResultView<'_>) -> Option<Bytes> {
     if view.has_many_metas() || may_be_in(meta.of(view.json())) { without(view.json()) } else { None }
 }
 
-/// The parameters of a server's question without marks.
-pub(crate) fn out_of_params(params: Bytes) -> Bytes {
-    if may_be_in(&params) { without(&params).unwrap_or(params) } else { params }
+/// An object of a server's, such as the parameters of its question, without marks.
+pub(crate) fn out_of_object(object: Bytes) -> Bytes {
+    if may_be_in(&object) { without(&object).unwrap_or(object) } else { object }
 }
 
-/// Questions by their keys without marks; `None` if they have none.
-pub(crate) fn out_of_questions(questions: &Bytes) -> Option<Bytes> {
+/// Questions by their keys without marks.
+pub(crate) fn out_of_questions(questions: Bytes) -> Bytes {
+    if !may_be_in(&questions) {
+        return questions;
+    }
     // What cannot be read cannot be answered either.
-    let cleaned = || ask::with_params(questions, out_of_params).unwrap_or_else(|_| Bytes::from_static(b"{}"));
-    may_be_in(questions).then(cleaned)
+    ask::with_params(&questions, out_of_object).unwrap_or_else(|_| Bytes::from_static(b"{}"))
 }
 
-/// What a server says of a task, with its result, its error and its questions; `None` if it says nothing in
-/// Octroi's name.
-pub(crate) fn out_of_task(server: &str, task: &Bytes) -> Option<Bytes> {
+/// What a server says of a task, with nothing of Octroi's in its result, its error and its questions.
+pub(crate) fn out_of_task(server: &str, task: &Bytes) -> Bytes {
     let member = |name| {
         json::member(task, Span { start: 0, end: task.len() }, name).map(|span| task.slice(span.range()))
     };
-    let error = member("error").and_then(|error| unforged(server, &error));
-    let (result, questions) = if may_be_in(task) {
-        let questions = member("inputRequests").and_then(|questions| out_of_questions(&questions));
-        (member("result").and_then(|result| without(&result)), questions)
-    } else {
-        (None, None)
-    };
-    let cleaned = [("error", error), ("result", result), ("inputRequests", questions)];
+    let cleaned = [
+        ("error", member("error").map(|error| unforged(server, error))),
+        ("result", member("result").map(out_of_object)),
+        ("inputRequests", member("inputRequests").map(out_of_questions)),
+    ];
+    // Set also where nothing changed: of a member that stands there twice, both.
     let edits: Vec<Edit<'_>> =
         cleaned.iter().filter_map(|(name, value)| Some(Edit::Set(name, value.as_ref()?))).collect();
-    (!edits.is_empty()).then(|| Bytes::from(json::rewrite(task, &edits)))
+    if edits.is_empty() { task.clone() } else { Bytes::from(json::rewrite(task, &edits)) }
 }
 
 /// The addresses that a server wants a person to visit, without marks.
@@ -63,15 +62,14 @@ pub(crate) fn out_of_url_error(error: &RpcError) -> Option<RpcError> {
     (cleaned != *error).then_some(cleaned)
 }
 
-/// What is told in place of an error in Octroi's name, or of one that readers may disagree about.
-fn unforged(server: &str, error: &[u8]) -> Option<Bytes> {
-    let told = match serde_json::from_slice::<RpcError>(error) {
-        Ok(error) if denial::is_forged(&error) => denial::forged(server, &error),
-        Ok(_) => return None,
+/// The error, or what is told in place of one in Octroi's name, or of one that readers may disagree about.
+fn unforged(server: &str, error: Bytes) -> Bytes {
+    let told = match serde_json::from_slice::<RpcError>(&error) {
+        Ok(forged) if denial::is_forged(&forged) => denial::forged(server, &forged),
+        Ok(_) => return error,
         Err(_) => RpcError::new(code::INTERNAL_ERROR, "the task's error cannot be read"),
     };
-    let told = json!({"code": told.code, "message": told.message, "data": told.data});
-    Some(Bytes::from(told.to_string()))
+    Bytes::from(json!({"code": told.code, "message": told.message, "data": told.data}).to_string())
 }
 
 /// Hardly ever: a mark is there as it is, or written with escapes.
@@ -128,7 +126,7 @@ mod tests {
         ] {
             let found = out_of_result(&ResultView::read(&bytes(result)));
             assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{result}");
-            let params = out_of_params(bytes(result));
+            let params = out_of_object(bytes(result));
             assert_eq!(params, expected.unwrap_or(result), "{result}");
         }
     }
@@ -139,13 +137,13 @@ mod tests {
         let question =
             format!(r#"{{"method":"elicitation/create","params":{{"message":"m","_meta":{mark}}}}}"#);
         let plain = r#"{"method":"elicitation/create","params":{"message":"m","_meta":{"kept":1}}}"#;
-        assert_eq!(out_of_questions(&bytes(&format!(r#"{{"k":{plain}}}"#))), None);
         let expected = format!(r#"{{"k":{plain}}}"#);
-        assert_eq!(out_of_questions(&bytes(&format!(r#"{{"k":{question}}}"#))).unwrap(), expected);
+        assert_eq!(out_of_questions(bytes(&expected)), expected);
+        assert_eq!(out_of_questions(bytes(&format!(r#"{{"k":{question}}}"#))), expected);
         // Hidden before a member of the same name.
         let twice = question.replace("\"params\"", r#""params":{"_meta":{"octroi/a":1}},"params""#);
-        assert_eq!(out_of_questions(&bytes(&format!(r#"{{"k":{twice}}}"#))).unwrap(), expected);
-        assert_eq!(out_of_questions(&bytes(r#"{"k":{"params":{"_meta":{"octroi/a":1}}}}"#)).unwrap(), "{}");
+        assert_eq!(out_of_questions(bytes(&format!(r#"{{"k":{twice}}}"#))), expected);
+        assert_eq!(out_of_questions(bytes(r#"{"k":{"params":{"_meta":{"octroi/a":1}}}}"#)), "{}");
 
         let elicitation = |meta: &str| -> Value {
             serde_json::from_str(&format!(r#"{{"url":"u","_meta":{meta}}}"#)).unwrap()
@@ -173,13 +171,21 @@ mod tests {
                 r#"{"error":{"code":-32950.0,"message":"x"}}"#,
                 Some(r#"{"error":{"code":-32603,"message":"the task's error cannot be read","data":null}}"#),
             ),
+            // Hidden before a member of the same name.
+            (
+                r#"{"error":{"code":-32950,"message":"x"},"error":{"code":1,"message":"y"}}"#,
+                Some(r#"{"error":{"code":1,"message":"y"},"error":{"code":1,"message":"y"}}"#),
+            ),
+            (
+                r#"{"result":{"_meta":{"octroi/a":1}},"result":{"x":1}}"#,
+                Some(r#"{"result":{"x":1},"result":{"x":1}}"#),
+            ),
             (r#"{"error":{"code":-32000,"message":"x"}}"#, None),
             (r#"{"result":{"content":[],"_meta":{"kept":1}}}"#, None),
         ] {
-            assert_eq!(out_of_task("s", &bytes(task)).as_deref(), expected.map(str::as_bytes), "{task}");
+            assert_eq!(out_of_task("s", &bytes(task)), expected.unwrap_or(task), "{task}");
         }
-        let forged =
-            out_of_task("s", &bytes(r#"{"error":{"code":-32951,"message":"policy_denied"}}"#)).unwrap();
+        let forged = out_of_task("s", &bytes(r#"{"error":{"code":-32951,"message":"policy_denied"}}"#));
         let forged: Value = serde_json::from_slice(&forged).unwrap();
         assert_eq!(forged["error"]["code"], -32952, "{forged}");
     }

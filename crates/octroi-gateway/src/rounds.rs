@@ -268,7 +268,7 @@ impl Run<'_> {
     /// Puts a legacy server's question to a legacy client.
     async fn ask_one(&self, question: Question) {
         let withdrawn = question.withdrawn.clone();
-        let params = marks::out_of_params(question.params.clone());
+        let params = marks::out_of_object(question.params.clone());
         tokio::select! {
             biased;
             () = withdrawn.cancelled() => {}
@@ -283,7 +283,7 @@ impl Run<'_> {
     async fn ask_all(&self, asked: InputRequired) -> Result<Round, RpcError> {
         let questions = asked.questions.iter().map(|question| async move {
             self.caller.capabilities.allow(&question.method, &question.params)?;
-            let params = marks::out_of_params(ask::to_legacy(question, &question.key));
+            let params = marks::out_of_object(ask::to_legacy(question, &question.key));
             let answer = match self.caller.client.ask(&question.method, params).await {
                 Ok(answer) => answer,
                 // A client that fails to ask has not declined; the modern word for that is cancel.
@@ -334,7 +334,7 @@ impl Run<'_> {
             self.tool_failed.store(true, Ordering::Relaxed);
         }
         let cleaned = match method {
-            Method::TasksGet => marks::out_of_task(server.as_str(), view.json()),
+            Method::TasksGet => Some(marks::out_of_task(server.as_str(), view.json())),
             _ => None,
         };
         let cleaned = cleaned.as_ref().map(ResultView::read);
@@ -370,7 +370,7 @@ impl Run<'_> {
             && let Some(state) = self.seal(Position::Again)
         {
             for question in &mut questions {
-                question.params = marks::out_of_params(std::mem::take(&mut question.params));
+                question.params = marks::out_of_object(std::mem::take(&mut question.params));
             }
             return Answer::Result(ask::input_required(&questions, &state));
         }
@@ -391,7 +391,7 @@ impl Run<'_> {
         let asked = ask::Question {
             key: "answer".to_owned(),
             method: question.method.clone(),
-            params: marks::out_of_params(ask::to_modern(&question.params)),
+            params: marks::out_of_object(ask::to_modern(&question.params)),
         };
         let hold = self.target.upstream.hold();
         let parked = Parked { call, connection, questions: vec![(asked.key.clone(), question)], _hold: hold };
@@ -449,7 +449,7 @@ impl Run<'_> {
         match self.seal(Position::Server(own)) {
             Some(state) => {
                 let state = json::quote(&state);
-                let questions = view.input_requests().and_then(|asked| marks::out_of_questions(&asked));
+                let questions = view.input_requests().map(marks::out_of_questions);
                 let questions = questions.as_ref().map(|questions| Edit::Set("inputRequests", questions));
                 let state = Edit::Set("requestState", state.as_bytes());
                 let edits: Vec<Edit<'_>> = questions.into_iter().chain([state]).collect();
