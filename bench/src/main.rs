@@ -27,8 +27,9 @@ const SPAN: Duration = Duration::from_secs(2);
 async fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
+    // Words after it choose rows: `calls legacy http 16`.
     if wanted("calls") {
-        table::calls().await?;
+        table::calls(&arguments).await?;
     }
     if wanted("flat") {
         table::flat().await?;

@@ -6,20 +6,31 @@ use crate::http_load::{self, Client, Measured, Target};
 use crate::process::{Gateway, Peer, http_entry, stdio_entry};
 use crate::{CLIENTS, Outcome, SPAN, cpu, stdio_load};
 
-/// CPU and latency of calls, directly and through Octroi.
-pub(crate) async fn calls() -> Outcome<()> {
+const ERAS: [&str; 2] = ["modern", "legacy"];
+const SERVERS: [&str; 3] = ["http", "sdk", "stdio"];
+
+/// CPU and latency of calls, directly and through Octroi, for all that is among the words of a kind, or for all.
+pub(crate) async fn calls(words: &[String]) -> Outcome<()> {
+    let eras = chosen(&ERAS, words, |era| (*era).to_owned());
+    let servers = chosen(&SERVERS, words, |server| (*server).to_owned());
+    let clients = chosen(&CLIENTS, words, ToString::to_string);
     println!(
         "| era | server | clients | direct: server µs, p50, p99 | through: octroi µs, server µs, p50, p99 | octroi / server | calls/s |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for era in ["modern", "legacy"] {
-        for server in ["http", "sdk", "stdio"] {
-            for n_clients in CLIENTS {
-                row(era, server, n_clients).await?;
+    for era in &eras {
+        for server in &servers {
+            for n_clients in &clients {
+                row(era, server, *n_clients).await?;
             }
         }
     }
     Ok(())
+}
+
+fn chosen<T: Copy>(all: &[T], words: &[String], word: impl Fn(&T) -> String) -> Vec<T> {
+    let named: Vec<T> = all.iter().filter(|one| words.contains(&word(one))).copied().collect();
+    if named.is_empty() { all.to_vec() } else { named }
 }
 
 async fn row(era: &'static str, server: &str, n_clients: usize) -> Outcome<()> {

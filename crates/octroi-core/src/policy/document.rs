@@ -142,7 +142,7 @@ impl Document {
     /// The strongest of the rules that speak of a call; of several, the first that was written, so that the
     /// answer is the same each time.
     pub fn strongest(&self, call: &Call<'_>) -> Option<&Rule> {
-        let places = self.index.places(call.tool);
+        let places = self.index.places(call.tool, call.arguments);
         let matching = places.filter_map(|place| Some((self.rules.get(place)?, Reverse(place))));
         let matching = matching.filter(|(rule, _)| rule.matches(call));
         matching.max_by_key(|(rule, place)| (rule.word, *place)).map(|(rule, _)| rule)

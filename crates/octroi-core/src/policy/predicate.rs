@@ -82,6 +82,12 @@ impl ArgumentTest {
     pub(super) fn holds(&self, arguments: &Value, lean: Lean) -> bool {
         at(arguments, &self.path, &self.test, lean)
     }
+
+    /// The argument that must be there, unless the test may hold without it.
+    pub(super) fn needed_argument(&self, lean: Lean) -> Option<&str> {
+        let name = self.path.first()?;
+        (!missing(&self.test, lean)).then_some(name)
+    }
 }
 
 fn at(value: &Value, path: &[String], test: &Test, lean: Lean) -> bool {

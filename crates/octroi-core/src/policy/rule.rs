@@ -115,6 +115,11 @@ impl Rule {
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
     }
 
+    /// An argument without which the rule speaks of no call, if there is one.
+    pub(super) fn needed_argument(&self) -> Option<&str> {
+        self.arguments.iter().find_map(|test| test.needed_argument(self.lean()))
+    }
+
     /// Whether the rule can speak of calls of this tool, whoever makes them.
     pub fn concerns(&self, tool: &ToolDescriptor) -> bool {
         (self.min_risk..=self.max_risk).contains(&tool.risk)

@@ -212,6 +212,49 @@ fn no_rule_is_passed_over() {
     }
 }
 
+/// Also where rules are found by an argument that they need.
+#[test]
+fn no_rule_about_arguments_is_passed_over() {
+    let tests = [
+        "path = \"/etc/*\"",
+        "path = { not = \"/tmp/*\" }",
+        "path = { present = true }",
+        "path = { present = false }",
+        "path = { present = false }, \"options.force\" = [true]",
+        "\"options.force\" = [true]",
+    ];
+    let calls = [
+        json!({}),
+        json!({"path": "/etc/passwd"}),
+        json!({"path": "/tmp/a"}),
+        json!({"path": ["/tmp/a", "/etc/passwd"]}),
+        json!({"path": null}),
+        json!({"options": {"force": true}}),
+        json!({"options": [{"force": false}, {"force": true}], "path": 1}),
+        json!({"options": {}}),
+        json!([{"path": "/etc/passwd"}]),
+        json!(null),
+    ];
+    for (first, second) in tests.iter().flat_map(|one| tests.iter().map(move |other| (one, other))) {
+        for (word, other) in [("deny", "deny"), ("ask", "deny"), ("allow", "ask"), ("allow", "allow")] {
+            let policy = format!(
+                "[[{word}]]\nid = \"1\"\ntool = \"fs.*\"\nargs = {{ {first} }}\n\
+                 [[{other}]]\nid = \"2\"\ntool = [\"*.read\", \"*\"]\nargs = {{ {second} }}"
+            );
+            let document = Document::parse(&policy).unwrap_or_else(|wrong| panic!("{policy}\n{wrong:?}"));
+            for arguments in &calls {
+                let (tool, context) = (tool("fs", "read"), AgentContext::default());
+                let find = || facts(arguments);
+                let call = Call::imagined(None, &context, &tool, arguments, &find, 0);
+                let matching = document.rules.iter().filter(|rule| rule.matches(&call));
+                let expected = matching.reduce(|one, other| if other.word > one.word { other } else { one });
+                let name = |rule: Option<&Rule>| rule.map(|rule| rule.name.clone());
+                assert_eq!(name(document.strongest(&call)), name(expected), "{policy}\n{arguments}");
+            }
+        }
+    }
+}
+
 fn complaints(level: Level, text: &str) -> String {
     let document = match Document::parse(text) {
         Err(complaints) => return lines(&complaints),

@@ -1,6 +1,6 @@
 //! Reads on from a number and waits for what comes: for a live view, for handlers, for the projection.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::watch;
 
@@ -34,25 +34,36 @@ impl Follower {
     /// The next records, up to `n_max`, as soon as there is one. Empty when the log was closed and all
     /// of it was read. What cannot be read is told once, as an error, and then passed over.
     pub async fn next_page(&mut self, n_max: usize) -> Result<Vec<Record>, AuditError> {
+        let Some(limit) = self.limit().await else {
+            return Ok(Vec::new());
+        };
+        let (reader, directory, last) = (self.reader.take(), self.directory.clone(), self.last);
+        let reading = tokio::task::spawn_blocking(move || read(reader, &directory, last, limit, n_max));
+        // The task is only gone if the program is ending.
+        self.keep(reading.await.unwrap_or(Err(AuditError::Closed)))
+    }
+
+    /// The same, read on this thread, which must be one that nobody else waits for.
+    pub(crate) async fn next_page_here(&mut self, n_max: usize) -> Result<Vec<Record>, AuditError> {
+        match self.limit().await {
+            Some(limit) => {
+                let reading = read(self.reader.take(), &self.directory, self.last, limit, n_max);
+                self.keep(reading)
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Waits for something to read; tells up to where. None when there never will be.
+    async fn limit(&mut self) -> Option<u64> {
         let last = self.last;
         let is_over = self.positions.wait_for(|&position| position > last).await.is_err();
         let limit = *self.positions.borrow();
-        if is_over && limit <= last {
-            return Ok(Vec::new());
-        }
-        let reader = self.reader.take();
-        let directory = self.directory.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let mut reader = match reader {
-                Some(reader) => reader,
-                None => Reader::open(&directory)?,
-            };
-            reader.set_limit(limit);
-            let page = read_page(&mut reader, last, limit, n_max)?;
-            Ok((reader, page))
-        });
-        // The task is only gone if the program is ending.
-        let (reader, (last, page)) = read.await.unwrap_or(Err(AuditError::Closed))?;
+        (!is_over || limit > last).then_some(limit)
+    }
+
+    fn keep(&mut self, reading: Result<Reading, AuditError>) -> Page {
+        let Reading { reader, last, page } = reading?;
         self.reader = Some(reader);
         self.last = last;
         page
@@ -60,6 +71,30 @@ impl Follower {
 }
 
 type Page = Result<Vec<Record>, AuditError>;
+
+/// What came of reading.
+struct Reading {
+    reader: Reader,
+    /// The last record that was read or passed over.
+    last: u64,
+    page: Page,
+}
+
+fn read(
+    reader: Option<Reader>,
+    directory: &Path,
+    last: u64,
+    limit: u64,
+    n_max: usize,
+) -> Result<Reading, AuditError> {
+    let mut reader = match reader {
+        Some(reader) => reader,
+        None => Reader::open(directory)?,
+    };
+    reader.set_limit(limit);
+    let (last, page) = read_page(&mut reader, last, limit, n_max)?;
+    Ok(Reading { reader, last, page })
+}
 
 /// A page, and the last record that was read or passed over.
 fn read_page(reader: &mut Reader, last: u64, limit: u64, n_max: usize) -> Result<(u64, Page), AuditError> {

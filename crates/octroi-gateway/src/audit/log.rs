@@ -178,6 +178,7 @@ impl AuditLog {
         async move {
             let record = record?;
             if durability == Durability::Os
+                && !self.inner.shared.is_busy()
                 && let Some(written) = self.inner.write_alone(&record)
             {
                 return written;
@@ -206,7 +207,7 @@ impl AuditLog {
     pub fn append_detached(&self, event: &Event<'_>, runtime: &Handle) {
         let record = pending(event);
         let log = self.clone();
-        let mut writing = Box::pin(async move { log.inner.write_later(record?).await });
+        let mut writing = Box::pin(async move { log.inner.write_soon(record?).await });
         let failed = match writing.as_mut().now_or_never() {
             Some(Ok(())) => return,
             Some(Err(error)) => error,
@@ -289,10 +290,17 @@ impl AuditLog {
 impl Inner {
     /// Writes a record that nobody waits for. What cannot be written now is kept.
     async fn write_later(&self, record: Pending) -> Result<(), AuditError> {
-        match self.write_alone(&record) {
-            Some(Ok(_)) => Ok(()),
-            Some(Err(_)) | None => self.write(record).await,
+        if self.shared.is_busy() { self.write(record).await } else { self.write_soon(record).await }
+    }
+
+    /// The same, without letting others go first.
+    async fn write_soon(&self, record: Pending) -> Result<(), AuditError> {
+        if let Some(Ok(_)) = self.write_alone(&record) {
+            return Ok(());
         }
+        self.shared.add(record).await?;
+        self.write_now();
+        Ok(())
     }
 
     /// Writes a record at once, if nobody else is writing or waits to, and if it cannot take long.
@@ -304,31 +312,46 @@ impl Inner {
         let writer = held.as_mut()?;
         let written = writer.is_at_ease().then(|| self.waking(writer, |writer| writer.write_alone(record)));
         drop(held);
-        self.write_now();
+        if !self.shared.is_empty() {
+            self.write_now();
+        }
         written
     }
 
-    async fn write(&self, pending: Pending) -> Result<(), AuditError> {
-        self.shared.add(pending).await?;
-        self.write_now();
+    /// Writes a record together with those of others: first everybody whose turn it is on this thread brings his own.
+    async fn write(&self, record: Pending) -> Result<(), AuditError> {
+        let number = self.shared.add(record).await?;
+        // Who is dropped while he waits for the others has brought a record all the same.
+        let brought = Brought { inner: self, number };
+        if self.shared.is_busy() {
+            tokio::task::yield_now().await;
+        }
+        drop(brought);
         Ok(())
     }
 
     /// Writes what waits, unless somebody is doing that, or it may take long; then the thread does.
     fn write_now(&self) {
-        // Again after letting go: who came meanwhile has gone away trusting in us.
-        while self.shared.waiting() != Waiting::Nothing {
-            let Some(mut writer) = self.writer.try_lock() else {
+        loop {
+            let Some(mut held) = self.writer.try_lock_for(BRIEFLY) else {
                 return;
             };
-            let Some(writer) = writer.as_mut() else {
+            let Some(writer) = held.as_mut() else {
                 return;
             };
-            if self.shared.waiting() == Waiting::Orders || !writer.is_at_ease() {
-                self.shared.wake();
+            match self.shared.waiting() {
+                Waiting::Nothing => {}
+                Waiting::Records if writer.is_at_ease() => self.waking(writer, Writer::write_waiting),
+                Waiting::Records | Waiting::Orders => {
+                    self.shared.wake();
+                    return;
+                }
+            }
+            drop(held);
+            // Who came meanwhile has gone away trusting in us.
+            if self.shared.is_empty() {
                 return;
             }
-            self.waking(writer, Writer::write_waiting);
         }
     }
 
@@ -341,6 +364,20 @@ impl Inner {
             self.shared.wake();
         }
         written
+    }
+}
+
+/// A record that waits to be written with others.
+struct Brought<'a> {
+    inner: &'a Inner,
+    number: u64,
+}
+
+impl Drop for Brought<'_> {
+    fn drop(&mut self) {
+        if !self.inner.shared.is_done(self.number) {
+            self.inner.write_now();
+        }
     }
 }
 

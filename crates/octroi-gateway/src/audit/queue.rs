@@ -5,7 +5,7 @@
 //! and what is to be on disk.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::time::Instant;
 
 use octroi_core::audit::{CallId, Kind};
@@ -16,6 +16,9 @@ use super::error::AuditError;
 
 /// So many records may wait. Then whoever wants to add one waits himself.
 const WAITING_MAX: usize = 16_384;
+/// With more calls under way it is likely that several bring a record in the same turn of a thread. To write them
+/// together costs hardly more than to write one.
+const BUSY: usize = 4;
 
 /// Tells somebody which number his record got, or why it was not written.
 pub(super) type Answer = oneshot::Sender<Result<u64, AuditError>>;
@@ -57,6 +60,9 @@ pub(super) struct Shared {
     queue: Mutex<Queue>,
     /// How many jobs are in the queue, for those who only want to know that there are none.
     n_jobs: AtomicUsize,
+    /// How many jobs were done, ever.
+    n_done: AtomicU64,
+    n_calls_open: AtomicUsize,
     filled: Condvar,
     /// Room for records that somebody waits for.
     room: Semaphore,
@@ -75,6 +81,8 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     jobs: Vec<Job>,
+    /// How many there were, ever.
+    n_ever: u64,
     /// The thread has something to look at.
     is_woken: bool,
     is_closed: bool,
@@ -96,6 +104,8 @@ impl Shared {
         Self {
             queue: Mutex::new(Queue::default()),
             n_jobs: AtomicUsize::new(0),
+            n_done: AtomicU64::new(0),
+            n_calls_open: AtomicUsize::new(0),
             filled: Condvar::new(),
             room: Semaphore::new(WAITING_MAX),
             later_room: Semaphore::new(WAITING_MAX),
@@ -127,8 +137,8 @@ impl Shared {
         }
     }
 
-    /// Waits for room, then adds a record. Somebody has to see to it that it is written.
-    pub(super) async fn add(&self, pending: Pending) -> Result<(), AuditError> {
+    /// Waits for room, then adds a record. Somebody has to see to it that it is written. Tells its number as a job.
+    pub(super) async fn add(&self, pending: Pending) -> Result<u64, AuditError> {
         let room = match pending.wait {
             Wait::Nothing => &self.later_room,
             Wait::Os(_) | Wait::Disk(_) => &self.room,
@@ -144,17 +154,38 @@ impl Shared {
         Ok(())
     }
 
-    fn push(&self, job: Job) -> Result<(), AuditError> {
+    fn push(&self, job: Job) -> Result<u64, AuditError> {
         let mut queue = self.queue.lock();
         if queue.is_closed {
             return Err(AuditError::Closed);
         }
         queue.jobs.push(job);
+        queue.n_ever += 1;
+        let number = queue.n_ever;
         self.n_jobs.store(queue.jobs.len(), Ordering::Relaxed);
         drop(queue);
         // Whoever has the writer either sees this after letting go of it, or has let go already.
         fence(Ordering::SeqCst);
-        Ok(())
+        Ok(number)
+    }
+
+    /// So many jobs more were done.
+    pub(super) fn done(&self, n_jobs: usize) {
+        self.n_done.fetch_add(n_jobs as u64, Ordering::Release);
+    }
+
+    /// Whether a job was done: its record was written, or is kept, or who waits for it was told why not.
+    pub(super) fn is_done(&self, number: u64) -> bool {
+        self.n_done.load(Ordering::Acquire) >= number
+    }
+
+    pub(super) fn set_calls_open(&self, n_calls: usize) {
+        self.n_calls_open.store(n_calls, Ordering::Relaxed);
+    }
+
+    /// Whether many bring records.
+    pub(super) fn is_busy(&self) -> bool {
+        self.n_calls_open.load(Ordering::Relaxed) > BUSY
     }
 
     /// Has the thread look what there is to do.
@@ -179,10 +210,11 @@ impl Shared {
         queue.is_woken = false;
     }
 
-    /// Takes everything there is.
+    /// Takes everything there is. After an order to close there is never anything more: nobody would write it.
     pub(super) fn take(&self, jobs: &mut Vec<Job>) {
         let mut queue = self.queue.lock();
         std::mem::swap(&mut queue.jobs, jobs);
+        queue.is_closed |= jobs.iter().any(|job| matches!(job, Job::Close(_)));
         self.n_jobs.store(0, Ordering::Relaxed);
     }
 

@@ -118,6 +118,7 @@ impl Writer {
         let mut records = std::mem::take(&mut self.kept);
         let mut waiting = Vec::new();
         let n_kept = records.len();
+        let n_jobs = jobs.len();
         let (mut n_awaited, mut n_later) = (0, 0);
         let mut close = None;
         for job in jobs.drain(..) {
@@ -147,6 +148,7 @@ impl Writer {
             }
             Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
         }
+        self.shared.done(n_jobs);
         if let Some(done) = close {
             self.sign();
             return Some((done, result.map(|()| self.head.seq)));
@@ -243,6 +245,7 @@ impl Writer {
         for (seq, record) in (first..).zip(&records[..n_written]) {
             note_call(&mut self.open_calls, record.kind, record.call, seq);
         }
+        self.shared.set_calls_open(self.open_calls.len());
         Ok(n_written)
     }
 

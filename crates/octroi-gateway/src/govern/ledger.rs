@@ -119,7 +119,7 @@ impl Ledger {
         trace: &Trace,
         now_ms: i64,
     ) -> Result<Record, AuditError> {
-        let mut record = Record {
+        let record = Record {
             ledger: Arc::clone(self),
             call,
             doer: described.doer.clone(),
@@ -132,15 +132,13 @@ impl Ledger {
             begun_at_ms: now_ms,
             is_open: false,
         };
-        if let Some(log) = &self.log {
-            let context = self.call_context(described, trace, None);
-            let durability = self.durability(described);
-            let appending =
-                log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
-            appending.await?;
-            record.is_open = true;
-        }
-        Ok(record)
+        let Some(log) = &self.log else {
+            return Ok(record);
+        };
+        let context = self.call_context(described, trace, None);
+        let durability = self.durability(described);
+        let appending = log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
+        record.begun(appending).await
     }
 
     /// Writes down that a call is not made.
@@ -239,6 +237,17 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// Waits until its beginning is written. Who gives up meanwhile may have begun it all the same, so it is ended then.
+    async fn begun(
+        mut self,
+        appending: impl Future<Output = Result<u64, AuditError>>,
+    ) -> Result<Self, AuditError> {
+        self.is_open = true;
+        let appended = appending.await;
+        self.is_open = appended.is_ok();
+        appended.map(|_| self)
+    }
+
     /// Writes down how the call ended. Nobody waits for the disk.
     pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
         self.is_open = false;

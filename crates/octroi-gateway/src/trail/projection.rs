@@ -1,9 +1,15 @@
 //! Copies the log into the table that searches use, a little later and a little at a time.
+//!
+//! On a thread of its own: to read a page takes milliseconds, which others would have to wait.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use octroi_store::{AuditRecord, Store, StoreError};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use super::RECENT;
@@ -24,8 +30,28 @@ const BACK_OFF_MAX: Duration = Duration::from_mins(1);
 const LAST_PAGES: Duration = Duration::from_secs(2);
 
 impl Gateway {
-    /// Copies until the gateway ends.
+    /// Copies until the gateway ends, or until nobody waits for that any more.
     pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
+        let dropped = CancellationToken::new();
+        let _drop = dropped.clone().drop_guard();
+        let (done, ended) = oneshot::channel::<()>();
+        let copying = move || {
+            let copied = Builder::new_current_thread().enable_time().build().map(|runtime| {
+                runtime.block_on(dropped.run_until_cancelled(self.copy(log, store)));
+            });
+            if let Err(error) = copied {
+                error!(%error, "what is recorded cannot be searched; start Octroi again");
+            }
+            drop(done);
+        };
+        match thread::Builder::new().name("trail".to_owned()).spawn(copying) {
+            // An error, because nothing is ever sent.
+            Ok(_) => drop(ended.await),
+            Err(error) => error!(%error, "what is recorded cannot be searched; start Octroi again"),
+        }
+    }
+
+    async fn copy(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
         let Some(mut follower) = self.go_on_projecting(&log, &store).await else {
             return;
         };
@@ -83,7 +109,7 @@ impl Gateway {
 
     /// Copies the next records as soon as there are some; tells how many. `None` when the log has ended.
     async fn copy_page(&self, log: &AuditLog, store: &Store, follower: &mut Follower) -> Option<usize> {
-        let page = match follower.next_page(PAGE).await {
+        let page = match follower.next_page_here(PAGE).await {
             Ok(page) if page.is_empty() && follower.last() >= log.position() && log.is_closed() => {
                 return None;
             }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use octroi_core::audit::{Checkpoint, Kind};
 
 use super::support::{check, end, event, fill, filled, open, small, start};
@@ -93,6 +94,53 @@ async fn checkpoints_are_told_and_signed() {
         note.as_deref().and_then(Checkpoint::claimed).is_some_and(|checkpoint| checkpoint.size == seq)
     };
     checkpoints.wait_for(is_new).await.unwrap();
+}
+
+/// A log with so many calls under way that records are brought together.
+async fn busy(directory: &std::path::Path) -> AuditLog {
+    let log = open(directory, &Options::default()).log;
+    for number in 0..8 {
+        log.append(&start(number), Durability::Os).await.unwrap();
+    }
+    log
+}
+
+#[tokio::test]
+async fn who_comes_first_writes_what_all_have_brought() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = busy(directory.path()).await;
+    let before = log.position();
+    let events: Vec<_> = (10..15).map(start).collect();
+    let mut appending: Vec<_> =
+        events.iter().map(|event| Box::pin(log.append(event, Durability::Os))).collect();
+    for one in &mut appending {
+        assert!(one.as_mut().now_or_never().is_none(), "others may bring something too");
+    }
+    assert_eq!(log.position(), before);
+    let mut rest = appending.split_off(1);
+    assert_eq!(appending.remove(0).await.unwrap(), before + 1);
+    assert_eq!(log.position(), before + 5, "all at once");
+    for (one, number) in rest.iter_mut().zip(2..) {
+        assert_eq!(one.now_or_never().unwrap().unwrap(), before + number);
+    }
+    log.close().await.unwrap();
+    assert!(check(directory.path()).is_intact());
+}
+
+#[tokio::test]
+async fn what_was_brought_is_written_though_nobody_waits_for_it_any_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = busy(directory.path()).await;
+    let before = log.position();
+    let mut beginning = Box::pin(log.append(&start(10), Durability::Os));
+    assert!(beginning.as_mut().now_or_never().is_none());
+    drop(beginning);
+    let mut ending = Box::pin(log.append_later(&end(10)));
+    assert!(ending.as_mut().now_or_never().is_none());
+    drop(ending);
+    assert_eq!(log.position(), before + 2);
+    log.close().await.unwrap();
+    assert!(check(directory.path()).is_intact());
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Ledger {
 
     async fn begin_request(self: &Arc<Self>, asked: Asked<'_>, trace: &Trace) -> Result<Record, AuditError> {
         let context = self.request_context(&asked, trace, None);
-        let mut record = Record {
+        let record = Record {
             ledger: Arc::clone(self),
             call: asked.call,
             doer: asked.doer.clone(),
@@ -100,12 +100,12 @@ impl Ledger {
             begun_at_ms: asked.at_ms,
             is_open: false,
         };
-        if let Some(log) = &self.log {
-            let event = record.event(Kind::RequestStart, &context, asked.at_ms);
-            log.append(&event, self.plain_durability()).await?;
-            record.is_open = true;
-        }
-        Ok(record)
+        let Some(log) = &self.log else {
+            return Ok(record);
+        };
+        let appending =
+            log.append(&record.event(Kind::RequestStart, &context, asked.at_ms), self.plain_durability());
+        record.begun(appending).await
     }
 
     async fn deny_request(
