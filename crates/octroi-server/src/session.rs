@@ -15,7 +15,6 @@ use octroi_mcp::translate::is_level;
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, json};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 /// How long a person may think about a question.
 const QUESTION_PATIENCE: Duration = Duration::from_mins(10);
@@ -36,7 +35,8 @@ pub(crate) struct Session {
     level: Mutex<Option<String>>,
     next_question: AtomicU64,
     questions: Mutex<HashMap<Id, oneshot::Sender<Result<Bytes, RpcError>>>>,
-    running: Mutex<HashMap<Id, CancellationToken>>,
+    /// Requests that can still be cancelled.
+    running: Mutex<HashMap<Id, oneshot::Sender<()>>>,
     listener: OnceLock<Arc<Listener>>,
 }
 
@@ -134,12 +134,13 @@ impl Session {
         caller: &Caller,
     ) -> Option<Answer> {
         let id = request.id()?;
-        let cancelled = CancellationToken::new();
-        self.running.lock().insert(id.clone(), cancelled.clone());
+        let (cancel, cancelled) = oneshot::channel();
+        self.running.lock().insert(id.clone(), cancel);
         let _running = Running { session: self, id };
         tokio::select! {
             biased;
-            () = cancelled.cancelled() => None,
+            // Let go without a word when another request takes its id; that is no cancellation.
+            Ok(()) = cancelled => None,
             answer = self.handle(gateway, request, caller) => Some(answer),
         }
     }
@@ -187,8 +188,9 @@ impl Session {
             (Method::Cancelled, _) => {
                 let params = Params::read(message.params()).ok();
                 let id = params.and_then(|params| params.request_id()).map(Id::from_json);
-                if let Some(cancelled) = id.and_then(|id| self.running.lock().remove(&id)) {
-                    cancelled.cancel();
+                if let Some(cancel) = id.and_then(|id| self.running.lock().remove(&id)) {
+                    // It may just have been answered.
+                    let _ = cancel.send(());
                 }
             }
             (Method::Other(name), Some(id)) if name.is_empty() => {

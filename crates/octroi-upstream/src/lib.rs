@@ -20,6 +20,7 @@ mod lines;
 mod live;
 mod logs;
 mod mux;
+mod notes;
 mod old_sse;
 mod post;
 mod processes;

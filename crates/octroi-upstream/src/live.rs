@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::UpstreamError;
 use crate::event::CallEvent;
@@ -71,31 +71,27 @@ impl SharedCall {
         if let Some(answer) = self.answer.take() {
             return self.end(answer);
         }
+        if self.is_over {
+            return Err(UpstreamError::Closed("the call is over".to_owned()));
+        }
         tokio::select! {
             biased;
-            Some(event) = self.receiver.notes.recv() => Ok(event),
-            answered = &mut self.receiver.answer, if !self.is_over => {
+            event = self.receiver.notes.next() => Ok(event),
+            answered = &mut self.receiver.answer => {
                 self.is_over = true;
                 let answer = match answered {
                     Ok(Answered::Message(message)) => Ok(CallEvent::Answer(message)),
                     Ok(Answered::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
                     Err(_) => Err(UpstreamError::Closed(self.mux.reason())),
                 };
-                // What the server said before its answer comes before it here too.
-                match self.receiver.notes.try_recv() {
-                    Ok(event) => {
-                        self.answer = Some(answer);
-                        Ok(event)
-                    }
-                    Err(mpsc::error::TryRecvError::Empty | mpsc::error::TryRecvError::Disconnected) => self.end(answer),
-                }
+                self.end(answer)
             }
-            else => Err(UpstreamError::Closed("the call is over".to_owned())),
         }
     }
 
+    /// The answer, after what the server said before it.
     fn end(&mut self, answer: Result<CallEvent, UpstreamError>) -> Result<CallEvent, UpstreamError> {
-        if let Ok(event) = self.receiver.notes.try_recv() {
+        if let Some(event) = self.receiver.notes.take() {
             self.answer = Some(answer);
             return Ok(event);
         }

@@ -15,10 +15,7 @@ use tracing::{debug, warn};
 
 use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
 use crate::lines::guess_id;
-
-/// How many notifications of one call may wait for its client. More are dropped: a slow client must
-/// not hold up the channel it shares with others.
-pub(crate) const NOTES_PER_CALL: usize = 64;
+use crate::notes::Notes;
 
 /// The channel's bookkeeping.
 #[derive(Debug)]
@@ -46,7 +43,7 @@ struct Table {
 /// A call that waits for its answer.
 #[derive(Debug)]
 struct Pending {
-    notes: mpsc::Sender<CallEvent>,
+    notes: Arc<Notes>,
     answer: oneshot::Sender<Answered>,
     /// `None` for requests of Octroi's own, which nobody can be asked about.
     owner: Option<Owner>,
@@ -64,7 +61,7 @@ pub(crate) enum Answered {
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) id: u64,
-    pub(crate) notes: mpsc::Receiver<CallEvent>,
+    pub(crate) notes: Arc<Notes>,
     pub(crate) answer: oneshot::Receiver<Answered>,
 }
 
@@ -87,9 +84,9 @@ impl Mux {
     /// Registers a call and gives it an id.
     pub(crate) fn register(&self, owner: Option<Owner>, may_be_asked: bool) -> Receiver {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (notes_sender, notes) = mpsc::channel(NOTES_PER_CALL);
+        let notes = Arc::<Notes>::default();
         let (answer_sender, answer) = oneshot::channel();
-        let pending = Pending { notes: notes_sender, answer: answer_sender, owner, may_be_asked };
+        let pending = Pending { notes: Arc::clone(&notes), answer: answer_sender, owner, may_be_asked };
         self.table.lock().calls.insert(id, pending);
         Receiver { id, notes, answer }
     }
@@ -229,7 +226,7 @@ impl Mux {
         if let Some(id) = call {
             let table = self.table.lock();
             if let Some(pending) = table.calls.get(&id) {
-                let _ = pending.notes.try_send(CallEvent::Notification(message));
+                pending.notes.push(CallEvent::Notification(message));
                 return;
             }
         }
@@ -274,12 +271,12 @@ impl Mux {
         let notes = {
             let mut table = self.table.lock();
             table.questions.insert(id.clone(), withdrawn.clone());
-            table.calls.get(&call).map(|pending| pending.notes.clone())
+            table.calls.get(&call).map(|pending| Arc::clone(&pending.notes))
         };
         let question = Question::new(request, withdrawn, ReplyTo::Mux(Arc::clone(self)));
         if let (Some(notes), Some(question)) = (notes, question) {
             // A full queue drops the question, and a dropped question refuses itself.
-            let _ = notes.try_send(CallEvent::Question(question));
+            notes.push(CallEvent::Question(question));
         }
     }
 

@@ -12,13 +12,13 @@ use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
+use crate::notes::Notes;
 use crate::wire::Body;
 
 mod call;
@@ -59,7 +59,7 @@ pub(crate) struct Session {
 /// A call in flight, to which a question on the session's own stream may belong.
 #[derive(Debug)]
 struct Active {
-    notes: mpsc::Sender<CallEvent>,
+    notes: Arc<Notes>,
     owner: Owner,
     may_be_asked: bool,
 }
@@ -247,11 +247,7 @@ impl Streamable {
     }
 
     /// Takes a request of the server: answers it, or puts it to the call it belongs to.
-    fn question(
-        self: &Arc<Self>,
-        request: &Envelope,
-        notes: Option<&mpsc::Sender<CallEvent>>,
-    ) -> Option<Question> {
+    fn question(self: &Arc<Self>, request: &Envelope, notes: Option<&Notes>) -> Option<Question> {
         let id = request.id()?;
         if *request.method() == Method::Ping {
             self.reply(&id, envelope::result(&id, b"{}"));
@@ -264,19 +260,19 @@ impl Streamable {
             return Some(question);
         };
         // A full queue drops the question, and a dropped question refuses itself.
-        let _ = notes.try_send(CallEvent::Question(question));
+        notes.push(CallEvent::Question(question));
         None
     }
 
     /// The call that something on the session's own stream must be about: the newest, if all calls in
     /// flight belong to one owner.
-    fn only_owner(&self, that_may_be_asked: bool) -> Option<mpsc::Sender<CallEvent>> {
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<Notes>> {
         let calls = self.calls.lock();
         let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
         let (first, call) = candidates.next()?;
         let newest = candidates
             .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
-        calls.get(&newest).map(|call| call.notes.clone())
+        calls.get(&newest).map(|call| Arc::clone(&call.notes))
     }
 
     /// Hands a notification about a call to it; some servers send them on the session's own stream.
@@ -287,13 +283,13 @@ impl Streamable {
                 let token =
                     Params::read(notification.params()).ok().and_then(|params| params.notified_token());
                 let id = token.map(Id::from_json).as_ref().and_then(Id::as_number);
-                id.and_then(|id| self.calls.lock().get(&id).map(|call| call.notes.clone()))
+                id.and_then(|id| self.calls.lock().get(&id).map(|call| Arc::clone(&call.notes)))
             }
             _ => return false,
         };
         if let Some(notes) = notes {
             // A full queue means a client that does not keep up, which misses it.
-            let _ = notes.try_send(CallEvent::Notification(notification.clone()));
+            notes.push(CallEvent::Notification(notification.clone()));
         }
         true
     }

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
-use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use super::{Active, Mirror, Session, Streamable};
@@ -16,7 +15,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
 use crate::events::EventStream;
 use crate::http::{is_type, status_error};
-use crate::mux::NOTES_PER_CALL;
+use crate::notes::Notes;
 use crate::wire::Body;
 
 /// How often a stream that breaks off before the answer is taken up again.
@@ -30,7 +29,7 @@ pub(crate) struct HttpCall {
     id: u64,
     method: Method,
     /// Questions that come on the session's own stream, which only legacy servers have.
-    notes: Option<mpsc::Receiver<CallEvent>>,
+    notes: Option<Arc<Notes>>,
     state: State,
 }
 
@@ -55,9 +54,9 @@ impl HttpCall {
     ) -> Self {
         let notes = match (link.era, owner) {
             (Era::Legacy, Some(owner)) => {
-                let (sender, notes) = mpsc::channel(NOTES_PER_CALL);
+                let notes = Arc::<Notes>::default();
                 let may_be_asked = method.may_ask();
-                link.calls.lock().insert(id, Active { notes: sender, owner, may_be_asked });
+                link.calls.lock().insert(id, Active { notes: Arc::clone(&notes), owner, may_be_asked });
                 Some(notes)
             }
             (Era::Legacy | Era::Modern, _) => None,
@@ -73,7 +72,7 @@ impl HttpCall {
                 State::Sending(sending) => {
                     let response = tokio::select! {
                         biased;
-                        Some(event) = next_note(&mut self.notes) => return Ok(event),
+                        event = next_note(self.notes.as_deref()) => return Ok(event),
                         response = sending => response?,
                     };
                     if response.status().is_success() && is_type(&response, "text/event-stream") {
@@ -88,7 +87,7 @@ impl HttpCall {
                 State::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
-                        Some(event) = next_note(&mut self.notes) => return Ok(event),
+                        event = next_note(self.notes.as_deref()) => return Ok(event),
                         received = stream.next() => received,
                     };
                     match received {
@@ -163,7 +162,8 @@ impl HttpCall {
     }
 
     fn forget(&mut self) {
-        if self.notes.take().is_some() {
+        // Held until the lock is given back: a question that nobody heard refuses itself when it is dropped.
+        if let Some(_notes) = self.notes.take() {
             self.link.calls.lock().remove(&self.id);
         }
     }
@@ -192,9 +192,9 @@ async fn deliver(
 }
 
 /// The next question from outside the call's own stream; waits for ever where there can be none.
-async fn next_note(notes: &mut Option<mpsc::Receiver<CallEvent>>) -> Option<CallEvent> {
+async fn next_note(notes: Option<&Notes>) -> CallEvent {
     match notes {
-        Some(notes) => notes.recv().await,
+        Some(notes) => notes.next().await,
         None => std::future::pending().await,
     }
 }
