@@ -1,6 +1,6 @@
 //! The audit log on disk: an append-only row of segment files that shows when somebody changed it.
 //!
-//! [`AuditLog`] writes, through one thread that owns the files. [`Reader`] and [`Follower`] read,
+//! [`AuditLog`] writes, one at a time for all who bring records. [`Reader`] and [`Follower`] read,
 //! [`verify()`] looks for changes, [`prove`] shows that a record is part of the log, [`export()`] hands
 //! records to other programs. `docs/audit.md` describes the files.
 

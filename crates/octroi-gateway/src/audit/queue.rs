@@ -2,7 +2,7 @@
 //!
 //! Whoever brings a record writes it, and all that wait, if nobody else is just doing that: to wake the thread for
 //! every record and be woken by it again would cost more than to write. Here waits what somebody else is to write,
-//! and what is to be on disk.
+//! what is to be on disk, and while much is going on what the calls of one thread bring in one turn of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};

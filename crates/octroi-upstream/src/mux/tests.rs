@@ -94,7 +94,7 @@ async fn a_cancelled_call_is_told_to_the_server_once() {
 #[tokio::test]
 async fn a_question_goes_to_the_one_it_can_be_meant_for() {
     let mut channel = channel();
-    let mut call = channel.mux.register(Some("a".into()), true);
+    let call = channel.mux.register(Some("a".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#).await;
     let Some(CallEvent::Question(question)) = call.notes.take() else {
         panic!("a question was expected");
@@ -106,8 +106,8 @@ async fn a_question_goes_to_the_one_it_can_be_meant_for() {
 #[tokio::test]
 async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
     let mut channel = channel();
-    let mut first = channel.mux.register(Some("a".into()), true);
-    let mut second = channel.mux.register(Some("b".into()), true);
+    let first = channel.mux.register(Some("a".into()), true);
+    let second = channel.mux.register(Some("b".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
     assert!(first.notes.take().is_none() && second.notes.take().is_none());
     assert!(channel.heard().unwrap().contains("several clients"));
@@ -117,7 +117,7 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
 #[tokio::test]
 async fn a_question_nobody_answers_is_refused() {
     let mut channel = channel();
-    let mut call = channel.mux.register(Some("a".into()), true);
+    let call = channel.mux.register(Some("a".into()), true);
     channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#).await;
     drop(call.notes.take());
     assert!(channel.heard().unwrap().contains("no longer there"));
