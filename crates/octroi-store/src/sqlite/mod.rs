@@ -38,12 +38,6 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 const READERS: u32 = 4;
 
-/// Records of the audit log are kept many to a row, in rows of some forty kilobytes. In pages of the usual size SQLite
-/// would write each in ten pieces, and copy them one by one when it empties its log.
-const PAGE_BYTES: u32 = 16 * 1024;
-/// So many pages, four megabytes, as it would be with the usual size.
-const PAGES_IN_LOG: &str = "250";
-
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -122,12 +116,7 @@ struct Durable {
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .page_size(PAGE_BYTES)
-        .pragma("wal_autocheckpoint", PAGES_IN_LOG)
-        .busy_timeout(BUSY_TIMEOUT)
-        .foreign_keys(true)
+    SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).foreign_keys(true)
 }
 
 /// Connections to a file do not age. One breaks, though, when SQLite itself gives up a transaction,
