@@ -38,6 +38,12 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 const READERS: u32 = 4;
 
+/// Twice the usual size. Records of the audit log are kept many to a row, in rows of some forty kilobytes, which SQLite
+/// writes page by page, and copies page by page when it empties its log.
+const PAGE_BYTES: u32 = 8 * 1024;
+/// So many pages, four megabytes, as it would be with the usual size.
+const PAGES_IN_LOG: &str = "500";
+
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -116,7 +122,12 @@ struct Durable {
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).foreign_keys(true)
+    SqliteConnectOptions::new()
+        .filename(path)
+        .page_size(PAGE_BYTES)
+        .pragma("wal_autocheckpoint", PAGES_IN_LOG)
+        .busy_timeout(BUSY_TIMEOUT)
+        .foreign_keys(true)
 }
 
 /// Connections to a file do not age. One breaks, though, when SQLite itself gives up a transaction,

@@ -6,7 +6,7 @@ use sqlx::ConnectOptions as _;
 
 use super::approvals::OPEN;
 use super::migrate::{Check, examine};
-use super::{Sqlite, options};
+use super::{PAGE_BYTES, Sqlite, options};
 use crate::catalogue::{Catalogue, Saved};
 use crate::error::StoreError;
 use crate::policy::{PolicyDraft, PolicyLevel};
@@ -143,8 +143,8 @@ async fn noticed(table: &'static str) -> [bool; 2] {
     let path = sqlite.path.clone();
     sqlite.close().await;
     let mut bytes = std::fs::read(&path).unwrap();
-    let start = usize::try_from(page - 1).unwrap() * 4_096;
-    bytes[start..start + 4_096].fill(0xff);
+    let start = usize::try_from(page - 1).unwrap() * PAGE_BYTES as usize;
+    bytes[start..start + PAGE_BYTES as usize].fill(0xff);
     std::fs::write(&path, &bytes).unwrap();
     let mut noticed = [false; 2];
     for (noticed, check) in noticed.iter_mut().zip([Check::Whole, Check::AllButAudit]) {

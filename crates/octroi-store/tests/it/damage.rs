@@ -43,7 +43,7 @@ async fn heeding_the_hint_helps(directory: &Path) {
 
 #[tokio::test]
 async fn bytes_overwritten_in_the_middle() {
-    for at in [4096, 8192, 12288] {
+    for at in [8192, 16384, 24576] {
         check(|bytes| bytes[at..at + 512].fill(0x5a)).await;
     }
 }
