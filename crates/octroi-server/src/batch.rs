@@ -8,6 +8,7 @@ use octroi_core::Principal;
 use octroi_gateway::View;
 use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, envelope};
 
+use crate::admit::read_params;
 use crate::http::Door;
 use crate::legacy::{PostStream, find, respond};
 use crate::reply::{self, Reply};
@@ -58,11 +59,15 @@ pub(crate) async fn post(
         let answers = requests.iter().map(|request| {
             let (session, gateway, client) = (&session, &gateway, Arc::clone(&client));
             async move {
-                let answer = session
-                    .session
-                    .answer(gateway, request, &session.session.caller(client, is_admin))
-                    .await?;
-                Some(answer.to_message(&request.id()?))
+                let id = request.id()?;
+                let params = match read_params(request) {
+                    Ok(params) => params,
+                    Err(error) => return Some(envelope::error(Some(&id), &error)),
+                };
+                let session = &session.session;
+                let caller = session.caller(client, is_admin);
+                let answer = session.answer(gateway, request, &params, &caller).await?;
+                Some(answer.to_message(&id))
             }
         });
         let answers = futures_util::future::join_all(answers).await;

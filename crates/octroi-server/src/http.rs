@@ -13,7 +13,8 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_core::{Principal, Role, ServerName};
 use octroi_gateway::{Gateway, View};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Era, Incoming, RpcError, code};
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Era, Id, Incoming, RpcError, code};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -132,13 +133,13 @@ async fn sweep(door: Arc<Door>) {
     }
 }
 
-async fn merged(State(door): State<Arc<Door>>, request: Request) -> Reply {
-    admit(door, None, request).await
+fn merged(State(door): State<Arc<Door>>, request: Request) -> impl Future<Output = Reply> {
+    admit(door, None, request)
 }
 
 /// What an agent sees, whoever asks: for a program that runs with somebody's token.
-async fn agent(State(door): State<Arc<Door>>, request: Request) -> Reply {
-    admit(door, Some(View::Merged), request).await
+fn agent(State(door): State<Arc<Door>>, request: Request) -> impl Future<Output = Reply> {
+    admit(door, Some(View::Merged), request)
 }
 
 async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request: Request) -> Reply {
@@ -169,25 +170,28 @@ async fn not_found() -> Reply {
     reply::error_with(StatusCode::NOT_FOUND, None, &error)
 }
 
-async fn admit(door: Arc<Door>, view: Option<View>, request: Request) -> Reply {
+fn admit(door: Arc<Door>, view: Option<View>, request: Request) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
-    let principal = match door.access.admit(&parts.headers) {
-        Ok(principal) => principal,
-        Err(refusal) => return refuse(&door, refusal),
-    };
-    let view = view.unwrap_or(match principal.role {
-        // A person sees what there is to manage as well.
-        Role::Human => View::Managed,
-        Role::Agent => View::Merged,
-    });
-    match parts.method {
-        HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,
-        HttpMethod::GET => legacy::open_stream(&door, &view, &principal, &parts.headers),
-        HttpMethod::DELETE => legacy::end(&door, &view, &principal, &parts.headers),
-        _ => {
-            let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
-            reply.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("POST, GET, DELETE"));
-            reply
+    async move {
+        let principal = match door.access.admit(&parts.headers) {
+            Ok(principal) => principal,
+            Err(refusal) => return refuse(&door, refusal),
+        };
+        let view = view.unwrap_or(match principal.role {
+            // A person sees what there is to manage as well.
+            Role::Human => View::Managed,
+            Role::Agent => View::Merged,
+        });
+        match parts.method {
+            HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,
+            HttpMethod::GET => legacy::open_stream(&door, &view, &principal, &parts.headers),
+            HttpMethod::DELETE => legacy::end(&door, &view, &principal, &parts.headers),
+            _ => {
+                let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+                let allowed = header::HeaderValue::from_static("POST, GET, DELETE");
+                reply.headers_mut().insert(header::ALLOW, allowed);
+                reply
+            }
         }
     }
 }
@@ -201,28 +205,51 @@ async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &Heade
         Ok(body) => body,
         Err(reply) => return *reply,
     };
-    let incoming = match Incoming::parse(body) {
-        Ok(incoming) => incoming,
-        Err(malformed) => {
-            return reply::error_with(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &malformed.to_error());
-        }
-    };
-    let envelope = match incoming {
-        Incoming::One(envelope) => envelope,
-        Incoming::Batch(messages) => {
+    let post = match Incoming::parse(body) {
+        Ok(Incoming::One(envelope)) => Post::read(door, view, principal, envelope),
+        // Boxed, so that what is rarely needed does not make the future of every request large.
+        Ok(Incoming::Batch(messages)) => {
             return Box::pin(batch::post(door, view, principal, headers, messages)).await;
         }
+        Err(malformed) => Err(bad_request(malformed.id.as_ref(), &malformed.to_error())),
     };
-    let params = match read_params(&envelope) {
-        Ok(params) => params,
-        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error),
+    let post = match post {
+        Ok(post) => post,
+        Err(reply) => return *reply,
     };
     let version = headers.get(mcp_header::PROTOCOL_VERSION).map(header::HeaderValue::as_bytes);
-    match era_of(&params, version) {
-        Era::Modern => modern::post(door, view, principal, headers, envelope, params).await,
-        // Boxed, so that what is not needed does not make the future of every request large.
-        Era::Legacy => Box::pin(legacy::post(door, view, principal, headers, envelope)).await,
+    match era_of(&post.params, version) {
+        Era::Modern => modern::post(post, headers).await,
+        Era::Legacy => legacy::post(post, headers).await,
     }
+}
+
+/// A message that was let in.
+pub(crate) struct Post {
+    pub(crate) door: Arc<Door>,
+    pub(crate) view: View,
+    pub(crate) principal: Principal,
+    pub(crate) envelope: Envelope,
+    pub(crate) params: Params,
+}
+
+impl Post {
+    /// Boxed, because it is handed on from future to future, and those are moved themselves.
+    fn read(
+        door: Arc<Door>,
+        view: View,
+        principal: Principal,
+        envelope: Envelope,
+    ) -> Result<Box<Self>, Box<Reply>> {
+        match read_params(&envelope) {
+            Ok(params) => Ok(Box::new(Self { door, view, principal, envelope, params })),
+            Err(error) => Err(bad_request(envelope.id().as_ref(), &error)),
+        }
+    }
+}
+
+fn bad_request(id: Option<&Id>, error: &RpcError) -> Box<Reply> {
+    Box::new(reply::error_with(StatusCode::BAD_REQUEST, id, error))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -8,42 +8,39 @@ use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, View};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Envelope, Kind, Method, RpcError, Version, code};
+use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use crate::event_log::{EventLog, parse_event_id, priming};
-use crate::http::Door;
+use crate::http::{Door, Post};
 use crate::reply::{self, Reply, STREAM_AFTER};
 use crate::session::{Introduced, Send};
 use crate::sessions::HttpSession;
 
-pub(crate) async fn post(
-    door: Arc<Door>,
-    view: View,
-    principal: Principal,
-    headers: &HeaderMap,
-    envelope: Envelope,
-) -> Reply {
+pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
+    let Post { door, view, principal, envelope, .. } = &*post;
     if *envelope.method() == Method::Initialize && envelope.kind() == Kind::Request {
-        return initialize(&door, view, principal, &envelope).await;
+        return Box::pin(initialize(*post)).await;
     }
-    let session = match find(&door, &view, &principal, headers) {
+    let session = match find(door, view, principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
     match envelope.kind() {
         Kind::Notification | Kind::Response => {
-            session.session.take(&envelope);
+            session.session.take(envelope);
             reply::empty(StatusCode::ACCEPTED)
         }
         Kind::Request => {
-            let stream = PostStream::new(Arc::clone(&session));
-            let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
             let is_admin = door.access.is_admin(headers);
-            let caller = session.session.caller(Arc::clone(&client) as _, is_admin);
+            let stream = PostStream::new(session);
+            let caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
+            let (door, client) = (Arc::clone(door), Arc::clone(&stream));
             let work = Box::pin(async move {
-                let answer = client.session.session.answer(&gateway, &envelope, &caller).await?;
+                let Post { door, envelope, params, .. } = &*post;
+                let session = &client.session.session;
+                let answer = session.answer(&door.gateway, envelope, params, &caller).await?;
                 Some(answer.to_message(&envelope.id()?))
             });
             respond(&door, stream, work).await
@@ -51,7 +48,8 @@ pub(crate) async fn post(
     }
 }
 
-async fn initialize(door: &Arc<Door>, view: View, principal: Principal, request: &Envelope) -> Reply {
+async fn initialize(post: Post) -> Reply {
+    let Post { door, view, principal, envelope: request, .. } = post;
     let id = request.id();
     let introduced = match Introduced::read(&request.params()) {
         Ok(introduced) => introduced,
@@ -168,7 +166,7 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = Option<Bytes>> + std::marker:
 /// Answers by JSON where nothing has to be said before the answer, by a stream otherwise. The work
 /// goes on when the client hangs up: in this era that is not a cancellation.
 pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Work) -> Reply {
-    let mut work = Detached { tasks: door.tasks.clone(), work: Some(work) };
+    let mut work = Detached { tasks: &door.tasks, work: Some(work) };
     tokio::select! {
         biased;
         () = stream.opened.notified() => {}
@@ -202,12 +200,12 @@ pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Wor
 }
 
 /// Work that goes on in the background when whoever waited for it is gone.
-struct Detached {
-    tasks: TaskTracker,
+struct Detached<'a> {
+    tasks: &'a TaskTracker,
     work: Option<Work>,
 }
 
-impl Detached {
+impl Detached<'_> {
     async fn wait(&mut self) -> Option<Bytes> {
         match &mut self.work {
             Some(work) => work.await,
@@ -216,7 +214,7 @@ impl Detached {
     }
 }
 
-impl Drop for Detached {
+impl Drop for Detached<'_> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             self.tasks.spawn(work);

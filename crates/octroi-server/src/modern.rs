@@ -9,9 +9,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Listener, NoClient, Notice, View, Wisher};
+use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View, Wisher};
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Id, Kind, Method, RpcError, envelope, json, meta, sse};
+use octroi_mcp::{Id, Kind, Method, RpcError, envelope, json, meta, sse};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,20 +19,14 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, check_headers, modern_caller};
-use crate::http::Door;
+use crate::http::{Door, Post};
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
 
 /// Notifications that may wait for a client. More are dropped.
 const QUEUED: usize = 256;
 
-pub(crate) async fn post(
-    door: Arc<Door>,
-    view: View,
-    principal: Principal,
-    headers: &HeaderMap,
-    envelope: Envelope,
-    params: Params,
-) -> Reply {
+pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
+    let Post { door, view, principal, envelope, params } = &*post;
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
         // The era defines no notification over HTTP; one that comes all the same harms nobody.
@@ -43,20 +37,20 @@ pub(crate) async fn post(
             return reply::error_with(StatusCode::BAD_REQUEST, None, &error);
         }
     };
-    if let Err(error) = check_headers(headers, &envelope, &params) {
+    if let Err(error) = check_headers(headers, envelope, params) {
         return reply::error(Some(&id), &error);
     }
-    if let Err(error) = check_declared(&params) {
+    if let Err(error) = check_declared(params) {
         return reply::error_with(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     if envelope.method().is_legacy_only() {
         return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
     }
     if *envelope.method() == Method::Listen {
-        return reply::stream(Box::pin(listen(&door, view, &principal, id, &params)).await);
+        return reply::stream(Box::pin(listen(door, view.clone(), principal, id, params)).await);
     }
     if *envelope.method() == Method::ToolsCall
-        && let Some(declared) = door.gateway.param_headers(&view, params.name().as_deref())
+        && let Some(declared) = door.gateway.param_headers(view, params.name().as_deref())
     {
         let value = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
         if let Err(error) = declared.check(params.arguments().as_ref(), value) {
@@ -65,21 +59,12 @@ pub(crate) async fn post(
     }
     let is_admin = door.access.is_admin(headers);
     let notes = Arc::new(Outbox::default());
-    let caller = modern_caller(&principal, is_admin, &params, Arc::clone(&notes) as _);
-    call(door, view, caller, notes, id, envelope, params).await
-}
-
-async fn call(
-    door: Arc<Door>,
-    view: View,
-    caller: Caller,
-    notes: Arc<Outbox>,
-    id: Id,
-    envelope: Envelope,
-    params: Params,
-) -> Reply {
-    let gateway = Arc::clone(&door.gateway);
-    let mut work: Work = Box::pin(async move { gateway.request(&view, &caller, &envelope, &params).await });
+    let caller = modern_caller(principal, is_admin, params, Arc::clone(&notes) as _);
+    let door = Arc::clone(door);
+    let mut work: Work = Box::pin(async move {
+        let Post { door, view, envelope, params, .. } = &*post;
+        door.gateway.request(view, &caller, envelope, params).await
+    });
     let mut first = VecDeque::new();
     tokio::select! {
         biased;

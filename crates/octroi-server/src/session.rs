@@ -131,6 +131,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         request: &Envelope,
+        params: &Params,
         caller: &Caller,
     ) -> Option<Answer> {
         let id = request.id()?;
@@ -141,15 +142,17 @@ impl Session {
             biased;
             // Let go without a word when another request takes its id; that is no cancellation.
             Ok(()) = cancelled => None,
-            answer = self.handle(gateway, request, caller) => Some(answer),
+            answer = self.handle(gateway, request, params, caller) => Some(answer),
         }
     }
 
-    async fn handle(&self, gateway: &Arc<Gateway>, request: &Envelope, caller: &Caller) -> Answer {
-        let params = match Params::read(request.params()) {
-            Ok(params) => params,
-            Err(error) => return error.into(),
-        };
+    async fn handle(
+        &self,
+        gateway: &Arc<Gateway>,
+        request: &Envelope,
+        params: &Params,
+        caller: &Caller,
+    ) -> Answer {
         match request.method() {
             Method::Ping => Answer::Result(Bytes::from_static(b"{}")),
             Method::SetLevel => match params.level() {
@@ -160,10 +163,10 @@ impl Session {
                 Some(_) | None => RpcError::invalid_params("`level` is not one of the log levels").into(),
             },
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                self.watch(gateway, request, &params).await
+                Box::pin(self.watch(gateway, request, params)).await
             }
             Method::Discover | Method::Listen => RpcError::method_not_found(request.method().as_str()).into(),
-            _ => gateway.request(&self.view, caller, request, &params).await,
+            _ => gateway.request(&self.view, caller, request, params).await,
         }
     }
 

@@ -169,7 +169,7 @@ impl Peer {
             return Some(envelope::error(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer = session.answer(&self.gateway, request, &session.caller(client, false)).await?;
+        let answer = session.answer(&self.gateway, request, &params, &session.caller(client, false)).await?;
         Some(answer.to_message(id))
     }
 

@@ -16,8 +16,8 @@ pub struct AuditRecord<'a> {
 impl<'a> AuditRecord<'a> {
     /// Reads the text of a record. One that a newer Octroi wrote may not be understood.
     pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
-        let entry = Entry::parse(text)?;
-        Ok(Self { seq, text: std::str::from_utf8(text)?, entry })
+        let text = std::str::from_utf8(text)?;
+        Ok(Self { seq, text, entry: Entry::parse_text(text)? })
     }
 }
 

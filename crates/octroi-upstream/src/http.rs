@@ -36,18 +36,22 @@ impl HttpClient {
         Ok(Self { connector })
     }
 
-    pub(crate) async fn send(
+    pub(crate) fn send(
         &self,
         address: &Address,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Body>, UpstreamError> {
-        wire::send(&self.connector, &address.idle, &address.uri, request).await.map_err(|broken| match broken
-        {
-            Broken::Connect(error) => {
-                UpstreamError::Connect { address: address.shown.clone(), reason: root_cause(&*error) }
-            }
-            Broken::During(error) => UpstreamError::Closed(root_cause(&error)),
-        })
+    ) -> impl Future<Output = Result<Response<Body>, UpstreamError>> {
+        // Boxed: on its way it stands in several futures, which are moved themselves.
+        let request = Box::new(request);
+        async move {
+            let sent = wire::send(&self.connector, &address.idle, &address.uri, request).await;
+            sent.map_err(|broken| match broken {
+                Broken::Connect(error) => {
+                    UpstreamError::Connect { address: address.shown.clone(), reason: root_cause(&*error) }
+                }
+                Broken::During(error) => UpstreamError::Closed(root_cause(&error)),
+            })
+        }
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Session {
     id: Option<HeaderValue>,
     /// What every request carries.
     headers: HeaderMap,
+    /// What every message carries: the same, and what it is and is answered by.
+    posting: HeaderMap,
 }
 
 /// A call in flight, to which a question on the session's own stream may belong.
@@ -153,7 +155,7 @@ impl Streamable {
         self.closed.cancel();
         let session = self.session.load_full();
         if session.id.is_some() {
-            let request = self.request(HttpMethod::DELETE, &session, Bytes::new());
+            let request = self.request(HttpMethod::DELETE, &session.headers, Bytes::new());
             // A server that does not answer is no reason to wait.
             let _ = tokio::time::timeout(GOODBYE, self.client.send(&self.address, request)).await;
         }
@@ -184,11 +186,18 @@ impl Streamable {
         mirror: &Mirror,
         message: Bytes,
     ) -> Result<Response<Body>, UpstreamError> {
-        let mut request = self.request(HttpMethod::POST, &self.session.load(), message);
-        let headers = request.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        self.client.send(&self.address, self.message(method, mirror, message)?).await
+    }
+
+    fn message(
+        &self,
+        method: &Method,
+        mirror: &Mirror,
+        message: Bytes,
+    ) -> Result<Request<Full<Bytes>>, UpstreamError> {
+        let mut request = self.request(HttpMethod::POST, &self.session.load().posting, message);
         if self.era == Era::Modern {
+            let headers = request.headers_mut();
             headers.insert(METHOD, written(method.as_str())?);
             if let Some(name) = &mirror.name {
                 headers.insert(NAME, written(name)?);
@@ -200,14 +209,14 @@ impl Streamable {
                 headers.insert(key, HeaderValue::from_str(value).map_err(|_| unwritable())?);
             }
         }
-        self.client.send(&self.address, request).await
+        Ok(request)
     }
 
-    fn request(&self, method: HttpMethod, session: &Session, body: Bytes) -> Request<Full<Bytes>> {
+    fn request(&self, method: HttpMethod, headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.address.path.clone();
-        *request.headers_mut() = session.headers.clone();
+        *request.headers_mut() = headers.clone();
         request
     }
 
@@ -345,7 +354,10 @@ impl Session {
         if let Some(id) = &id {
             headers.insert(HeaderName::from_static(mcp_header::SESSION_ID), id.clone());
         }
-        Self { id, headers }
+        let mut posting = headers.clone();
+        posting.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        posting.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        Self { id, headers, posting }
     }
 }
 

@@ -67,12 +67,13 @@ pub(crate) async fn send(
     connector: &Connector,
     idle: &Arc<Idle>,
     origin: &http::Uri,
-    mut request: Request<Full<Bytes>>,
+    mut request: Box<Request<Full<Bytes>>>,
 ) -> Result<Response<Body>, Broken> {
     loop {
         let (mut wire, is_new) = match idle.take() {
             Some(wire) => (wire, false),
-            None => (Wire::open(connector, origin).await.map_err(Broken::Connect)?, true),
+            // Boxed, as is all that happens rarely: the future of every call would have room for it.
+            None => (Box::pin(Wire::open(connector, origin)).await.map_err(Broken::Connect)?, true),
         };
         if wire.ready().await.is_err() {
             if is_new {
@@ -84,7 +85,7 @@ pub(crate) async fn send(
             Ok(response) => return Ok(response.map(|incoming| Body::new(incoming, wire, Arc::clone(idle)))),
             Err(mut failed) => match failed.take_message() {
                 // An idle connection that the server closed meanwhile: nothing was sent yet.
-                Some(unsent) if !is_new => request = unsent,
+                Some(unsent) if !is_new => request = Box::new(unsent),
                 Some(_) | None => return Err(Broken::During(failed.into_error())),
             },
         }
@@ -142,10 +143,10 @@ impl Wire {
 
     async fn exchange(
         &mut self,
-        request: Request<Full<Bytes>>,
+        request: Box<Request<Full<Bytes>>>,
     ) -> Result<Response<Incoming>, hyper::client::conn::TrySendError<Request<Full<Bytes>>>> {
         let Self { sender, connection, .. } = self;
-        let mut answer = std::pin::pin!(sender.try_send_request(request));
+        let mut answer = std::pin::pin!(sender.try_send_request(*request));
         std::future::poll_fn(|context| alongside(answer.as_mut(), connection, context)).await
     }
 }

@@ -63,8 +63,13 @@ pub enum EntryError {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the text of a record.
+    /// Reads a record.
     pub fn parse(body: &'a [u8]) -> Result<Self, EntryError> {
+        Self::parse_text(str::from_utf8(body)?)
+    }
+
+    /// Reads the text of a record.
+    pub fn parse_text(body: &'a str) -> Result<Self, EntryError> {
         match plain::parse(body) {
             Some(entry) => Ok(entry),
             None => Self::parse_any(body),
@@ -72,8 +77,8 @@ impl<'a> Entry<'a> {
     }
 
     /// Whatever the order of its members, and however its texts are written.
-    fn parse_any(body: &'a [u8]) -> Result<Self, EntryError> {
-        let raw: Raw<'a> = serde_json::from_slice(body)?;
+    fn parse_any(body: &'a str) -> Result<Self, EntryError> {
+        let raw: Raw<'a> = serde_json::from_str(body)?;
         Ok(Self {
             at_ms: raw.at_ms,
             kind: known("kind", &raw.kind, Kind::parse)?,

@@ -143,7 +143,12 @@ impl Shared {
             Wait::Nothing => &self.later_room,
             Wait::Os(_) | Wait::Disk(_) => &self.room,
         };
-        room.acquire().await.map_err(|_| AuditError::Closed)?.forget();
+        let permit = match room.try_acquire() {
+            Ok(permit) => permit,
+            // Boxed, because it hardly ever happens and every record would have room for it.
+            Err(_) => Box::pin(room.acquire()).await.map_err(|_| AuditError::Closed)?,
+        };
+        permit.forget();
         self.push(Job::Write(pending))
     }
 

@@ -42,6 +42,8 @@ pub struct Reader {
     directory: PathBuf,
     segments: Vec<Known>,
     indexes: HashMap<u32, Index>,
+    /// Where the record after the last one that was read begins: who goes on from there need not look for it.
+    stopped: Option<(u32, Place)>,
     /// Nothing after this record is read: what is not acknowledged may yet be cut.
     limit: u64,
 }
@@ -75,6 +77,7 @@ impl Reader {
             directory: directory.to_owned(),
             segments: Vec::new(),
             indexes: HashMap::new(),
+            stopped: None,
             limit: u64::MAX,
         };
         reader.refresh()?;
@@ -214,6 +217,27 @@ impl Reader {
         }
         Ok(Some(cursor))
     }
+
+    /// Opens a segment near a record. The index is only made for who begins in the middle.
+    fn open_near(&mut self, known: &Known, seq: u64) -> Result<Option<Cursor>, AuditError> {
+        let number = known.file.number;
+        let stopped = self.stopped.filter(|(segment, place)| *segment == number && place.seq == seq);
+        if seq <= known.first_seq || stopped.is_some() {
+            let Ok((mut cursor, _)) = Cursor::open(&known.file.path)? else { return Ok(None) };
+            if let Some((_, place)) = stopped {
+                cursor.seek(place.offset);
+            }
+            return Ok(Some(cursor));
+        }
+        let Some(mut cursor) = self.index(known)? else { return Ok(None) };
+        if let Some(index) = self.indexes.get(&number) {
+            let n_before = index.places.partition_point(|place| place.seq <= seq);
+            if let Some(place) = n_before.checked_sub(1).and_then(|last| index.places.get(last)) {
+                cursor.seek(place.offset);
+            }
+        }
+        Ok(Some(cursor))
+    }
 }
 
 /// Records in order. Ends where the log ends; asked again later it goes on, if there is more.
@@ -246,13 +270,14 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     fn step(&mut self) -> Result<Option<Record>, AuditError> {
         loop {
-            let Some(known) = self.reader.segments.get(self.segment).cloned() else { return Ok(None) };
+            let Some(known) = self.reader.segments.get(self.segment) else { return Ok(None) };
+            let number = known.file.number;
             let is_last = self.segment + 1 == self.reader.segments.len();
             let cursor = match &mut self.cursor {
                 Some(cursor) => cursor,
-                empty => match Self::open(self.reader, &known, self.next)? {
+                empty => match self.reader.open_near(&known.clone(), self.next)? {
                     Some(cursor) => empty.insert(cursor),
-                    None => return self.give_up(&known),
+                    None => return self.give_up(),
                 },
             };
             match cursor.next()? {
@@ -263,43 +288,29 @@ impl Records<'_> {
                     return Ok(None);
                 }
                 Step::Frame(frame) => {
-                    self.next = frame.seq.saturating_add(1);
+                    let record = record(&frame);
+                    self.next = record.seq.saturating_add(1);
                     self.has_begun = true;
-                    return Ok(Some(record(&frame)));
+                    self.reader.stopped = Some((number, Place { seq: self.next, offset: cursor.offset() }));
+                    return Ok(Some(record));
                 }
                 Step::End | Step::Torn { .. } if is_last => return Ok(None),
                 Step::End => {
                     self.cursor = None;
                     self.segment += 1;
                 }
-                Step::Torn { .. } | Step::Unreadable => return self.give_up(&known),
+                Step::Torn { .. } | Step::Unreadable => return self.give_up(),
             }
         }
-    }
-
-    /// A segment, near a record. The index is only made for who begins in the middle.
-    fn open(reader: &mut Reader, known: &Known, seq: u64) -> Result<Option<Cursor>, AuditError> {
-        if seq <= known.first_seq {
-            return Ok(Cursor::open(&known.file.path)?.ok().map(|(cursor, _)| cursor));
-        }
-        let Some(mut cursor) = reader.index(known)? else { return Ok(None) };
-        if let Some(index) = reader.indexes.get(&known.file.number) {
-            let n_before = index.places.partition_point(|place| place.seq <= seq);
-            if let Some(place) = n_before.checked_sub(1).and_then(|last| index.places.get(last)) {
-                cursor.seek(place.offset);
-            }
-        }
-        Ok(Some(cursor))
     }
 
     /// Says that a segment cannot be read on, and goes to the next one.
-    fn give_up(&mut self, known: &Known) -> Result<Option<Record>, AuditError> {
+    fn give_up(&mut self) -> Result<Option<Record>, AuditError> {
+        let damaged = self.reader.segments.get(self.segment);
+        let path = damaged.map_or_else(|| self.reader.directory.clone(), |known| known.file.path.clone());
         self.cursor = None;
         self.segment += 1;
-        Err(AuditError::Unreadable {
-            path: known.file.path.clone(),
-            what: format!("what should be record {} is damaged", self.next),
-        })
+        Err(AuditError::Unreadable { path, what: format!("what should be record {} is damaged", self.next) })
     }
 }
 

@@ -3,6 +3,7 @@
 //! What is asked of a server besides tool calls stands in `requests.rs`.
 
 use std::fmt::Write as _;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -119,7 +120,7 @@ impl Ledger {
         trace: &Trace,
         now_ms: i64,
     ) -> Result<Record, AuditError> {
-        let record = Record {
+        let mut record = Record {
             ledger: Arc::clone(self),
             call,
             doer: described.doer.clone(),
@@ -138,7 +139,8 @@ impl Ledger {
         let context = self.call_context(described, trace, None);
         let durability = self.durability(described);
         let appending = log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
-        record.begun(appending).await
+        record.begin(pin!(appending)).await?;
+        Ok(record)
     }
 
     /// Writes down that a call is not made.
@@ -238,14 +240,14 @@ pub(crate) struct Record {
 
 impl Record {
     /// Waits until its beginning is written. Who gives up meanwhile may have begun it all the same, so it is ended then.
-    async fn begun(
-        mut self,
-        appending: impl Future<Output = Result<u64, AuditError>>,
-    ) -> Result<Self, AuditError> {
+    async fn begin(
+        &mut self,
+        appending: Pin<&mut impl Future<Output = Result<u64, AuditError>>>,
+    ) -> Result<(), AuditError> {
         self.is_open = true;
         let appended = appending.await;
         self.is_open = appended.is_ok();
-        appended.map(|_| self)
+        appended.map(drop)
     }
 
     /// Writes down how the call ended. Nobody waits for the disk.

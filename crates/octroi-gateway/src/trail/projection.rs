@@ -120,7 +120,8 @@ impl Gateway {
                 return Some(0);
             }
         };
-        let records: Vec<AuditRecord<'_>> = page.iter().filter_map(read).collect();
+        let mut records: Vec<AuditRecord<'_>> = Vec::with_capacity(page.len());
+        records.extend(page.iter().filter_map(read));
         let mut pause = BACK_OFF;
         while let Err(error) = store.append_audit(log.node(), &records).await {
             warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");

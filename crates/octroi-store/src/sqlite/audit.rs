@@ -101,7 +101,7 @@ impl Sqlite {
         let rest = chunk.with_only(kept).ok().ok_or_else(self.unreadable("part of the audit log"))?;
         let n_left = rest.as_ref().map_or(0, |rest| rest.n_events);
         if let Some(rest) = rest {
-            self.put_chunks(transaction, &[rest]).await?;
+            self.put_chunks(transaction, vec![rest]).await?;
         } else {
             sqlx::query("DELETE FROM audit_chunks WHERE chunk = ?")
                 .bind(chunk.number)

@@ -18,7 +18,7 @@ use std::fmt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -218,6 +218,22 @@ impl TestClient {
         match &self.core.link {
             Link::Http(_) => String::new(),
             Link::Stdio(link) => link.stderr(),
+        }
+    }
+
+    /// stdio only: what the server has written to stderr, once these words are among it. Even one that has
+    /// ended may be heard a moment later.
+    pub async fn stderr_with(&self, words: &str, within: Duration) -> Result<String, ClientError> {
+        let begun = Instant::now();
+        loop {
+            let said = self.stderr();
+            if said.contains(words) {
+                return Ok(said);
+            }
+            if begun.elapsed() > within {
+                return Err(ClientError::Transport(format!("`{words}` is not in: {said}")));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 

@@ -34,13 +34,21 @@ pub(crate) struct HttpCall {
 }
 
 enum State {
-    /// Waiting for the head of the response.
-    Sending(Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>),
+    /// Waiting for what the server has to say.
+    Sending(Pin<Box<dyn Future<Output = Result<Answered, UpstreamError>> + Send>>),
     Streaming {
         stream: Box<Stream>,
         resumed: u32,
     },
     Done,
+}
+
+/// How a server answers a request.
+enum Answered {
+    /// By a message.
+    Once(Envelope),
+    /// By a stream that ends with one.
+    Stream(Box<Stream>),
 }
 
 impl HttpCall {
@@ -61,7 +69,7 @@ impl HttpCall {
             }
             (Era::Legacy | Era::Modern, _) => None,
         };
-        let sending = Box::pin(deliver(Arc::clone(&link), method.clone(), mirror, message));
+        let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
         Self { link, id, method, notes, state: State::Sending(sending) }
     }
 
@@ -70,18 +78,17 @@ impl HttpCall {
         loop {
             match &mut self.state {
                 State::Sending(sending) => {
-                    let response = tokio::select! {
+                    let answered = tokio::select! {
                         biased;
                         event = next_note(self.notes.as_deref()) => return Ok(event),
-                        response = sending => response?,
+                        answered = sending => answered?,
                     };
-                    if response.status().is_success() && is_type(&response, "text/event-stream") {
-                        let stream = Box::new(Stream::new(response.into_body(), self.link.limit));
-                        self.state = State::Streaming { stream, resumed: 0 };
-                    } else {
-                        let answer = self.link.read_answer(response, &Id::number(self.id)).await?;
-                        self.finish();
-                        return Ok(CallEvent::Answer(answer));
+                    match answered {
+                        Answered::Stream(stream) => self.state = State::Streaming { stream, resumed: 0 },
+                        Answered::Once(answer) => {
+                            self.finish();
+                            return Ok(CallEvent::Answer(answer));
+                        }
                     }
                 }
                 State::Streaming { stream, .. } => {
@@ -91,11 +98,11 @@ impl HttpCall {
                         received = stream.next() => received,
                     };
                     match received {
-                        Ok(Some(message)) => {
-                            if let Some(event) = self.take(message).await {
-                                return Ok(event);
-                            }
-                        }
+                        Ok(Some(message)) => match self.take(message) {
+                            Taken::Event(event) => return Ok(event),
+                            Taken::Report(message) => Box::pin(self.link.report(&message)).await,
+                            Taken::Nothing => {}
+                        },
                         Ok(None) | Err(UpstreamError::Closed(_)) => Box::pin(self.resume()).await?,
                         Err(error) => return Err(error),
                     }
@@ -105,25 +112,25 @@ impl HttpCall {
         }
     }
 
-    async fn take(&mut self, message: Envelope) -> Option<CallEvent> {
+    fn take(&mut self, message: Envelope) -> Taken {
         match message.kind() {
             Kind::Response if message.id().as_ref().and_then(Id::as_number) == Some(self.id) => {
                 self.finish();
-                Some(CallEvent::Answer(message))
+                Taken::Event(CallEvent::Answer(message))
             }
-            Kind::Response => None,
-            Kind::Request => self.link.question(&message, None).map(CallEvent::Question),
+            Kind::Response => Taken::Nothing,
+            Kind::Request => match self.link.question(&message, None) {
+                Some(question) => Taken::Event(CallEvent::Question(question)),
+                None => Taken::Nothing,
+            },
             Kind::Notification => match message.method() {
                 Method::Cancelled if self.method != Method::Listen => {
                     self.link.withdraw(&message);
-                    None
+                    Taken::Nothing
                 }
-                Method::Progress | Method::LogMessage => Some(CallEvent::Notification(message)),
-                _ if self.method == Method::Listen => Some(CallEvent::Notification(message)),
-                _ => {
-                    Box::pin(self.link.report(&message)).await;
-                    None
-                }
+                Method::Progress | Method::LogMessage => Taken::Event(CallEvent::Notification(message)),
+                _ if self.method == Method::Listen => Taken::Event(CallEvent::Notification(message)),
+                _ => Taken::Report(message),
             },
         }
     }
@@ -169,22 +176,47 @@ impl HttpCall {
     }
 }
 
-/// Sends a request and waits for the head of the response. Where the server forgot the session it
-/// refused before looking at the request, so sending it again under a new session is no second call.
-async fn deliver(
+/// What a message on a call's own stream is.
+enum Taken {
+    /// Something that the call waits for.
+    Event(CallEvent),
+    /// News of the server that are not about the call.
+    Report(Envelope),
+    /// Nothing more than was done already.
+    Nothing,
+}
+
+/// Sends a request, and waits for the answer or for the stream that brings it.
+async fn send(
     link: Arc<Streamable>,
+    id: u64,
     method: Method,
     mirror: Mirror,
     message: Bytes,
+) -> Result<Answered, UpstreamError> {
+    let response = deliver(&link, &method, &mirror, message).await?;
+    if response.status().is_success() && is_type(&response, "text/event-stream") {
+        return Ok(Answered::Stream(Box::new(Stream::new(response.into_body(), link.limit))));
+    }
+    link.read_answer(response, &Id::number(id)).await.map(Answered::Once)
+}
+
+/// Sends a request and waits for the head of the response. Where the server forgot the session it
+/// refused before looking at the request, so sending it again under a new session is no second call.
+async fn deliver(
+    link: &Streamable,
+    method: &Method,
+    mirror: &Mirror,
+    message: Bytes,
 ) -> Result<Response<Body>, UpstreamError> {
     let session = link.session.load_full();
-    let response = link.post(&method, &mirror, message.clone()).await?;
+    let response = link.post(method, mirror, message.clone()).await?;
     if !Streamable::is_session_lost(&session, response.status()) {
         return Ok(response);
     }
-    link.reopen(&session).await?;
+    Box::pin(link.reopen(&session)).await?;
     let session = link.session.load_full();
-    let response = link.post(&method, &mirror, message).await?;
+    let response = Box::pin(link.post(method, mirror, message)).await?;
     if Streamable::is_session_lost(&session, response.status()) {
         return Err(UpstreamError::Closed("the server forgets every session at once".to_owned()));
     }
@@ -223,7 +255,7 @@ impl Streamable {
         session: &Session,
         last_event: Option<&str>,
     ) -> Result<Response<Body>, UpstreamError> {
-        let mut request = self.request(HttpMethod::GET, session, Bytes::new());
+        let mut request = self.request(HttpMethod::GET, &session.headers, Bytes::new());
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {

@@ -11,8 +11,8 @@ use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
 /// Reads a record whose members stand in the order in which they are written and whose texts need no escapes. Of
 /// any other it tells nothing.
-pub(super) fn parse(body: &[u8]) -> Option<Entry<'_>> {
-    let mut rest = Rest(str::from_utf8(body).ok()?);
+pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
+    let mut rest = Rest(body);
     rest.expect("{\"at_ms\":")?;
     let at_ms = rest.number()?;
     let kind = Kind::parse(rest.member("kind")?)?;

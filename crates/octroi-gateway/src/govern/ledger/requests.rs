@@ -1,6 +1,7 @@
 //! Writing down prompts and resources that are asked for: twice like a call, and once if they are denied.
 
 use std::fmt::Write as _;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,7 +88,7 @@ impl Ledger {
 
     async fn begin_request(self: &Arc<Self>, asked: Asked<'_>, trace: &Trace) -> Result<Record, AuditError> {
         let context = self.request_context(&asked, trace, None);
-        let record = Record {
+        let mut record = Record {
             ledger: Arc::clone(self),
             call: asked.call,
             doer: asked.doer.clone(),
@@ -105,7 +106,8 @@ impl Ledger {
         };
         let appending =
             log.append(&record.event(Kind::RequestStart, &context, asked.at_ms), self.plain_durability());
-        record.begun(appending).await
+        record.begin(pin!(appending)).await?;
+        Ok(record)
     }
 
     async fn deny_request(

@@ -75,7 +75,7 @@ impl Sqlite {
                 self.add_late(&mut transaction, call, position).await?;
             }
         }
-        self.put_chunks(&mut transaction, &chunks).await?;
+        self.put_chunks(&mut transaction, chunks).await?;
         for (block, added) in &blocks {
             self.mark_block(&mut transaction, *block, added).await?;
         }
@@ -120,16 +120,15 @@ impl Sqlite {
     pub(super) async fn put_chunks(
         &self,
         transaction: &mut Transaction<'static, Driver>,
-        chunks: &[Chunk],
+        chunks: Vec<Chunk>,
     ) -> Result<(), StoreError> {
-        let mut rest = chunks;
+        let mut rest = chunks.into_iter();
         for (size, sql) in CHUNKS_AT_ONCE.into_iter().zip(PUT_CHUNKS.iter()) {
-            while let Some((now, later)) = rest.split_at_checked(size) {
-                rest = later;
+            while rest.len() >= size {
                 let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
-                for chunk in now {
-                    query = query.bind(chunk.number).bind(&chunk.node).bind(chunk.first_seq);
-                    query = query.bind(chunk.n_gone).bind(chunk.n_events).bind(&chunk.events);
+                for chunk in rest.by_ref().take(size) {
+                    query = query.bind(chunk.number).bind(chunk.node).bind(chunk.first_seq);
+                    query = query.bind(chunk.n_gone).bind(chunk.n_events).bind(chunk.events);
                 }
                 query.execute(&mut **transaction).await.map_err(|error| self.failed(error))?;
             }

@@ -12,6 +12,8 @@ use sqlx::{FromRow, Row as _};
 pub(super) const CHUNK_BITS: u32 = 6;
 /// One of so many bytes takes no more: for the same reason, where records are large.
 const BYTES_MAX: usize = 128 << 10;
+/// Most have room in this.
+const BYTES_USUAL: usize = 64 << 10;
 
 /// Some events of one gateway, one after the other.
 #[derive(Debug)]
@@ -42,14 +44,9 @@ impl FromRow<'_, SqliteRow> for Chunk {
 impl Chunk {
     /// One without events yet, which is to begin with this.
     pub(super) fn before(number: i64, node: &str, seq: u64) -> Self {
-        Self {
-            number,
-            node: node.to_owned(),
-            first_seq: seq.cast_signed(),
-            n_gone: 0,
-            n_events: 0,
-            events: "[]".to_owned(),
-        }
+        let mut events = String::with_capacity(BYTES_USUAL);
+        events.push_str("[]");
+        Self { number, node: node.to_owned(), first_seq: seq.cast_signed(), n_gone: 0, n_events: 0, events }
     }
 
     /// Whether the next event of this gateway goes in here.

@@ -35,8 +35,8 @@ async fn a_killed_gateway_is_told_of_and_the_relay_ends() {
             assert!(begun.elapsed() < SOON * 2, "it stays");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let said = client.stderr();
-        assert!(said.contains("is gone") && said.contains("hint: start one with `octroi up`"), "{said}");
+        let said = client.stderr_with("hint: start one with `octroi up`", SOON).await.expect("a hint");
+        assert!(said.contains("is gone"), "{said}");
         let status = client.close().await.expect("it ends").expect("a status");
         assert_eq!(status.code(), Some(4), "{era:?}");
         drop(directory);

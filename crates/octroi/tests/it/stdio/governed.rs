@@ -51,7 +51,7 @@ async fn calls_are_recorded_whoever_has_the_directory() {
         let relay = client(&Transport::Stdio { command, args, env }, era, ClientOptions::default()).await;
         echo(&relay, "y").await;
         assert_eq!(part_of(&relay).await, Part::Relay);
-        assert!(relay.stderr().contains("its configuration counts"), "{}", relay.stderr());
+        relay.stderr_with("its configuration counts", SOON).await.expect("a warning");
         told(&data, &list, |text| {
             (n_records(text, "local") == 2 && n_records(text, "tester") == 2).then_some(())
         })
