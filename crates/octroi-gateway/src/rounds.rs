@@ -226,19 +226,21 @@ impl Run<'_> {
     async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
         let timeouts = self.target.upstream.spec().timeouts;
         let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
-        let cap = Instant::now() + call_cap;
-        let mut deadline = Instant::now() + timeouts.call;
-        let mut asking = FuturesUnordered::new();
+        let begun = Instant::now();
+        let (cap, mut deadline) = (begun + call_cap, begun + timeouts.call);
+        let mut asking = None;
         loop {
             let event = tokio::select! {
                 biased;
                 event = call.next() => event.map_err(Failure::During)?,
-                Some(()) = asking.next() => {
+                Some(()) = next_of(&mut asking) => {
                     // While a person thinks, the server's clock stands still.
                     deadline = Instant::now() + timeouts.call;
                     continue;
                 }
-                () = tokio::time::sleep_until(deadline.min(cap)), if asking.is_empty() => {
+                () = tokio::time::sleep_until(deadline.min(cap)),
+                    if asking.as_ref().is_none_or(FuturesUnordered::is_empty) =>
+                {
                     let limit = if deadline < cap { timeouts.call } else { call_cap };
                     return Err(Failure::During(UpstreamError::Timeout(limit)));
                 }
@@ -258,7 +260,7 @@ impl Run<'_> {
                     }
                     match self.caller.era {
                         Era::Modern => return Ok(Driven::Asked(question)),
-                        Era::Legacy => asking.push(self.ask_one(question)),
+                        Era::Legacy => asking.get_or_insert_default().push(self.ask_one(question)),
                     }
                 }
             }
@@ -493,5 +495,13 @@ impl Run<'_> {
             }
             other => other,
         }
+    }
+}
+
+/// Waits for one of several futures. Tells at once that there are none; most calls ask nobody anything.
+async fn next_of(futures: &mut Option<FuturesUnordered<impl Future<Output = ()>>>) -> Option<()> {
+    match futures {
+        Some(futures) => futures.next().await,
+        None => None,
     }
 }

@@ -6,6 +6,7 @@
 //! plain functions. Nothing in this crate waits, reads a clock or opens a socket.
 
 pub mod ask;
+pub mod body;
 pub mod capability;
 pub mod code;
 pub mod envelope;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
+use axum::BoxError;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
-use axum::routing::{any, get};
 use bytes::Bytes;
+use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_core::{Principal, Role, ServerName};
 use octroi_gateway::{Gateway, View};
+use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, RpcError, code};
@@ -21,11 +21,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::{Access, Refusal};
 use crate::admit::{era_of, read_params};
+use crate::front::Front;
 use crate::lanes::Lanes;
-use crate::page::{self, Tickets};
+use crate::page::Tickets;
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
-use crate::{batch, health, legacy, metrics, modern};
+use crate::{batch, legacy, modern};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
@@ -84,18 +85,9 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
-    let router = Router::new()
-        .route("/mcp", any(merged))
-        .route("/mcp/agent", any(agent))
-        .route("/mcp/servers/{name}", any(single))
-        .route("/health", get(health::health))
-        .route("/metrics", get(metrics::metrics))
-        .route("/approvals/{id}", get(page::show).post(page::submit))
-        .fallback(not_found)
-        .with_state(Arc::clone(&door));
     door.tasks.spawn(sweep(Arc::clone(&door)));
     let n_lanes = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut lanes = Lanes::start(n_lanes, &router, &door.closing)?;
+    let mut lanes = Lanes::start(n_lanes, &Front::new(&door), &door.closing)?;
     tokio::select! {
         biased;
         () = shutdown.cancelled() => {}
@@ -133,16 +125,11 @@ async fn sweep(door: Arc<Door>) {
     }
 }
 
-fn merged(State(door): State<Arc<Door>>, request: Request) -> impl Future<Output = Reply> {
-    admit(door, None, request)
-}
-
-/// What an agent sees, whoever asks: for a program that runs with somebody's token.
-fn agent(State(door): State<Arc<Door>>, request: Request) -> impl Future<Output = Reply> {
-    admit(door, Some(View::Merged), request)
-}
-
-async fn single(State(door): State<Arc<Door>>, Path(name): Path<String>, request: Request) -> Reply {
+pub(crate) async fn single(
+    State(door): State<Arc<Door>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Reply {
     let known = ServerName::parse(&name).ok().filter(|name| door.gateway.upstream(name).is_some());
     match known {
         Some(name) => admit(door, Some(View::Server(name)), request).await,
@@ -165,12 +152,17 @@ pub(crate) fn refuse(door: &Door, refusal: Refusal) -> Reply {
     reply::refusal(refusal)
 }
 
-async fn not_found() -> Reply {
+pub(crate) async fn not_found() -> Reply {
     let error = RpcError::new(code::INVALID_REQUEST, "nothing is here; the MCP endpoint is /mcp");
     reply::error_with(StatusCode::NOT_FOUND, None, &error)
 }
 
-fn admit(door: Arc<Door>, view: Option<View>, request: Request) -> impl Future<Output = Reply> {
+/// Lets a request in that may come in, and answers it.
+pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    door: Arc<Door>,
+    view: Option<View>,
+    request: http::Request<B>,
+) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
     async move {
         let principal = match door.access.admit(&parts.headers) {
@@ -196,7 +188,13 @@ fn admit(door: Arc<Door>, view: Option<View>, request: Request) -> impl Future<O
     }
 }
 
-async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &HeaderMap, body: Body) -> Reply {
+async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    door: Arc<Door>,
+    view: View,
+    principal: Principal,
+    headers: &HeaderMap,
+    body: B,
+) -> Reply {
     if !is_json(headers) {
         let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
         return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
@@ -211,7 +209,7 @@ async fn post(door: Arc<Door>, view: View, principal: Principal, headers: &Heade
         Ok(Incoming::Batch(messages)) => {
             return Box::pin(batch::post(door, view, principal, headers, messages)).await;
         }
-        Err(malformed) => Err(bad_request(malformed.id.as_ref(), &malformed.to_error())),
+        Err(malformed) => Err(Box::new(bad_request(malformed.id.as_ref(), &malformed.to_error()))),
     };
     let post = match post {
         Ok(post) => post,
@@ -243,13 +241,13 @@ impl Post {
     ) -> Result<Box<Self>, Box<Reply>> {
         match read_params(&envelope) {
             Ok(params) => Ok(Box::new(Self { door, view, principal, envelope, params })),
-            Err(error) => Err(bad_request(envelope.id().as_ref(), &error)),
+            Err(error) => Err(Box::new(bad_request(envelope.id().as_ref(), &error))),
         }
     }
 }
 
-fn bad_request(id: Option<&Id>, error: &RpcError) -> Box<Reply> {
-    Box::new(reply::error_with(StatusCode::BAD_REQUEST, id, error))
+fn bad_request(id: Option<&Id>, error: &RpcError) -> Reply {
+    reply::error_with(StatusCode::BAD_REQUEST, id, error)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -262,9 +260,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     })
 }
 
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, Box<Reply>> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
+async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    coming: B,
+    limit: usize,
+) -> Result<Bytes, Box<Reply>> {
+    match Limited::new(coming, limit).collect().await {
+        Ok(collected) => Ok(body::detached(collected.to_bytes())),
         Err(error) if error.is::<LengthLimitError>() => {
             let error =
                 RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));

@@ -5,16 +5,22 @@
 //! most when a call is short.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use axum::Router;
-use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::front::Front;
 
 /// Connections that wait to be taken by their thread.
 const WAITING: usize = 64;
@@ -25,7 +31,7 @@ const PULSE: Duration = Duration::from_secs(5);
 /// this is dropped.
 pub(crate) struct Lanes {
     entries: Vec<mpsc::Sender<std::net::TcpStream>>,
-    served: Vec<oneshot::Receiver<io::Result<()>>>,
+    served: Vec<oneshot::Receiver<()>>,
     threads: Vec<JoinHandle<()>>,
     parting: CancellationToken,
     turn: usize,
@@ -33,7 +39,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// Starts `n` threads; after `closing` each ends its connections as their calls end.
-    pub(crate) fn start(n: usize, router: &Router, closing: &CancellationToken) -> io::Result<Self> {
+    pub(crate) fn start(n: usize, front: &Front, closing: &CancellationToken) -> io::Result<Self> {
         let mut lanes = Self {
             entries: Vec::new(),
             served: Vec::new(),
@@ -45,15 +51,13 @@ impl Lanes {
             let (entry, connections) = mpsc::channel(WAITING);
             let (done, served) = oneshot::channel();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let (router, closing) = (router.clone(), closing.clone().cancelled_owned());
+            let lane = Lane { connections, front: front.clone(), closing: closing.clone() };
             let parting = lanes.parting.clone();
             let work = async move {
-                let lane = Lane { connections };
-                let serving = axum::serve(lane, router).with_graceful_shutdown(closing).into_future();
                 tokio::select! {
                     biased;
-                    outcome = serving => {
-                        let _ = done.send(outcome);
+                    () = lane.serve() => {
+                        let _ = done.send(());
                         parting.cancelled().await;
                     }
                     // Whoever is still connected does not read or write any more, and is cut off.
@@ -77,7 +81,7 @@ impl Lanes {
     pub(crate) async fn fill(&mut self, mut listener: TcpListener) -> io::Result<()> {
         loop {
             // The trait's method waits out a shortage of descriptors instead of failing.
-            let (stream, _) = Listener::accept(&mut listener).await;
+            let (stream, _) = axum::serve::Listener::accept(&mut listener).await;
             // Without this an answer in two writes waits 40 ms for the client's acknowledgment.
             let _ = stream.set_nodelay(true);
             // Leaves this runtime, to be registered with the one of its lane.
@@ -92,9 +96,7 @@ impl Lanes {
     /// Waits until every connection has ended.
     pub(crate) async fn served(&mut self) -> io::Result<()> {
         for served in self.served.drain(..) {
-            served
-                .await
-                .unwrap_or_else(|_| Err(io::Error::other("a thread that serves connections broke")))?;
+            served.await.map_err(|_| io::Error::other("a thread that serves connections broke"))?;
         }
         Ok(())
     }
@@ -120,27 +122,67 @@ async fn pulse() -> Infallible {
 /// One thread's share of the connections.
 struct Lane {
     connections: mpsc::Receiver<std::net::TcpStream>,
+    front: Front,
+    closing: CancellationToken,
 }
 
-impl Listener for Lane {
-    type Io = TcpStream;
-    type Addr = Option<SocketAddr>;
-
-    async fn accept(&mut self) -> (TcpStream, Self::Addr) {
+impl Lane {
+    /// Serves connections until `closing`, then until each has answered what it was asked.
+    async fn serve(mut self) {
+        let (open, leave) = (TaskTracker::new(), Arc::<Leave>::default());
         loop {
-            let Some(stream) = self.connections.recv().await else {
-                // Nobody accepts any more; what is open goes on.
-                return std::future::pending().await;
+            let stream = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => break,
+                stream = self.connections.recv() => stream,
             };
-            let peer = stream.peer_addr().ok();
-            match TcpStream::from_std(stream) {
-                Ok(stream) => return (stream, peer),
-                Err(error) => tracing::warn!(%error, "a connection could not be served"),
+            match stream.map(TcpStream::from_std) {
+                Some(Ok(stream)) => {
+                    drop(open.spawn(converse(stream, self.front.clone(), Arc::clone(&leave))))
+                }
+                Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
+                // Nobody accepts any more; what is open goes on.
+                None => self.closing.cancelled().await,
             }
         }
+        leave.take();
+        open.close();
+        open.wait().await;
     }
+}
 
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        Ok(None)
+/// Tells the connections of a lane that no request is to follow the one they are at.
+#[derive(Default)]
+struct Leave {
+    is_taken: AtomicBool,
+    taken: Notify,
+}
+
+impl Leave {
+    fn take(&self) {
+        self.is_taken.store(true, Ordering::SeqCst);
+        self.taken.notify_waiters();
+    }
+}
+
+/// Answers the requests that come over a connection, one after the other.
+async fn converse(stream: TcpStream, front: Front, leave: Arc<Leave>) {
+    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), front));
+    let mut taken = pin!(leave.taken.notified());
+    let (mut is_listening, mut is_leaving) = (false, false);
+    let conversation = poll_fn(|context| {
+        // Once is enough, for this task is always woken the same way; to look at each wake would cost every call.
+        if !is_listening {
+            is_listening = true;
+            let _ = taken.as_mut().poll(context);
+        }
+        if !is_leaving && leave.is_taken.load(Ordering::SeqCst) {
+            is_leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    });
+    if let Err(error) = conversation.await {
+        tracing::trace!(%error, "a connection broke");
     }
 }

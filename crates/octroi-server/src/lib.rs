@@ -5,6 +5,7 @@ mod access;
 mod admit;
 mod batch;
 mod event_log;
+mod front;
 mod health;
 mod http;
 mod lanes;

@@ -134,7 +134,7 @@ fn path_of(uri: &Uri) -> Result<Uri, UpstreamError> {
 pub(crate) async fn collect(body: Body, limit: usize) -> Result<Bytes, UpstreamError> {
     let limited = http_body_util::Limited::new(body, limit);
     match limited.collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
+        Ok(collected) => Ok(octroi_mcp::body::detached(collected.to_bytes())),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {
             Err(UpstreamError::TooLarge { limit })
         }

@@ -54,7 +54,7 @@ pub(crate) struct Session {
     id: Option<HeaderValue>,
     /// What every request carries.
     headers: HeaderMap,
-    /// What every message carries: the same, and what it is and is answered by.
+    /// What every message carries: the same, and what it is, is answered by, and how long it is.
     posting: HeaderMap,
 }
 
@@ -195,9 +195,11 @@ impl Streamable {
         mirror: &Mirror,
         message: Bytes,
     ) -> Result<Request<Full<Bytes>>, UpstreamError> {
+        let length = HeaderValue::from(message.len());
         let mut request = self.request(HttpMethod::POST, &self.session.load().posting, message);
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_LENGTH, length);
         if self.era == Era::Modern {
-            let headers = request.headers_mut();
             headers.insert(METHOD, written(method.as_str())?);
             if let Some(name) = &mirror.name {
                 headers.insert(NAME, written(name)?);
@@ -357,6 +359,8 @@ impl Session {
         let mut posting = headers.clone();
         posting.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         posting.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        // Each has its own; only so nobody has to make room for it.
+        posting.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         Self { id, headers, posting }
     }
 }

@@ -272,3 +272,28 @@ impl Shared {
         drop(jobs);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn record() -> Pending {
+        Pending { body: b"{}".to_vec(), kind: Kind::PolicyDecision, call: None, wait: Wait::Nothing }
+    }
+
+    #[test]
+    fn nothing_comes_after_the_order_to_close() {
+        let shared = Shared::new(watch::channel(0).1, watch::channel(None).1);
+        let add = || shared.add(record()).now_or_never().unwrap();
+        assert_eq!(add().unwrap(), 1);
+        shared.order(Job::Close(None)).unwrap();
+        assert_eq!(add().unwrap(), 3, "until the thread has taken the order");
+        let mut jobs = Vec::new();
+        shared.take(&mut jobs);
+        assert!(matches!(jobs.as_slice(), [Job::Write(_), Job::Close(None), Job::Write(_)]), "{jobs:?}");
+        assert!(matches!(add(), Err(AuditError::Closed)), "nobody would write it");
+        assert!(shared.is_empty());
+    }
+}

@@ -342,3 +342,6 @@ fn source_of(tool: &ToolDescriptor) -> SourceType {
 fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! What is written down of calls that nobody waits for any more.
+
+use std::path::Path;
+
+use futures_util::FutureExt as _;
+use octroi_core::audit::Entry;
+
+use super::*;
+use crate::audit::{Options, Reader};
+use crate::govern::policies::imagine;
+
+fn ledger(directory: &Path) -> Arc<Ledger> {
+    let log = AuditLog::open(directory, &Options::default()).unwrap().log;
+    Arc::new(Ledger::new(Some(log), Handle::current()))
+}
+
+/// Begins a call that changes something, so that its beginning has to be on disk.
+async fn begin(ledger: &Arc<Ledger>) -> Result<Record, AuditError> {
+    let doer = Doer { kind: ActorKind::Agent, id: "agent:a".into(), agent: Some("a".into()), session: None };
+    let tool = imagine("files", "write_file");
+    let described = Described {
+        doer: &doer,
+        context: &AgentContext::default(),
+        tool: &tool,
+        arguments: b"{}",
+        approval: None,
+    };
+    assert_eq!(ledger.durability(described), Durability::Disk);
+    ledger.begin(ledger.call_id(1), described, &Trace::default(), 1).await
+}
+
+/// What was recorded after the log was opened: what it was, and how it ended.
+fn recorded(directory: &Path) -> Vec<(Kind, Option<String>)> {
+    let mut reader = Reader::open(directory).unwrap();
+    let records = reader.records(2).unwrap().map(Result::unwrap);
+    records
+        .map(|record| {
+            let Entry { kind, context, .. } = record.entry().unwrap();
+            let context: serde_json::Value = serde_json::from_str(context).unwrap();
+            (kind, context["outcome"].as_str().map(str::to_owned))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn who_leaves_while_the_beginning_is_written_has_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = ledger(directory.path());
+    let mut beginning = Box::pin(begin(&ledger));
+    assert!(beginning.as_mut().now_or_never().is_none(), "it waits for the disk");
+    drop(beginning);
+    drop(begin(&ledger).await.unwrap());
+    let log = ledger.log().unwrap();
+    log.close().await.unwrap();
+    let mut recorded = recorded(directory.path());
+    recorded.sort_by_key(|(kind, _)| *kind == Kind::ToolInvocationEnd);
+    let (begun, cancelled) =
+        ((Kind::ToolInvocationStart, None), (Kind::ToolInvocationEnd, Some("cancelled".to_owned())));
+    assert_eq!(recorded, [begun.clone(), begun, cancelled.clone(), cancelled]);
+}
+
+#[tokio::test]
+async fn what_was_not_begun_is_not_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = ledger(directory.path());
+    ledger.log().unwrap().close().await.unwrap();
+    assert!(matches!(begin(&ledger).await, Err(AuditError::Closed)));
+    assert_eq!(recorded(directory.path()), []);
+}

@@ -1,0 +1,27 @@
+//! Messages as they come over a connection.
+
+use bytes::Bytes;
+
+/// Up to this many bytes cost less to copy than a buffer costs.
+const SMALL: usize = 4 << 10;
+
+/// A small message in memory of its own. As part of the buffer it was read into it would hold all of that for as long
+/// as its call takes, and the connection would need another buffer for what comes next.
+pub fn detached(message: Bytes) -> Bytes {
+    if message.len() <= SMALL { Bytes::copy_from_slice(&message) } else { message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_messages_hold_no_buffer_and_large_ones_are_not_copied() {
+        for (n_bytes, is_copied) in [(1, true), (SMALL, true), (SMALL + 1, false)] {
+            let buffer = Bytes::from(vec![7; 2 * SMALL]);
+            let message = detached(buffer.slice(..n_bytes));
+            assert_eq!(message, buffer.slice(..n_bytes));
+            assert_eq!(buffer.is_unique(), is_copied, "{n_bytes}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Which request goes where: messages straight to the gateway, everything else by a router.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{any, get};
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use octroi_gateway::View;
+
+use crate::http::{Door, admit, not_found, single};
+use crate::reply::Reply;
+use crate::{health, metrics, page};
+
+/// Answers the requests of all connections.
+#[derive(Clone)]
+pub(crate) struct Front {
+    door: Arc<Door>,
+    others: TowerToHyperService<Router>,
+}
+
+impl Front {
+    pub(crate) fn new(door: &Arc<Door>) -> Self {
+        let router = Router::new()
+            .route("/mcp/servers/{name}", any(single))
+            .route("/health", get(health::health))
+            .route("/metrics", get(metrics::metrics))
+            .route("/approvals/{id}", get(page::show).post(page::submit))
+            .fallback(not_found)
+            .with_state(Arc::clone(door));
+        Self { door: Arc::clone(door), others: TowerToHyperService::new(router) }
+    }
+}
+
+impl Service<http::Request<Incoming>> for Front {
+    type Response = Reply;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+
+    /// The two paths that all calls take need no router, which would cost each of them microseconds.
+    fn call(&self, request: http::Request<Incoming>) -> Self::Future {
+        let view = match request.uri().path() {
+            // Who asks decides what is seen.
+            "/mcp" => None,
+            // What an agent sees, whoever asks: for a program that runs with somebody's token.
+            "/mcp/agent" => Some(View::Merged),
+            _ => return Box::pin(self.others.call(request)),
+        };
+        let admitted = admit(Arc::clone(&self.door), view, request);
+        Box::pin(async move { Ok(admitted.await) })
+    }
+}
