@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use octroi_core::Permit;
-use octroi_mcp::ask::InputRequired;
+use octroi_mcp::ask::{self, InputRequired};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
