@@ -128,23 +128,24 @@ struct Lane {
 
 impl Lane {
     /// Serves connections until `closing`, then until each has answered what it was asked.
-    async fn serve(mut self) {
+    async fn serve(self) {
+        let Self { mut connections, front, closing } = self;
         let (open, leave) = (TaskTracker::new(), Arc::<Leave>::default());
         loop {
             let stream = tokio::select! {
                 biased;
-                () = self.closing.cancelled() => break,
-                stream = self.connections.recv() => stream,
+                () = closing.cancelled() => break,
+                stream = connections.recv() => stream,
             };
             match stream.map(TcpStream::from_std) {
-                Some(Ok(stream)) => {
-                    drop(open.spawn(converse(stream, self.front.clone(), Arc::clone(&leave))))
-                }
+                Some(Ok(stream)) => drop(open.spawn(converse(stream, front.clone(), Arc::clone(&leave)))),
                 Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
                 // Nobody accepts any more; what is open goes on.
-                None => self.closing.cancelled().await,
+                None => closing.cancelled().await,
             }
         }
+        // Who was not served yet need not wait for those who are: a closed connection can be tried elsewhere.
+        drop(connections);
         leave.take();
         open.close();
         open.wait().await;
