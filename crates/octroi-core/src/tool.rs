@@ -121,6 +121,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mcp, Self::Extension, Self::Builtin];
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == word)
+    }
+
     /// The word for it everywhere.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -248,7 +248,7 @@ fn answer(served: Result<Value, RpcError>, envelope: &Envelope, caller: &Caller)
 }
 
 /// One of Octroi's own tools as it is recorded.
-fn own_tool(name: &str) -> ToolDescriptor {
+pub(crate) fn own_tool(name: &str) -> ToolDescriptor {
     ToolDescriptor {
         id: CanonicalId::builtin(name),
         source: Source::Builtin,

@@ -23,6 +23,7 @@ mod park;
 mod pins;
 mod pipeline;
 mod refresh;
+mod registry;
 mod rounds;
 mod seal;
 mod time;
@@ -49,5 +50,6 @@ pub use octroi_store::{
 };
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;
+pub use registry::{Refreshed, RegisteredTool, ToolFilter};
 pub use trail::{AuditFound, AuditSearch, TrailError};
 pub use view::View;

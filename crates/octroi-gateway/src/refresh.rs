@@ -15,8 +15,10 @@ use tokio::sync::{Notify, mpsc, watch};
 use tracing::{debug, info, warn};
 
 use crate::catalogue::{Catalogue, LISTS, Offer, ServerLists, fetch};
+use crate::desk::OCTROI;
 use crate::fleet::Member;
 use crate::gateway::Gateway;
+use crate::registry::TOOLS;
 
 /// Lists are asked for again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
@@ -267,6 +269,7 @@ impl Gateway {
     fn publish(&self, lists: Vec<(&ServerSpec, Arc<ServerLists>)>) {
         let old = self.catalogue.load_full();
         let mut offers = old.offers().clone();
+        let mut has_changed = false;
         for (spec, raw) in lists {
             let inspection = self.pins.inspect(&spec.name, &old);
             let before = offers.get(&spec.name).map(|offer| &**offer);
@@ -277,10 +280,14 @@ impl Gateway {
                 warn!(server.name = %spec.name, "{stray}");
             }
             self.note_seen(inspection.into_seen());
+            has_changed |= before.is_none_or(|before| !before.has_tools_of(&offer));
             offers.insert(spec.name.clone(), Arc::new(offer));
         }
         self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
         self.recompile();
+        if has_changed {
+            self.hub.resource_updated(&OCTROI, TOOLS);
+        }
     }
 
     /// Looks at a server's definitions again, because a person accepted some or other rules hold.
@@ -339,6 +346,7 @@ impl Gateway {
             return;
         }
         self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
+        self.hub.resource_updated(&OCTROI, TOOLS);
         for (name, offer) in gone {
             let shorter: HashSet<Method> =
                 LISTS.iter().filter(|list| !offer.shown.list(list).is_empty()).map(notification_of).collect();

@@ -4,7 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::{Role, ServerName};
-use octroi_gateway::{Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus};
+use octroi_gateway::{
+    Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus, ToolFilter,
+};
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
 
@@ -15,6 +17,7 @@ mod pins;
 mod policies;
 mod proposals;
 mod servers;
+mod tools;
 
 const SERVERS: &str = "resource://servers/list";
 const HEALTH: &str = "resource://health/servers";
@@ -55,6 +58,7 @@ impl Desk for Management {
             resource(approvals::PENDING, "approvals", "Every call that waits for a person"),
             resource(pins::HELD, "held definitions", "Every definition that is kept back, and what changed"),
             resource(agents::LIST, "agents", "Every agent and what is set about it"),
+            resource(tools::LIST, "tools", "Every tool of every source as the gates see it"),
         ];
         resources.extend(proposals::resources("The policy for everybody"));
         resources
@@ -69,7 +73,7 @@ impl Desk for Management {
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        [HEALTH, audit::RECENT, pins::HELD, agents::LIST].contains(&uri)
+        [HEALTH, audit::RECENT, pins::HELD, agents::LIST, tools::LIST].contains(&uri)
             || uri.starts_with(SERVER)
             || approvals::Wanted::of(uri).is_some()
             || self.has_agent_resource(uri)
@@ -125,6 +129,8 @@ impl Desk for Management {
                 pins::run(gateway, caller, tool, &arguments).await
             } else if has(&agents::TOOLS) {
                 agents::run(gateway, caller, tool, &arguments).await
+            } else if has(&tools::TOOLS) {
+                tools::run(gateway, tool, &arguments)
             } else {
                 self.run(gateway, tool, &arguments).await
             };
@@ -151,6 +157,7 @@ impl Desk for Management {
             let value = match uri {
                 audit::RECENT => audit::recent(gateway).await?,
                 pins::HELD => pins::waiting(gateway).await.map_err(unavailable)?,
+                tools::LIST => tools::list(gateway, &ToolFilter::default()),
                 agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),
@@ -175,6 +182,7 @@ fn people_tools() -> impl Iterator<Item = &'static servers::Tool> {
         .chain(&approvals::TOOLS)
         .chain(&pins::TOOLS)
         .chain(&agents::TOOLS)
+        .chain(&tools::TOOLS)
 }
 
 fn unavailable(reason: String) -> RpcError {

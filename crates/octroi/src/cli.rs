@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) mod audit;
 pub(crate) mod people;
 pub(crate) mod policy;
+pub(crate) mod tools;
 
 pub(crate) use policy::PolicyCommand;
 
@@ -56,8 +57,12 @@ pub(crate) enum Command {
     Disable(OneServer),
     /// Connect to a server and ask it whether it is well.
     Test(OneServer),
+    /// Ask servers for their lists again.
+    Refresh(tools::Refresh),
     /// Read the configuration file again.
     Reload(Target),
+    /// List the tools of all servers: how risky they are, what they do, and who sees them.
+    Tools(tools::Tools),
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),

@@ -144,6 +144,11 @@ impl Catalogue {
         self.single.get(name)
     }
 
+    /// All tools by their wire names, also those that nobody sees.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&str, &FoundTool)> {
+        self.tools.iter().map(|(wire_name, found)| (wire_name.as_str(), found))
+    }
+
     /// Finds a tool by its wire name or another spelling of it.
     pub(crate) fn tool(&self, name: &str) -> Result<&FoundTool, RpcError> {
         if let Some(found) = self.tools.get(name) {

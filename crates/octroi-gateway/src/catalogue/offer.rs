@@ -105,6 +105,17 @@ impl Offer {
         Self { raw, shown: Arc::new(shown), tools, hidden, held, strays, rules: Arc::clone(rules) }
     }
 
+    /// Whether the other one has the same tools, and hides the same of them.
+    pub(crate) fn has_tools_of(&self, other: &Self) -> bool {
+        let is_same = |(name, tool): (&String, &Arc<Tool>)| {
+            other.tools.get(name).is_some_and(|other| Arc::ptr_eq(tool, other))
+        };
+        self.tools.len() == other.tools.len()
+            && self.tools.iter().all(is_same)
+            && self.hidden == other.hidden
+            && self.held == other.held
+    }
+
     /// Whether clients see this tool.
     pub(crate) fn shows_tool(&self, name: &str) -> bool {
         !self.hidden.contains(name)
@@ -230,6 +241,11 @@ impl Tool {
             && descriptor.trust == spec.trust
             && descriptor.timeout == spec.timeouts.call
             && self.said == spec.said_of(&item.name)
+    }
+
+    /// As its server defines it.
+    pub(crate) fn definition(&self) -> &Bytes {
+        &self.definition
     }
 
     /// What is wrong with arguments for this tool, if anything is.

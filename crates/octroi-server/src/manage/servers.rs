@@ -46,7 +46,12 @@ pub(super) const TOOLS: [Tool; 9] = [
         false,
     ),
     tool("servers_test", "Connect to a server and ask it whether it is well.", &[NAME], true),
-    tool("servers_refresh", "Ask a server for its lists again.", &[NAME], true),
+    tool(
+        "servers_refresh",
+        "Ask a server, or every one, for its lists again.",
+        &[("name", "string", false, "The server [default: all that are switched on]")],
+        true,
+    ),
     tool(
         "servers_logs",
         "What a server last wrote to its standard error.",
@@ -218,6 +223,10 @@ impl Management {
             "health_check_all" => {
                 gateway.check_all().await;
                 return Ok(json!({"servers": health(&gateway.status())}));
+            }
+            "servers_refresh" if arguments.get("name").is_none() => {
+                let refreshed = gateway.refresh_servers().await;
+                return Ok(json!({"refreshed": refreshed.n_servers, "failed": refreshed.failed}));
             }
             "config_reload" => return self.control.reload(gateway).await,
             _ => {}

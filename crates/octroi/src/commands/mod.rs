@@ -17,6 +17,7 @@ mod reload;
 mod run;
 mod servers;
 mod stdio;
+mod tools;
 mod up;
 
 /// Why a command failed, told in three parts: what, why, and what next.
@@ -99,6 +100,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Logs(options)) => servers::logs(&options).await,
         Some(Command::Restart(server)) => servers::act(&server, "servers_restart", "restarted").await,
         Some(Command::Test(server)) => servers::act(&server, "servers_test", "answers").await,
+        Some(Command::Refresh(options)) => tools::refresh(&options).await,
+        Some(Command::Tools(options)) => tools::run(&options).await,
         Some(Command::Enable(server)) => servers::toggle(&server, true).await,
         Some(Command::Disable(server)) => servers::toggle(&server, false).await,
         Some(Command::Audit(command)) => audit::run(command).await,

@@ -36,6 +36,7 @@ mod pins;
 mod policy;
 mod policy_files;
 mod processes;
+mod registry;
 mod reload;
 mod requests;
 mod rug_pull;

@@ -24,7 +24,7 @@ pub(crate) fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
-async fn read(client: &TestClient, uri: &str) -> Value {
+pub(crate) async fn read(client: &TestClient, uri: &str) -> Value {
     let result = client.request("resources/read", json!({ "uri": uri })).await.expect("a resource");
     serde_json::from_str(result["contents"][0]["text"].as_str().expect("a text")).expect("JSON")
 }

@@ -1,0 +1,230 @@
+//! Every tool there is can be asked about, as the gates see it.
+
+use std::collections::BTreeSet;
+
+use expect_test::expect;
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::client::watch::Watch;
+use octroi_testkit::gateway::TestGateway;
+use serde_json::{Value, json};
+
+use crate::harness::{SOON, connect, octroi, stdio_entry};
+use crate::manage::{command, person, read};
+
+const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
+
+/// Two servers with the same tools; of the second one two tools are others.
+fn config() -> String {
+    let said = "[mcp.servers.tools_override]\n\
+        echo = { enabled = false, reason = \"nobody needs it twice\" }\n\
+        touch = { risk = \"critical\", side_effects = [\"fs.delete\", \"payments\"] }\n";
+    format!("{}{}{said}", stdio_entry("one", &[]), stdio_entry("two", &["--tools", "3"]))
+}
+
+async fn told(client: &TestClient, tool: &str, arguments: &Value) -> Value {
+    let mut result = client.call(tool, arguments.clone()).await.expect("a result");
+    assert_ne!(result["isError"], true, "{result}");
+    result["structuredContent"].take()
+}
+
+/// What is wrong with a call.
+async fn complaint(client: &TestClient, tool: &str, arguments: &Value) -> String {
+    let result = client.call(tool, arguments.clone()).await.expect("a result");
+    assert_eq!(result["isError"], true, "{result}");
+    result["content"][0]["text"].as_str().expect("a text").to_owned()
+}
+
+fn ids(listed: &Value) -> BTreeSet<String> {
+    let tools = listed["tools"].as_array().expect("tools");
+    assert_eq!(listed["count"], tools.len());
+    tools.iter().map(|tool| tool["tool_id"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_tool_is_found_by_what_it_is() {
+    let gateway = TestGateway::start(&octroi(), &config()).await;
+    for era in ERAS {
+        let person = person(&gateway, era).await;
+        let list = async |arguments: Value| ids(&told(&person, "tools_list_catalog", &arguments).await);
+        let all = list(json!({})).await;
+        for id in ["mcp:one:echo", "mcp:two:echo", "mcp:two:touch", "builtin:servers_list"] {
+            assert!(all.contains(id), "{era:?}: {id} is not in {all:?}");
+        }
+        // Each of these words sorts all tools, and none into two places.
+        for (argument, words) in [
+            ("risk_levels", &["low", "medium", "high", "critical"][..]),
+            ("source_types", &["mcp", "extension", "builtin"]),
+            ("servers", &["one", "two", "octroi"]),
+        ] {
+            let mut found = Vec::new();
+            for word in words {
+                found.extend(list(json!({ argument: [word] })).await);
+            }
+            assert_eq!((found.len(), &found.into_iter().collect()), (all.len(), &all), "{era:?}: {argument}");
+            assert_eq!(list(json!({ argument: words })).await, all, "{era:?}: {argument}");
+        }
+        let touch = BTreeSet::from(["mcp:two:touch".to_owned()]);
+        for wanted in [
+            json!({"side_effect_tags": ["payments"]}),
+            json!({"side_effect_tags": ["fs.delete", "nothing"], "source_types": ["mcp"]}),
+            json!({"risk_levels": ["CRITICAL"], "servers": ["two"]}),
+        ] {
+            assert_eq!(list(wanted.clone()).await, touch, "{era:?}: {wanted}");
+        }
+        assert_eq!(list(json!({"source_types": ["extension"]})).await, BTreeSet::new());
+        let wrong = complaint(&person, "tools_list_catalog", &json!({"risk_levels": ["huge"]})).await;
+        assert_eq!(wrong, "`risk_levels` must be low, medium, high or critical, not `huge`");
+        assert_eq!(ids(&read(&person, "resource://tools/list").await), all);
+
+        for name in ["mcp:two:touch", "two.touch", "two_touch"] {
+            let tool = told(&person, "tools_get", &json!({ "tool_id": name })).await;
+            assert_eq!(tool["tool_id"], "mcp:two:touch", "{name}");
+            assert_eq!(
+                (&tool["risk_level"], &tool["requires_admin_token"]),
+                (&json!("critical"), &json!(true))
+            );
+            assert_eq!(tool["side_effect_tags"], json!(["fs.delete", "payments"]));
+            assert_eq!((&tool["source_type"], &tool["source_id"]), (&json!("mcp"), &json!("two")));
+            assert_eq!((&tool["visible"], &tool["input_schema"]["type"]), (&json!(true), &json!("object")));
+        }
+        let hidden = told(&person, "tools_get", &json!({"tool_id": "two.echo"})).await;
+        assert_eq!((&hidden["enabled"], &hidden["visible"]), (&json!(false), &json!(false)));
+        assert_eq!(hidden["hidden_because"], "nobody needs it twice");
+        let missing = complaint(&person, "tools_get", &json!({"tool_id": "two.nothing"})).await;
+        assert!(missing.starts_with("there is no tool `two.nothing`"), "{missing}");
+
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        assert!(agent.call("tools_list_catalog", json!({})).await.is_err(), "{era:?}");
+        assert!(agent.request("resources/read", json!({"uri": "resource://tools/list"})).await.is_err());
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_are_asked_for_again_and_changes_are_heard_of() {
+    let broken = "[[mcp.servers]]\nname = \"broken\"\nstart = \"lazy\"\ncommand = [\"false\"]\n";
+    let off = "[[mcp.servers]]\nname = \"off\"\nenabled = false\ncommand = [\"false\"]\n";
+    let config = format!("{}{broken}{off}", stdio_entry("peer", &[]));
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    for era in ERAS {
+        let person = person(&gateway, era).await;
+        let refreshed = told(&person, "servers_refresh", &json!({})).await;
+        assert_eq!(refreshed["refreshed"], 1, "{refreshed}");
+        let failed: Vec<&String> = refreshed["failed"].as_object().expect("some").keys().collect();
+        assert_eq!(failed, ["broken"], "one that is off is not asked");
+        let one = told(&person, "servers_refresh", &json!({"name": "peer"})).await;
+        assert_eq!(one["name"], "peer", "{one}");
+        let mut watcher =
+            person.watch(Watch::resource("resource://tools/list")).await.expect("it can be watched");
+        person.call("peer_grow", json!({})).await.expect("a result");
+        assert!(watcher.next(SOON).await.is_some(), "{era:?}: there is one tool more");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_lists_tools() {
+    let gateway = TestGateway::start(&octroi(), &config()).await;
+    expect![[r#"
+        two_add              high      data.write
+        two_ask              medium
+        two_calls_count      low
+        two_cancelled_count  low
+        two_echo             low         hidden: nobody needs it twice
+        two_fail             medium
+        two_grow             high      data.write
+        two_image            medium
+        two_link             medium
+        two_log              medium    network.http
+        two_protocol_error   medium
+        two_roots            medium
+        two_route            medium
+        two_sample           medium
+        two_slow             medium
+        two_t0001            medium
+        two_t0002            medium
+        two_t0003            medium
+        two_touch            critical  fs.delete, payments
+        look closer with `octroi tools show TOOL`
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["tools", "--server", "two"]).await);
+    expect![[r#"
+        id               mcp:two:touch
+        called           two_touch
+        description      Changes peer://counter
+        source           mcp, two 0.1.0
+        risk             critical
+        side effects     fs.delete, payments
+        admin token      yes
+        trust            medium
+        timeout          30 s
+        seen by clients  yes
+        definition       f608855c11f47196e3468688a76847ab8b6229a9797a4e2278b7552991db220b
+        arguments
+            {
+              "type": "object",
+              "properties": {},
+              "required": []
+            }
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["tools", "show", "two.touch"]).await);
+    expect![[r#"
+        no such tools; `octroi status` says which servers run
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["tools", "--effect", "no.such"]).await);
+    expect![[r#"
+        error: there is no tool `two.nothing`; `tools_list_catalog` or `octroi tools` lists all
+    "#]]
+    .assert_eq(&command(&gateway, 1, &["tools", "show", "two.nothing"]).await);
+    expect![[r#"
+        error: `risk_levels` must be low, medium, high or critical, not `huge`
+    "#]]
+    .assert_eq(&command(&gateway, 1, &["tools", "--risk", "huge"]).await);
+    expect![[r#"
+        2 servers gave their lists again
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["refresh"]).await);
+    expect![[r#"
+        two listed 18 tools
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["refresh", "two"]).await);
+    let own = command(&gateway, 0, &["tools", "--source", "builtin", "--json"]).await;
+    let own: Vec<Value> = serde_json::from_str(own.lines().next().expect("a line")).expect("an array");
+    assert!(own.iter().any(|tool| tool["tool_id"] == "builtin:tools_get"), "{own:?}");
+    gateway.stop().await;
+}
+
+/// The example of a server, by the entry that the guide gives for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_example_of_a_server_works() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = std::fs::read_to_string(root.join("docs/servers.md")).expect("the guide");
+    let (_, entry) = guide.split_once("```toml\n").expect("an entry");
+    let (entry, _) = entry.split_once("```").expect("its end");
+    let script = root.join("examples/echo-math/server.py").display().to_string();
+    let entry = entry.replace("examples/echo-math/server.py", &script);
+    assert!(entry.contains(&script), "{entry}");
+    let gateway = TestGateway::start(&octroi(), &entry).await;
+    for era in ERAS {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        for (tool, arguments, expected) in [
+            ("echo-math_echo", json!({"text": "hello"}), "hello"),
+            ("echo-math_get_sum", json!({"a": 2, "b": 3}), "5"),
+            ("echo-math_get_quotient", json!({"a": 3, "b": 2}), "1.5"),
+        ] {
+            assert_eq!(agent.call_text(tool, arguments).await.as_deref(), Ok(expected), "{era:?}: {tool}");
+        }
+        let failed = complaint(&agent, "echo-math_get_quotient", &json!({"a": 1, "b": 0})).await;
+        assert_eq!(failed, "ZeroDivisionError: division by zero");
+    }
+    assert!(command(&gateway, 0, &["test", "echo-math"]).await.contains("echo-math answers"));
+    assert!(command(&gateway, 0, &["logs", "echo-math"]).await.contains("echo-math is ready"));
+    expect![[r#"
+        echo-math_echo          low
+        echo-math_get_quotient  low
+        echo-math_get_sum       low
+        look closer with `octroi tools show TOOL`
+    "#]].assert_eq(&command(&gateway, 0, &["tools", "--server", "echo-math"]).await);
+    gateway.stop().await;
+}
