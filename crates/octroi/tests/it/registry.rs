@@ -225,6 +225,7 @@ async fn the_example_of_a_server_works() {
         echo-math_get_quotient  low
         echo-math_get_sum       low
         look closer with `octroi tools show TOOL`
-    "#]].assert_eq(&command(&gateway, 0, &["tools", "--server", "echo-math"]).await);
+    "#]]
+    .assert_eq(&command(&gateway, 0, &["tools", "--server", "echo-math"]).await);
     gateway.stop().await;
 }
