@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::decision::AgentContext;
 use crate::principal::{TokenHash, Tokens, hash_token};
-use crate::server::ServerSpec;
+use crate::server::{ServerSpec, Trust};
 use crate::substitute::{Lookup, ReferenceKind};
 use crate::tool::infer::InferenceRule;
 
@@ -68,8 +68,8 @@ pub struct Sources<'a> {
     pub lookup: Lookup<'a>,
 }
 
-/// What is assumed of a server that nobody wrote down: a program, and where it runs.
-pub fn assumed_layer(command: &[&str], cwd: Option<&Path>, origin: &Origin) -> Layer {
+/// What is assumed of a server that nobody wrote down: a program, where it runs, and how far it is trusted.
+pub fn assumed_layer(command: &[&str], cwd: Option<&Path>, trust: Option<Trust>, origin: &Origin) -> Layer {
     let text = |text: &str| Node::new(Value::Text(text.to_owned()), origin.clone());
     let mut map = Map::default();
     let mut add = |key: &str, node| map.insert(Member { key: key.to_owned(), origin: origin.clone(), node });
@@ -78,6 +78,9 @@ pub fn assumed_layer(command: &[&str], cwd: Option<&Path>, origin: &Origin) -> L
     add("command", Node::new(Value::List(words), origin.clone()));
     if let Some(cwd) = cwd {
         add("cwd", text(&cwd.to_string_lossy().replace('$', "$$")));
+    }
+    if let Some(trust) = trust {
+        add("trust", text(trust.as_str()));
     }
     Layer { map, base: cwd.unwrap_or(Path::new("")).into() }
 }

@@ -9,6 +9,7 @@ use octroi_core::config::{
     self, Config as Settings, Discovered, Format, Node, Origin, Problem, Severity, SyntaxError, Unknown,
     assumed_layer, build,
 };
+use octroi_core::server::Trust;
 
 mod discovery;
 mod find;
@@ -111,11 +112,12 @@ fn directory_of(file: Option<&Path>) -> Arc<Path> {
     directory.into()
 }
 
-/// The demo server: this program, which also is one. It is configured like any other.
+/// The demo server: this program, which also is one. It is configured like any other. What it says of its own tools is
+/// believed.
 fn demo() -> Option<Discovered> {
     let program = std::env::current_exe().ok()?;
     let origin = Origin::Flag("--demo");
-    let layer = assumed_layer(&[&program.to_string_lossy(), "demo-server"], None, &origin);
+    let layer = assumed_layer(&[&program.to_string_lossy(), "demo-server"], None, Some(Trust::High), &origin);
     Some(Discovered { name: "demo".to_owned(), origin, layers: vec![layer] })
 }
 

@@ -12,8 +12,12 @@ use crate::harness::{describe, load_with};
 fn found(own: Option<&str>) -> Discovered {
     let home = Path::new("/cfg/mcpservers/filesystem");
     let origin = Origin::Directory(Path::new("mcpservers/filesystem").into());
-    let mut layers =
-        vec![assumed_layer(&["bun", "run", "/cfg/mcpservers/filesystem/server.mjs"], Some(home), &origin)];
+    let mut layers = vec![assumed_layer(
+        &["bun", "run", "/cfg/mcpservers/filesystem/server.mjs"],
+        Some(home),
+        None,
+        &origin,
+    )];
     if let Some(text) = own {
         let path: Arc<Path> = Path::new("mcpservers/filesystem/config.jsonc").into();
         let Ok(Node { value: Value::Map(map), .. }) = parse(Jsonc, text, &path) else {

@@ -103,6 +103,7 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
     }
     match &options.server {
         Some(server) => printer::data(&format!("{server} listed {} tools", told["tools"])),
+        None if told["refreshed"] == 1 => printer::data("1 server gave its lists again"),
         None => printer::data(&format!("{} servers gave their lists again", told["refreshed"])),
     }
     for (server, reason) in told["failed"].as_object().into_iter().flatten() {

@@ -67,7 +67,7 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
                 if script.extension().is_some_and(|end| end == "py") { &["python3"] } else { javascript };
             let path = script.to_string_lossy();
             let command: Vec<&str> = runner.iter().copied().chain([&*path]).collect();
-            layers.push(assumed_layer(&command, Some(&home), &origin));
+            layers.push(assumed_layer(&command, Some(&home), None, &origin));
         }
         match own_layer(&shown.join(&name), &home) {
             Ok(own) => layers.extend(own.filter(|own| script.is_some() || own.map.get("command").is_some())),

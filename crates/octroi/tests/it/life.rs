@@ -209,7 +209,14 @@ async fn the_demo_server_shows_an_approval() {
         names.join(" "),
         r#""demo_add" "demo_echo" "demo_greet" "demo_read_notes" "demo_slow" "demo_write_note""#
     );
-    assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("no notes yet"));
+    for (tool, arguments, expected) in [
+        ("demo_read_notes", json!({}), "no notes yet"),
+        ("demo_add", json!({ "a": 1, "b": 2 }), "3"),
+        ("demo_slow", json!({ "steps": 1 }), "done"),
+    ] {
+        let told = client.call_text(tool, arguments).await.expect("nobody is asked");
+        assert!(told.contains(expected), "{tool}: {told}");
+    }
     let writing =
         client.start("tools/call", json!({"name": "demo_write_note", "arguments": {"text": "buy bread"}}));
     let id = crate::approvals::asked(&gateway).await;
