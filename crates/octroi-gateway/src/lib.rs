@@ -50,6 +50,6 @@ pub use octroi_store::{
 };
 pub use octroi_upstream::{LogLine, UpstreamError, take_over};
 pub use pins::PinSettings;
-pub use registry::{Refreshed, RegisteredTool, ToolFilter};
+pub use registry::{Refreshed, RegisteredTool, TOOLS_URI, ToolFilter};
 pub use trail::{AuditFound, AuditSearch, TrailError};
 pub use view::View;

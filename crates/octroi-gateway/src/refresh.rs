@@ -18,7 +18,7 @@ use crate::catalogue::{Catalogue, LISTS, Offer, ServerLists, fetch};
 use crate::desk::OCTROI;
 use crate::fleet::Member;
 use crate::gateway::Gateway;
-use crate::registry::TOOLS;
+use crate::registry::TOOLS_URI;
 
 /// Lists are asked for again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
@@ -286,7 +286,7 @@ impl Gateway {
         self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
         self.recompile();
         if has_changed {
-            self.hub.resource_updated(&OCTROI, TOOLS);
+            self.hub.resource_updated(&OCTROI, TOOLS_URI);
         }
     }
 
@@ -346,7 +346,7 @@ impl Gateway {
             return;
         }
         self.catalogue.store(Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX)));
-        self.hub.resource_updated(&OCTROI, TOOLS);
+        self.hub.resource_updated(&OCTROI, TOOLS_URI);
         for (name, offer) in gone {
             let shorter: HashSet<Method> =
                 LISTS.iter().filter(|list| !offer.shown.list(list).is_empty()).map(notification_of).collect();

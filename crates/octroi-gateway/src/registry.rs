@@ -1,19 +1,18 @@
 //! Every tool there is, as the gates see it, whatever its source.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use octroi_core::pin::PinKind;
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 
-use crate::catalogue::FoundTool;
+use crate::catalogue::{Catalogue, FoundTool};
 use crate::desk::own_tool;
 use crate::gateway::Gateway;
 
 /// What people watch to hear that tools came, went or changed.
-pub(crate) const TOOLS: &str = "resource://tools/list";
+pub const TOOLS_URI: &str = "resource://tools/list";
 
 /// Which tools are wanted. What is empty does not matter.
 #[derive(Clone, Debug, Default)]
@@ -66,28 +65,24 @@ impl Gateway {
     pub fn tools(&self, filter: &ToolFilter) -> Vec<RegisteredTool> {
         let catalogue = self.catalogue();
         let found = catalogue.tools().filter(|(_, found)| filter.wants(&found.tool.descriptor));
-        let mut tools: Vec<_> = found.map(|(wire_name, found)| self.registered(wire_name, found)).collect();
+        let mut tools: Vec<_> =
+            found.map(|(wire_name, found)| registered(&catalogue, wire_name, found)).collect();
         tools.extend(self.own_tools().filter(|own| filter.wants(&own.descriptor)));
         tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
         tools
     }
 
-    /// One tool: by its id, as `server.tool`, or by a name that clients call it by.
-    pub fn tool(&self, name: &str) -> Option<RegisteredTool> {
-        let catalogue = self.catalogue();
-        let is_meant = |tool: &ToolDescriptor| {
-            let own = name.strip_prefix(&*tool.source_id).and_then(|rest| rest.strip_prefix('.'));
-            tool.id.as_str() == name || own == Some(&*tool.name)
-        };
-        let found = catalogue.tools().find(|(_, found)| is_meant(&found.tool.descriptor));
-        let found = found.or_else(|| {
-            let found = catalogue.tool(name).ok()?;
-            catalogue.tools().find(|(_, other)| Arc::ptr_eq(&other.tool, &found.tool))
-        });
-        match found {
-            Some((wire_name, found)) => Some(self.registered(wire_name, found)),
-            None => self.own_tools().find(|own| is_meant(&own.descriptor) || own.wire_name == name),
+    /// One tool, written in any way in which rules and clients write it. If there is none, says what there is.
+    pub fn tool(&self, name: &str) -> Result<RegisteredTool, String> {
+        let own = self.own_tools().find(|own| own.descriptor.id.as_str() == name || own.wire_name == name);
+        if let Some(own) = own {
+            return Ok(own);
         }
+        let (server, tool) = self.named_tool(name)?;
+        let catalogue = self.catalogue();
+        let found = catalogue.tools().find(|(_, found)| found.tool.descriptor.id == tool.descriptor.id);
+        let (wire_name, found) = found.ok_or_else(|| format!("server `{server}` has just lost the tool"))?;
+        Ok(registered(&catalogue, wire_name, found))
     }
 
     /// Asks every server that is switched on for its lists again, and starts those that do not run for it.
@@ -107,23 +102,6 @@ impl Gateway {
         refreshed
     }
 
-    fn registered(&self, wire_name: &str, found: &FoundTool) -> RegisteredTool {
-        let catalogue = self.catalogue();
-        let descriptor = &found.tool.descriptor;
-        let offer = catalogue.offer(&found.server);
-        let hidden = offer.filter(|offer| !offer.shows_tool(&descriptor.name)).map(|offer| {
-            let held = offer.held(PinKind::Tool, &descriptor.name);
-            let reason = held.or(descriptor.off_because.as_deref());
-            reason.unwrap_or("its server's entry does not allow it").to_owned()
-        });
-        RegisteredTool {
-            descriptor: descriptor.clone(),
-            wire_name: wire_name.to_owned(),
-            definition: found.tool.definition().clone(),
-            hidden,
-        }
-    }
-
     /// Octroi's own: those of people, and those of agents.
     fn own_tools(&self) -> impl Iterator<Item = RegisteredTool> {
         let builtins = [&self.builtins.people, &self.builtins.agents];
@@ -137,5 +115,21 @@ impl Gateway {
                 hidden: None,
             })
         })
+    }
+}
+
+fn registered(catalogue: &Catalogue, wire_name: &str, found: &FoundTool) -> RegisteredTool {
+    let descriptor = &found.tool.descriptor;
+    let offer = catalogue.offer(&found.server).filter(|offer| !offer.shows_tool(&descriptor.name));
+    let hidden = offer.map(|offer| {
+        let held = offer.held(PinKind::Tool, &descriptor.name);
+        let reason = held.or(descriptor.off_because.as_deref());
+        reason.unwrap_or("its server's entry does not allow it").to_owned()
+    });
+    RegisteredTool {
+        descriptor: descriptor.clone(),
+        wire_name: wire_name.to_owned(),
+        definition: found.tool.definition().clone(),
+        hidden,
     }
 }

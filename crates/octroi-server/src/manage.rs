@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use octroi_core::{Role, ServerName};
 use octroi_gateway::{
-    Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus, ToolFilter,
+    Caller, Desk, Gateway, Offered, Owned, PeopleProblem, Served, ServerStatus, TOOLS_URI, ToolFilter,
 };
 use octroi_mcp::{RpcError, code};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl Desk for Management {
             resource(approvals::PENDING, "approvals", "Every call that waits for a person"),
             resource(pins::HELD, "held definitions", "Every definition that is kept back, and what changed"),
             resource(agents::LIST, "agents", "Every agent and what is set about it"),
-            resource(tools::LIST, "tools", "Every tool of every source as the gates see it"),
+            resource(TOOLS_URI, "tools", "Every tool of every source as the gates see it"),
         ];
         resources.extend(proposals::resources("The policy for everybody"));
         resources
@@ -73,7 +73,7 @@ impl Desk for Management {
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        [HEALTH, audit::RECENT, pins::HELD, agents::LIST, tools::LIST].contains(&uri)
+        [HEALTH, audit::RECENT, pins::HELD, agents::LIST, TOOLS_URI].contains(&uri)
             || uri.starts_with(SERVER)
             || approvals::Wanted::of(uri).is_some()
             || self.has_agent_resource(uri)
@@ -157,7 +157,7 @@ impl Desk for Management {
             let value = match uri {
                 audit::RECENT => audit::recent(gateway).await?,
                 pins::HELD => pins::waiting(gateway).await.map_err(unavailable)?,
-                tools::LIST => tools::list(gateway, &ToolFilter::default()),
+                TOOLS_URI => tools::list(gateway, &ToolFilter::default()),
                 agents::LIST => agents::list(gateway).await.map_err(unavailable)?,
                 SERVERS => json!({"servers": gateway.status(), "problems": *gateway.problems()}),
                 HEALTH => json!(health(&gateway.status())),

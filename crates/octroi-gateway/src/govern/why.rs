@@ -134,7 +134,7 @@ impl Gateway {
     }
 
     /// Finds a tool by its name with its server's, or by the name under which clients see it.
-    fn named_tool(&self, name: &str) -> Result<(ServerName, Arc<Tool>), String> {
+    pub(crate) fn named_tool(&self, name: &str) -> Result<(ServerName, Arc<Tool>), String> {
         let catalogue = self.catalogue();
         let literal = ToolPattern::parse(name).and_then(|pattern| pattern.literal());
         let found = literal.and_then(|(server, own)| {

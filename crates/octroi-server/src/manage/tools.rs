@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 
 use super::servers::{Arguments, Tool, tool};
 
-pub(super) const LIST: &str = "resource://tools/list";
-
 pub(super) const TOOLS: [Tool; 2] = [
     tool(
         "tools_list_catalog",
@@ -34,10 +32,9 @@ pub(super) fn run(gateway: &Gateway, tool: &str, arguments: &Arguments) -> Resul
         "tools_list_catalog" => Ok(list(gateway, &filter(arguments)?)),
         "tools_get" => {
             let name = arguments.text("tool_id").unwrap_or_default();
-            let found = gateway.tool(name);
-            found.map(|tool| whole(&tool)).ok_or_else(|| {
-                format!("there is no tool `{name}`; `tools_list_catalog` or `octroi tools` lists all")
-            })
+            let found =
+                gateway.tool(name).map_err(|reason| format!("{reason} (`octroi tools` lists all)"))?;
+            Ok(whole(&found))
         }
         other => Err(format!("there is no tool `{other}`")),
     }

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{connect, octroi, stdio_entry};
 
+mod proposals;
+mod replay;
+
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 pub(crate) const OTHER_TOKEN: &str = "oct_agt_other";
 
@@ -414,110 +417,6 @@ async fn what_is_wrong_is_told_with_lines() {
     gateway.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn recorded_calls_are_decided_again() {
-    let config = format!("{}[policy]\nprofile = \"open\"\n", stdio_entry("peer", &[]));
-    let gateway = TestGateway::start(&octroi(), &config).await;
-    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    for text in ["x", "drop production", "AKIAIOSFODNN7EXAMPLE", &"long ".repeat(2_000)] {
-        agent.call("peer_echo", json!({ "text": text })).await.expect("a result");
-    }
-    agent.call("peer_touch", json!({})).await.expect("a result");
-    agent.call("peer_touch", json!({})).await.expect("a result");
-    write(&gateway, "calm.toml", &CALM.replace("[[ask]]", "[[deny]]\nid = \"calm\""));
-    write(&gateway, "first.toml", "[[ask]]\ntool = \"peer.*\"\nfacts = { is_first_use = true }\n");
-    write(&gateway, "all.toml", "[[deny]]\ntool = \"*\"\n");
-    let told = session(
-        &gateway,
-        &[
-            "octroi policy replay --policy calm.toml",
-            "octroi policy replay --policy first.toml",
-            "octroi policy replay --policy all.toml --agent tester | head -n 2",
-            "octroi policy replay --policy all.toml --agent other",
-            "octroi policy replay --policy all.toml --since 2099-01-01",
-            "octroi policy replay --policy all.toml --since yesterday",
-            "octroi policy apply all.toml --yes | tail -n 1",
-            "octroi policy replay --policy calm.toml | head -n 4",
-        ],
-    )
-    .await;
-    expect![[r#"
-        $ octroi policy replay --policy calm.toml
-        4 calls, 1 with another outcome
-             1  allow → deny_continue
-        2027-01-31T12:00:00.000Z #4 tester mcp:peer:echo: allow → deny_continue by global calm
-        cannot tell of 2: arguments cut or redacted 2, tool gone 0, unreadable 0
-        $ octroi policy replay --policy first.toml
-        4 calls, 2 with another outcome
-             2  allow → ask
-        2027-01-31T12:00:00.000Z #2 tester mcp:peer:echo: allow → ask by global ask[1]
-        2027-01-31T12:00:00.000Z #10 tester mcp:peer:touch: allow → ask by global ask[1]
-        cannot tell of 2: arguments cut or redacted 2, tool gone 0, unreadable 0
-        $ octroi policy replay --policy all.toml --agent tester | head -n 2
-        4 calls, 4 with another outcome
-             4  allow → deny_continue
-        $ octroi policy replay --policy all.toml --agent other
-        0 calls, 0 with another outcome
-        $ octroi policy replay --policy all.toml --since 2099-01-01
-        0 calls, 0 with another outcome
-        $ octroi policy replay --policy all.toml --since yesterday
-        error: `yesterday` is no time
-        hint: write --since 30d or --since 2027-01-31
-        [exit 1]
-        $ octroi policy apply all.toml --yes | tail -n 1
-        global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
-        $ octroi policy replay --policy calm.toml | head -n 4
-        4 calls, 3 with another outcome
-             3  deny_continue → allow
-        2027-01-31T12:00:00.000Z #2 tester mcp:peer:echo: deny_continue → allow by global deny[1]
-        2027-01-31T12:00:00.000Z #10 tester mcp:peer:touch: deny_continue → allow by global deny[1]
-    "#]]
-    .assert_eq(&told);
-    gateway.rewrite_config("[policy]\nprofile = \"open\"\n");
-    let told =
-        session(&gateway, &["octroi reload | head -n 1", "octroi policy replay --policy calm.toml"]).await;
-    expect![[r#"
-        $ octroi reload | head -n 1
-        removed    peer
-        $ octroi policy replay --policy calm.toml
-        0 calls, 0 with another outcome
-        cannot tell of 6: arguments cut or redacted 0, tool gone 6, unreadable 0
-    "#]]
-    .assert_eq(&told);
-    gateway.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_and_denials_are_decided_again_too() {
-    let config =
-        format!("{}[policy]\nprofile = \"guarded\"\n[approvals]\nwait = false\n", stdio_entry("peer", &[]));
-    let gateway = TestGateway::start(&octroi(), &config).await;
-    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
-    write(&gateway, "touch.toml", "[[deny]]\ntool = \"peer.touch\"\n");
-    write(&gateway, "add.toml", "[[allow]]\ntool = \"peer.add\"\n");
-    let (_, told) = sh(gateway.directory(), "octroi policy apply touch.toml --yes | tail -n 1").await;
-    assert!(told.contains("is active"), "{told}");
-    assert!(agent.call("peer_touch", json!({})).await.is_err(), "it is denied");
-    // The answer says that a person was asked.
-    let _ = agent.call("peer_add", json!({"a": 1, "b": 2})).await;
-    let told = session(&gateway, &["octroi policy replay --policy add.toml"]).await;
-    expect![[r#"
-        $ octroi policy replay --policy add.toml
-        2 calls, 2 with another outcome
-             1  ask → allow
-             1  deny_continue → allow
-        2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → allow by global deny[1]
-        2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
-    "#]]
-    .assert_eq(&told);
-    // What is tried counts for nothing.
-    let (_, told) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
-    assert!(told.contains("\"is_first_use\":true") && told.contains("\"calls_last_minute\":0"), "{told}");
-    let (_, again) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
-    assert_eq!(told, again);
-    gateway.stop().await;
-}
-
 pub(crate) fn two_agents(policy: &str) -> String {
     let other = format!("[[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n");
     format!("{}{other}[policy]\n{policy}\n", stdio_entry("peer", &[]))
@@ -534,141 +433,10 @@ pub(crate) async fn done(client: &TestClient, tool: &str, arguments: Value) -> V
     result["structuredContent"].clone()
 }
 
-async fn refused(client: &TestClient, tool: &str, arguments: Value) -> String {
+pub(crate) async fn refused(client: &TestClient, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments).await.expect("a result");
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agents_propose_for_themselves_and_people_decide() {
-    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"\nproposals = true")).await;
-    let mut version = 0;
-    for era in ERAS {
-        let agent = connect(&gateway, era, ClientOptions::default()).await;
-        let other = as_holder(&gateway, OTHER_TOKEN, era).await;
-        let person = person(&gateway, era).await;
-        let tools = agent.list_tools().await.expect("a list");
-        let own: Vec<&str> = tools
-            .iter()
-            .filter_map(|tool| tool["name"].as_str())
-            .filter(|name| !name.starts_with("peer_"))
-            .collect();
-        assert_eq!(own, ["policy_propose", "policy_withdraw", "policy_check"]);
-
-        let state = "resource://agents/tester/policy/state";
-        let quiet = "[[deny]]\ntool = \"peer.touch\"\n";
-        let faulty = json!({"source": "[[deny]]\ntool = \"peer.tuch\"", "rationale": "a typo"});
-        let faulty = done(&agent, "policy_propose", faulty).await;
-        assert_eq!((&faulty["status"], &faulty["check"]["ok"]), (&json!("proposed"), &json!(false)));
-        let asked = json!({"source": quiet, "rationale": "I never need it"});
-        let proposal = done(&agent, "policy_propose", asked).await;
-        assert_eq!((&proposal["level"], &proposal["agent"]), (&json!("agent"), &json!("tester")));
-        assert_eq!(proposal["check"]["ok"], true);
-        agent.call("peer_touch", json!({})).await.expect("nothing has changed yet");
-
-        // Others neither see nor touch it.
-        let id = proposal["id"].as_i64().expect("a number");
-        let uri = format!("resource://approval-policy/proposals/{id}");
-        assert!(read(&agent, &uri).await.is_some_and(|text| text.contains("I never need it")));
-        assert_eq!(read(&other, &uri).await, None);
-        assert_eq!(read(&other, state).await, None);
-        let not_found = other.request("resources/read", json!({ "uri": state })).await.expect_err("hidden");
-        assert!(not_found.to_string().contains("unknown resource"), "{not_found}");
-        assert!(refused(&other, "policy_withdraw", json!({ "id": id })).await.contains("no such proposal"));
-        for tool in ["agents_approve_proposal", "policy_set_floor", "policy_why"] {
-            let denied = agent.call(tool, json!({ "id": id })).await.expect_err("not for agents").to_string();
-            assert!(denied.contains("unknown tool"), "{denied}");
-        }
-
-        let fault = refused(&person, "agents_approve_proposal", json!({"id": faulty["id"]})).await;
-        assert!(fault.contains("line 1: deny[1] can never match"), "{fault}");
-        done(&agent, "policy_withdraw", json!({"id": faulty["id"]})).await;
-        let approved = done(&person, "agents_approve_proposal", json!({ "id": id })).await;
-        version += 1;
-        assert_eq!((&approved["status"], &approved["version"]), (&json!("active"), &json!(version)));
-        assert!(agent.call("peer_touch", json!({})).await.is_err(), "from now on it is denied");
-        other.call("peer_touch", json!({})).await.expect("for this agent alone");
-        let told: Value = serde_json::from_str(&read(&agent, state).await.expect("a state")).expect("JSON");
-        assert_eq!((&told["content"], &told["version"]), (&json!(quiet), &json!(version)));
-        assert_eq!(told["proposals"][0], json!({"id": id, "status": "active"}));
-        for uri in ["resource://approval-policy/policy", "resource://approval-policy/policy.py"] {
-            assert_eq!(read(&agent, uri).await.as_deref(), Some(quiet), "the agent's own");
-            assert_eq!(read(&person, uri).await.as_deref(), Some(""), "everybody's");
-        }
-        assert!(refused(&person, "agents_approve_proposal", json!({ "id": id })).await.contains("already"));
-
-        let why = done(&agent, "policy_check", json!({"tool": "peer.touch"})).await;
-        assert_eq!((&why["decision"], &why["agent"]), (&json!("deny_continue"), &json!("tester")));
-        let check = done(&agent, "policy_check", json!({"source": "[[allow]]\ntool = \"peer.no\""})).await;
-        assert_eq!(check["ok"], false);
-        assert!(refused(&agent, "policy_check", json!({})).await.contains("either `source`"));
-
-        let loose = json!({"source": "[[allow]]\ntool = \"*\"", "rationale": "please"});
-        let loose = done(&agent, "policy_propose", loose).await;
-        let rejected = json!({"id": loose["id"], "reason": "too much"});
-        done(&person, "agents_reject_proposal", rejected).await;
-        let uri = format!("resource://approval-policy/proposals/{}", loose["id"]);
-        assert!(read(&agent, &uri).await.is_some_and(|text| text.contains("too much")));
-        // So that the next era begins as this one did.
-        done(&person, "agents_set_policy", json!({"agent_id": "tester", "source": ""})).await;
-        version += 1;
-    }
-    let directory = gateway.stop_and_keep().await.0;
-    let mut reader = Reader::open(&directory.path().join("data/audit")).expect("a log");
-    let mut kinds: Vec<(String, String)> = Vec::new();
-    for record in reader.records(1).expect("records") {
-        let record = record.expect("a record");
-        let entry = record.entry().expect("an entry");
-        let context: Value = serde_json::from_str(entry.context).unwrap_or_default();
-        let what = context["status"].as_str().or(entry.tool.as_deref()).unwrap_or_default().to_owned();
-        if what.starts_with("builtin:") || context["status"].is_string() {
-            kinds.push((entry.kind.as_str().to_owned(), what));
-        }
-    }
-    let count =
-        |kind: &str, what: &str| kinds.iter().filter(|(known, of)| known == kind && of == what).count();
-    assert_eq!(count("proposal_created", "proposed"), 6);
-    assert_eq!(count("proposal_resolved", "withdrawn"), 2);
-    assert_eq!(count("proposal_resolved", "active"), 2);
-    assert_eq!(count("proposal_resolved", "rejected"), 2);
-    assert_eq!(count("policy_changed", "active"), 4);
-    assert_eq!(count("tool_invocation_start", "builtin:policy_propose"), 6);
-    assert_eq!(count("tool_invocation_end", "builtin:policy_check"), 6);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agents_propose_only_where_they_may() {
-    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
-    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    let tools = agent.list_tools().await.expect("a list");
-    assert!(tools.iter().all(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("peer_"))));
-    let arguments = json!({"source": "", "rationale": ""});
-    let denied = agent.call("policy_propose", arguments).await.expect_err("it is off").to_string();
-    assert!(denied.contains("unknown tool"), "{denied}");
-    assert_eq!(read(&agent, "resource://agents/tester/policy/state").await, None);
-    gateway.rewrite_config(&two_agents("profile = \"open\"\nproposals = true"));
-    let (code, told) = sh(gateway.directory(), "octroi reload").await;
-    assert_eq!(code, Some(0), "{told}");
-    for n in 0..20 {
-        let arguments = json!({"source": "", "rationale": n.to_string()});
-        done(&agent, "policy_propose", arguments).await;
-    }
-    let arguments = json!({"source": "", "rationale": "one more"});
-    assert!(refused(&agent, "policy_propose", arguments).await.contains("20 proposals wait already"));
-    let long = json!({"source": "#".repeat(70_000), "rationale": ""});
-    assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
-    let (_, told) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
-    assert!(told.contains("proposed") && told.ends_with("fine    tester: 0"), "{told}");
-    // What an agent writes does not move the cursor of the person who reads it.
-    let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
-    let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
-    let sly = done(&other, "policy_propose", sly).await;
-    let shown = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
-    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\nc"), "{shown}");
-    let shown = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
-    assert!(shown.contains("# \\u{202e}x\\u{1b}[2J") && !shown.contains('\u{1b}'), "{shown}");
-    gateway.stop().await;
 }
 
 /// Of two who change a policy at once, neither undoes the other's work unseen.

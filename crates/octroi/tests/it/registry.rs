@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{SOON, connect, octroi, stdio_entry};
 use crate::manage::{command, person, read};
+use crate::policy::{done, refused};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
@@ -20,19 +20,6 @@ fn config() -> String {
         echo = { enabled = false, reason = \"nobody needs it twice\" }\n\
         touch = { risk = \"critical\", side_effects = [\"fs.delete\", \"payments\"] }\n";
     format!("{}{}{said}", stdio_entry("one", &[]), stdio_entry("two", &["--tools", "3"]))
-}
-
-async fn told(client: &TestClient, tool: &str, arguments: &Value) -> Value {
-    let mut result = client.call(tool, arguments.clone()).await.expect("a result");
-    assert_ne!(result["isError"], true, "{result}");
-    result["structuredContent"].take()
-}
-
-/// What is wrong with a call.
-async fn complaint(client: &TestClient, tool: &str, arguments: &Value) -> String {
-    let result = client.call(tool, arguments.clone()).await.expect("a result");
-    assert_eq!(result["isError"], true, "{result}");
-    result["content"][0]["text"].as_str().expect("a text").to_owned()
 }
 
 fn ids(listed: &Value) -> BTreeSet<String> {
@@ -46,7 +33,7 @@ async fn every_tool_is_found_by_what_it_is() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let person = person(&gateway, era).await;
-        let list = async |arguments: Value| ids(&told(&person, "tools_list_catalog", &arguments).await);
+        let list = async |arguments: Value| ids(&done(&person, "tools_list_catalog", arguments).await);
         let all = list(json!({})).await;
         for id in ["mcp:one:echo", "mcp:two:echo", "mcp:two:touch", "builtin:servers_list"] {
             assert!(all.contains(id), "{era:?}: {id} is not in {all:?}");
@@ -73,12 +60,12 @@ async fn every_tool_is_found_by_what_it_is() {
             assert_eq!(list(wanted.clone()).await, touch, "{era:?}: {wanted}");
         }
         assert_eq!(list(json!({"source_types": ["extension"]})).await, BTreeSet::new());
-        let wrong = complaint(&person, "tools_list_catalog", &json!({"risk_levels": ["huge"]})).await;
+        let wrong = refused(&person, "tools_list_catalog", json!({"risk_levels": ["huge"]})).await;
         assert_eq!(wrong, "`risk_levels` must be low, medium, high or critical, not `huge`");
         assert_eq!(ids(&read(&person, "resource://tools/list").await), all);
 
         for name in ["mcp:two:touch", "two.touch", "two_touch"] {
-            let tool = told(&person, "tools_get", &json!({ "tool_id": name })).await;
+            let tool = done(&person, "tools_get", json!({ "tool_id": name })).await;
             assert_eq!(tool["tool_id"], "mcp:two:touch", "{name}");
             assert_eq!(
                 (&tool["risk_level"], &tool["requires_admin_token"]),
@@ -88,11 +75,11 @@ async fn every_tool_is_found_by_what_it_is() {
             assert_eq!((&tool["source_type"], &tool["source_id"]), (&json!("mcp"), &json!("two")));
             assert_eq!((&tool["visible"], &tool["input_schema"]["type"]), (&json!(true), &json!("object")));
         }
-        let hidden = told(&person, "tools_get", &json!({"tool_id": "two.echo"})).await;
+        let hidden = done(&person, "tools_get", json!({"tool_id": "two.echo"})).await;
         assert_eq!((&hidden["enabled"], &hidden["visible"]), (&json!(false), &json!(false)));
         assert_eq!(hidden["hidden_because"], "nobody needs it twice");
-        let missing = complaint(&person, "tools_get", &json!({"tool_id": "two.nothing"})).await;
-        assert!(missing.starts_with("there is no tool `two.nothing`"), "{missing}");
+        let missing = refused(&person, "tools_get", json!({"tool_id": "two.nothing"})).await;
+        assert_eq!(missing, "unknown tool `two.nothing` (`octroi tools` lists all)");
 
         let agent = connect(&gateway, era, ClientOptions::default()).await;
         assert!(agent.call("tools_list_catalog", json!({})).await.is_err(), "{era:?}");
@@ -109,11 +96,11 @@ async fn lists_are_asked_for_again_and_changes_are_heard_of() {
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     for era in ERAS {
         let person = person(&gateway, era).await;
-        let refreshed = told(&person, "servers_refresh", &json!({})).await;
+        let refreshed = done(&person, "servers_refresh", json!({})).await;
         assert_eq!(refreshed["refreshed"], 1, "{refreshed}");
         let failed: Vec<&String> = refreshed["failed"].as_object().expect("some").keys().collect();
         assert_eq!(failed, ["broken"], "one that is off is not asked");
-        let one = told(&person, "servers_refresh", &json!({"name": "peer"})).await;
+        let one = done(&person, "servers_refresh", json!({"name": "peer"})).await;
         assert_eq!(one["name"], "peer", "{one}");
         let mut watcher =
             person.watch(Watch::resource("resource://tools/list")).await.expect("it can be watched");
@@ -174,7 +161,7 @@ async fn the_command_line_lists_tools() {
     "#]]
     .assert_eq(&command(&gateway, 0, &["tools", "--effect", "no.such"]).await);
     expect![[r#"
-        error: there is no tool `two.nothing`; `tools_list_catalog` or `octroi tools` lists all
+        error: unknown tool `two.nothing` (`octroi tools` lists all)
     "#]]
     .assert_eq(&command(&gateway, 1, &["tools", "show", "two.nothing"]).await);
     expect![[r#"
@@ -215,7 +202,7 @@ async fn the_example_of_a_server_works() {
         ] {
             assert_eq!(agent.call_text(tool, arguments).await.as_deref(), Ok(expected), "{era:?}: {tool}");
         }
-        let failed = complaint(&agent, "echo-math_get_quotient", &json!({"a": 1, "b": 0})).await;
+        let failed = refused(&agent, "echo-math_get_quotient", json!({"a": 1, "b": 0})).await;
         assert_eq!(failed, "ZeroDivisionError: division by zero");
     }
     assert!(command(&gateway, 0, &["test", "echo-math"]).await.contains("echo-math answers"));
