@@ -64,7 +64,7 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> Outcome<()> {
 
 /// Begin and end of calls, as the gateway writes them, and now and then a denial.
 async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
-    let log = AuditLog::open(directory, &Options::default())?.log;
+    let log = AuditLog::open(directory, &Options::new(octroi_gateway::system_clock()))?.log;
     let now_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let span_ms = DAYS * 24 * 3_600_000;
     let trace = r#"[{"gate":"disabled","verdict":"pass"},{"gate":"arguments","verdict":"pass"},{"gate":"pin","verdict":"pass"},{"gate":"policy","verdict":"allow"}]"#;

@@ -31,10 +31,10 @@ fn status_of(process: u32, member: &str) -> u64 {
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The program of a server that Octroi started, below its keeper.
+/// The program of a server that Octroi started, below its reaper.
 pub(crate) fn server_of(octroi: u32) -> Option<u32> {
-    let keeper = children_of(octroi).into_iter().next()?;
-    children_of(keeper).into_iter().next()
+    let reaper = children_of(octroi).into_iter().next()?;
+    children_of(reaper).into_iter().next()
 }
 
 fn children_of(process: u32) -> Vec<u32> {

@@ -116,7 +116,7 @@ impl Gateway {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         if !wrapper.is_empty() {
-            command.env("TOKIO_WORKER_THREADS", "1").env("OCTROI_KEEPER", program("octroi")?);
+            command.env("TOKIO_WORKER_THREADS", "1").env("OCTROI_REAPER", program("octroi")?);
         }
         let mut child = command.spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or("no output")?).lines();

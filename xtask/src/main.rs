@@ -2,9 +2,13 @@
 
 use std::process::ExitCode;
 
+mod deny;
 mod interop;
+mod release;
 mod setup;
 mod shell;
+mod soak;
+mod test;
 mod tidy;
 
 use shell::{Failure, cargo, root};
@@ -12,11 +16,14 @@ use shell::{Failure, cargo, root};
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  up [ARGS…]       build, and start the gateway with the demo server (ARGS go to `octroi up`)
-  build [--release]  build the binary
-  test [--bless]   run every test; --bless accepts changed generated documents
-  tidy             check what no compiler checks: crate directions, file lengths, stray paths
-  bench [ARGS…]    measure cost and latency against the same load sent directly
+  up [ARGS…]         build, and start the gateway with the demo server (ARGS go to `octroi up`)
+  build [--release]  build the binary; a release build is small, with its symbols in a file beside it
+  test [--bless]     run every test; --bless accepts changed snapshots and generated documents
+  tidy               check what no compiler checks: crate and module directions, sizes, stray paths
+  deny               check licences, sources and bans of dependencies by the rules of deny.toml
+  bench [ARGS…]      measure cost and latency against the same load sent directly
+  soak [--minutes N] [--only NAME]
+                     what needs longer than a test may: fuzzing, long loads, many kills
 ";
 
 fn main() -> ExitCode {
@@ -24,10 +31,12 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
     let outcome = match arguments.first().map(String::as_str) {
         Some("up") => up(&rest),
-        Some("build") => build(&rest),
+        Some("build") => release::build(&rest),
         Some("test") => test(&rest),
         Some("tidy") => tidy::check(),
+        Some("deny") => deny::check(),
         Some("bench") => bench(&rest),
+        Some("soak") => soak::run(&rest),
         Some("help" | "--help" | "-h") | None => {
             shell::say(USAGE);
             Ok(())
@@ -49,54 +58,22 @@ fn up(arguments: &[&str]) -> Result<(), Failure> {
     cargo(&[&["run", "--quiet", "--package", "octroi", "--", "up", "--demo"], arguments].concat())
 }
 
-fn build(arguments: &[&str]) -> Result<(), Failure> {
-    cargo(&[&["build", "--package", "octroi"], arguments].concat())
-}
-
 fn test(arguments: &[&str]) -> Result<(), Failure> {
-    let bless = match arguments {
-        [] => false,
-        ["--bless"] => true,
-        _ => return Err(Failure::new("test takes no arguments but --bless", USAGE)),
-    };
-    shell::step("formatting");
-    cargo(&["fmt", "--all", "--check"])?;
-    shell::step("tidiness");
-    tidy::check()?;
-    shell::step("what tests need besides cargo");
-    setup::install()?;
-    shell::step("lints");
-    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
-    shell::step("documentation");
-    shell::run(
-        std::process::Command::new(shell::cargo_program())
-            .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
-            .env("RUSTDOCFLAGS", "--deny warnings")
-            .current_dir(root()),
-    )?;
-    shell::step("building test programs");
-    cargo(&["build", "--workspace", "--bins"])?;
-    if bless {
-        // What tests compare with files, they write instead.
-        shell::step("accepting changed snapshots");
-        shell::run(
-            std::process::Command::new(shell::cargo_program())
-                .args(["test", "--package", "octroi-core"])
-                .env("UPDATE_EXPECT", "1")
-                .current_dir(root()),
-        )?;
+    match arguments {
+        [] => test::run(false),
+        ["--bless"] => test::run(true),
+        _ => Err(Failure::new("test takes no arguments but --bless", USAGE)),
     }
-    shell::step("tests");
-    cargo(&["test", "--workspace", "--exclude", "octroi"])?;
-    shell::step("tests of the binary");
-    // One after the other: they start many processes, and some of the suite's checks wait only
-    // half a second.
-    cargo(&["test", "--package", "octroi", "--", "--test-threads=1"])?;
-    shell::step("generated documents");
-    interop::check(bless)
 }
 
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
+    build_for_measurement()?;
+    let program = shell::target().join("release/octroi-bench");
+    shell::run(std::process::Command::new(program).args(arguments).current_dir(root()))
+}
+
+/// The gateway, its peers and what measures them, all optimised.
+fn build_for_measurement() -> Result<(), Failure> {
     shell::step("building for measurement (a few minutes the first time)");
     cargo(&[
         "build",
@@ -107,7 +84,5 @@ fn bench(arguments: &[&str]) -> Result<(), Failure> {
         "octroi-testkit",
         "--package",
         "octroi-bench",
-    ])?;
-    let program = shell::target().join("release/octroi-bench");
-    shell::run(std::process::Command::new(program).args(arguments).current_dir(root()))
+    ])
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Failure, output, root, run, say, target};
+use crate::shell::{Failure, output, root, run_long, say, target};
 
 /// Directories whose `package-lock.json` names what they need.
 const NODE: [&str; 2] = ["tests/conformance", "tests/peers/node"];
@@ -33,9 +33,11 @@ pub(crate) fn install() -> Result<(), Failure> {
         let stamp = directory.join("node_modules/.octroi-installed");
         fresh(&stamp, &directory.join("package-lock.json"), || {
             say(&format!("npm ci in {}", shown(&directory)));
-            run(Command::new("npm")
-                .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
-                .current_dir(&directory))
+            run_long(
+                Command::new("npm")
+                    .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+                    .current_dir(&directory),
+            )
         })?;
     }
     for (name, requirements) in PYTHON {
@@ -43,10 +45,12 @@ pub(crate) fn install() -> Result<(), Failure> {
         let requirements = root().join(requirements);
         fresh(&environment.join(".octroi-installed"), &requirements, || {
             say(&format!("pip install -r {}", shown(&requirements)));
-            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-            run(Command::new(environment.join("bin/pip"))
-                .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
-                .arg(&requirements))
+            run_long(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+            run_long(
+                Command::new(environment.join("bin/pip"))
+                    .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+                    .arg(&requirements),
+            )
         })?;
     }
     Ok(())

@@ -1,10 +1,16 @@
 //! Running other programs, and saying what goes on.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Nobody should wonder for longer than this whether something still runs.
+const BEAT: Duration = Duration::from_secs(15);
 
 /// What went wrong, and what to do about it.
+#[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) hint: String,
@@ -32,15 +38,20 @@ pub(crate) fn cargo_program() -> String {
 }
 
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), Failure> {
-    run(Command::new(cargo_program()).args(arguments).current_dir(root()))
+    run(&mut cargo_command(arguments))
+}
+
+/// Cargo with these arguments, in the project's directory.
+pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(cargo_program());
+    command.args(arguments).current_dir(root());
+    command
 }
 
 /// Runs a program to its end; a failure of it is ours.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = shown(command);
-    let status = command.status().map_err(|error| {
-        Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
-    })?;
+    let status = command.status().map_err(|error| cannot_run(&shown, &error))?;
     if status.success() {
         return Ok(());
     }
@@ -50,9 +61,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
 /// Runs a program and returns what it printed.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let shown = shown(command);
-    let output = command.output().map_err(|error| {
-        Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
-    })?;
+    let output = command.output().map_err(|error| cannot_run(&shown, &error))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(Failure::new(format!("`{shown}` failed"), message));
@@ -60,10 +69,89 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs a program, shows what it prints while it prints it, and returns that and whether it succeeded.
+/// When it is silent for long, `label` says what is being waited for.
+pub(crate) fn show_and_keep(command: &mut Command, label: &str) -> Result<(String, bool), Failure> {
+    let shown = shown(command);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_run(&shown, &error))?;
+    let begun = Instant::now();
+    let mut kept = Vec::new();
+    let (sender, receiver) = sync_channel::<Vec<u8>>(64);
+    let mut pipe = child.stdout.take();
+    let reader = std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Some(Ok(n_read)) = pipe.as_mut().map(|pipe| pipe.read(&mut buffer)) {
+            if n_read == 0 || sender.send(buffer[..n_read].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    loop {
+        match receiver.recv_timeout(BEAT) {
+            Ok(chunk) => {
+                let mut stdout = std::io::stdout().lock();
+                // A closed terminal is no reason to stop.
+                let _ = stdout.write_all(&chunk).and_then(|()| stdout.flush());
+                kept.extend(chunk);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let is_inside_line = kept.last().is_some_and(|last| *last != b'\n');
+                beat(label, begun.elapsed(), if is_inside_line { "\n" } else { "" });
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let _ = reader.join();
+    let status = child.wait().map_err(|error| cannot_run(&shown, &error))?;
+    Ok((String::from_utf8_lossy(&kept).into_owned(), status.success()))
+}
+
+/// Like [`run`] for what takes minutes: says from time to time what runs, and for how long.
+pub(crate) fn run_long(command: &mut Command) -> Result<(), Failure> {
+    let label = shown(command);
+    with_heartbeat(&label, || run(command))
+}
+
+/// Does work that may be silent for long, and says from time to time that it goes on.
+pub(crate) fn with_heartbeat<T>(label: &str, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while is_done.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                beat(label, begun.elapsed(), "");
+            }
+        });
+        let outcome = work();
+        drop(done);
+        outcome
+    })
+}
+
+fn beat(label: &str, elapsed: Duration, before: &str) {
+    say(&format!("{before}   … {label}, {}", duration(elapsed)));
+}
+
+/// `41 s`, `3 min 02 s`.
+pub(crate) fn duration(elapsed: Duration) -> String {
+    match elapsed.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn cannot_run(shown: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
+}
+
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(200) {
+        Some((end, _)) => format!("{} …", &words[..end]),
+        None => words,
+    }
 }
 
 pub(crate) fn step(what: &str) {
@@ -73,4 +161,29 @@ pub(crate) fn step(what: &str) {
 pub(crate) fn say(text: &str) {
     // A closed terminal is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_shown_in_minutes_when_there_are_any() {
+        for (seconds, expected) in [(0, "0 s"), (59, "59 s"), (60, "1 min 00 s"), (1_384, "23 min 04 s")] {
+            assert_eq!(duration(Duration::from_secs(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_kept_too_and_a_failure_is_told() {
+        for (script, expected) in [
+            ("echo one; echo two >&2; printf three", ("one\nthree", true)),
+            ("echo one; exit 3", ("one\n", false)),
+        ] {
+            let (text, is_success) =
+                show_and_keep(Command::new("sh").args(["-c", script]), "a script").expect("it runs");
+            assert_eq!((text.as_str(), is_success), expected);
+        }
+        assert!(show_and_keep(&mut Command::new("/does/not/exist"), "nothing").is_err());
+    }
 }

@@ -1,9 +1,9 @@
 //! What the annotations of a policy mean: its name, its verdict, its reason.
 
 use cedar_policy::Policy;
+use octroi_core::suggest::did_you_mean;
 
 use crate::describe::Effect;
-use crate::problem::did_you_mean;
 
 const KNOWN: [&str; 3] = ["id", "decision", "reason"];
 const DECISIONS: [(&str, Effect); 3] =

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cedar_policy::ffi::DetailedError;
+use octroi_core::suggest::are_close;
 
 /// One mistake in a text of policies. Any one of them keeps the whole text from being loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,24 +77,6 @@ impl Problem {
         let help = help.map(|help| help.strip_prefix(&told).map(str::to_owned).unwrap_or(help));
         Self::at(text, offset, id, message.to_owned()).with_help(help)
     }
-}
-
-/// A guess at what was meant.
-pub(crate) fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    known
-        .filter(|name| are_close(written, name))
-        .max_by(|left, right| similarity(written, left).total_cmp(&similarity(written, right)))
-        .map(|name| format!("did you mean `{name}`?"))
-}
-
-fn similarity(left: &str, right: &str) -> f64 {
-    strsim::jaro_winkler(&left.to_lowercase(), &right.to_lowercase())
-}
-
-/// In short words one slip is much.
-fn are_close(left: &str, right: &str) -> bool {
-    const CLOSE: f64 = 0.8;
-    similarity(left, right) >= CLOSE || strsim::osa_distance(left, right) <= 1
 }
 
 /// Names come from servers and may hold what would move the cursor or turn the text around.

@@ -45,7 +45,6 @@ pub use format::{Format, SyntaxError, parse};
 pub use gates::GateSpec;
 pub use node::{Map, Member, Node, Origin, Value};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
-pub(crate) use problem::did_you_mean;
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
 pub use settings::{DEFAULT_LISTEN, McpSection, ServerSection};

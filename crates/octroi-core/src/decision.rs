@@ -4,8 +4,10 @@
 //! [`Permit`] can only come from here, and nothing can be sent to a server without one. The first denial
 //! ends the way; whoever asks for a person lets the call go on, because a later gate may still deny it.
 
-use crate::name::ServerName;
-use crate::policy::{Policies, Said, Word};
+use std::sync::Arc;
+
+use crate::name::ServerKey;
+use crate::policy::{Policies, PolicyVerdict, Word};
 use crate::server::{ToolAccess, Trust};
 use crate::tool::ToolDescriptor;
 
@@ -45,7 +47,7 @@ pub trait CustomGate: Send + Sync {
 /// Everything that is known about a call before it is decided.
 pub struct Circumstances<'a> {
     /// The server that would be called.
-    pub server: &'a ServerName,
+    pub server: &'a ServerKey,
     /// The switch that is off, if one is.
     pub switched_off: Option<&'a str>,
     /// What is wrong with the arguments, if anything is.
@@ -75,30 +77,30 @@ enum Ask {
 
 /// Takes a call past every gate.
 pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
-    let mut way = Way {
-        server: circumstances.server,
-        trace: Trace::new(circumstances.policies.revision(call.agent())),
-        asks: Vec::new(),
-    };
-    match way.walk(call, circumstances) {
-        Err(denial) => Decision::Deny(denial.with(way.trace)),
-        Ok(()) if way.asks.is_empty() => Decision::Allow(Permit::new(way.server.clone(), way.trace)),
-        Ok(()) => Decision::Ask(Question::new(way.server.clone(), way.trace)),
+    let mut walk =
+        Walk { trace: Trace::new(circumstances.policies.revision(call.agent())), asks: Vec::new() };
+    let (server, tool) = (circumstances.server, &call.tool.name);
+    match walk.past_every_gate(call, circumstances) {
+        Err(denial) => Decision::Deny(denial.with(walk.trace)),
+        Ok(()) if walk.asks.is_empty() => {
+            Decision::Allow(Permit::new(server.clone(), Some(Arc::clone(tool)), walk.trace))
+        }
+        Ok(()) => Decision::Ask(Question::new(server.clone(), Arc::clone(tool), walk.trace)),
     }
 }
 
 /// Decides what is not a tool call: prompts, resources, completions, tasks. Nobody is asked about these.
 pub fn decide_other(
-    server: &ServerName,
+    server: &ServerKey,
     switched_off: Option<&str>,
     held: Option<&str>,
     revision: u64,
 ) -> Decision {
-    let mut way = Way { server, trace: Trace::new(revision), asks: Vec::new() };
-    let walked = way.scope(switched_off).and_then(|()| way.check(Gate::Pinning, held));
+    let mut walk = Walk { trace: Trace::new(revision), asks: Vec::new() };
+    let walked = walk.scope(switched_off).and_then(|()| walk.check(Gate::Pinning, held));
     match walked {
-        Err(denial) => Decision::Deny(denial.with(way.trace)),
-        Ok(()) => Decision::Allow(Permit::new(server.clone(), way.trace)),
+        Err(denial) => Decision::Deny(denial.with(walk.trace)),
+        Ok(()) => Decision::Allow(Permit::new(server.clone(), None, walk.trace)),
     }
 }
 
@@ -116,15 +118,14 @@ impl Stopped {
     }
 }
 
-/// A call on its way.
-struct Way<'a> {
-    server: &'a ServerName,
+/// A call on its way past the gates.
+struct Walk {
     trace: Trace,
     asks: Vec<Ask>,
 }
 
-impl Way<'_> {
-    fn walk(&mut self, call: &Call<'_>, circumstances: &Circumstances<'_>) -> Result<(), Stopped> {
+impl Walk {
+    fn past_every_gate(&mut self, call: &Call<'_>, circumstances: &Circumstances<'_>) -> Result<(), Stopped> {
         self.scope(circumstances.switched_off)?;
         self.check(Gate::Arguments, circumstances.invalid_arguments)?;
         self.check(Gate::Access, access::objection(call.tool, circumstances.access).as_deref())?;
@@ -223,7 +224,11 @@ impl Way<'_> {
     }
 
     /// A level's word; a denial ends the way, and so does a policy that cannot be asked.
-    fn judge(&mut self, gate: Gate, said: Result<Option<Said>, String>) -> Result<Option<Said>, Stopped> {
+    fn judge(
+        &mut self,
+        gate: Gate,
+        said: Result<Option<PolicyVerdict>, String>,
+    ) -> Result<Option<PolicyVerdict>, Stopped> {
         match said {
             Err(error) => {
                 let reason = format!("the {} policy cannot be asked: {error}", gate.as_str());
@@ -237,7 +242,7 @@ impl Way<'_> {
         }
     }
 
-    fn hear(&mut self, gate: Gate, said: Said) {
+    fn hear(&mut self, gate: Gate, said: PolicyVerdict) {
         let reason = said.reason.unwrap_or_else(|| format!("{} asks", said.by));
         self.ask(gate, Ask::Hard, reason, Some(said.by));
     }

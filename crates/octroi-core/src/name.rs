@@ -1,4 +1,4 @@
-//! Names of servers, and the canonical ids of what they offer.
+//! Names and keys of servers, and the canonical ids of what they offer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -57,14 +57,90 @@ impl fmt::Debug for ServerName {
     }
 }
 
-/// The one name of a tool in policies, audit and commands: `mcp:{server}:{tool}`, `builtin:{tool}`.
+/// Whose server it is. Two users may each have a server of the same name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Everybody's.
+    System,
+    /// That of the user with this id.
+    User(Arc<str>),
+}
+
+impl Scope {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "system" => Some(Self::System),
+            _ => text.strip_prefix("user:").map(|id| Self::User(id.into())),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => formatter.write_str("system"),
+            Self::User(id) => write!(formatter, "user:{id}"),
+        }
+    }
+}
+
+/// What tells one server from all others: whose it is, and its name there.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerKey {
+    /// Whose it is.
+    pub scope: Scope,
+    /// The name under which it is configured.
+    pub name: ServerName,
+}
+
+impl ServerKey {
+    /// A server that is everybody's.
+    pub fn system(name: ServerName) -> Self {
+        Self { scope: Scope::System, name }
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes: `notes`, or `ana/notes`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scope, name) = match text.split_once('/') {
+            None => (Scope::System, text),
+            Some(("", _)) => return None,
+            Some((owner, name)) => (Scope::User(owner.into()), name),
+        };
+        Some(Self { scope, name: ServerName::parse(name).ok()? })
+    }
+}
+
+impl fmt::Display for ServerKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.scope {
+            Scope::System => fmt::Display::fmt(&self.name, formatter),
+            Scope::User(owner) => write!(formatter, "{owner}/{}", self.name),
+        }
+    }
+}
+
+impl fmt::Debug for ServerKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "\"{self}\"")
+    }
+}
+
+/// The one name of a tool in policies, audit and commands: `mcp:{server}:{tool}`, `mcp:{owner}/{server}:{tool}`
+/// for a server of a user, `builtin:{tool}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalId(String);
 
 impl CanonicalId {
     /// The id of a tool that an MCP server offers.
-    pub fn mcp(server: &ServerName, tool: &str) -> Self {
+    pub fn mcp(server: &ServerKey, tool: &str) -> Self {
         Self(format!("mcp:{server}:{tool}"))
+    }
+
+    /// The server of a tool and its name there, if an MCP server offers it.
+    pub fn parse_mcp(id: &str) -> Option<(ServerKey, &str)> {
+        let (server, tool) = id.strip_prefix("mcp:")?.split_once(':')?;
+        Some((ServerKey::parse(server)?, tool))
     }
 
     /// The id of a tool that Octroi itself offers.
@@ -110,8 +186,24 @@ mod tests {
 
     #[test]
     fn canonical_ids() {
-        let server = ServerName::parse("fs").unwrap();
-        assert_eq!(CanonicalId::mcp(&server, "read_file").as_str(), "mcp:fs:read_file");
+        let system = ServerKey::system(ServerName::parse("fs").unwrap());
+        let own = ServerKey { scope: Scope::User("ana".into()), name: ServerName::parse("fs").unwrap() };
+        for (server, expected) in [(system, "mcp:fs:read:file"), (own, "mcp:ana/fs:read:file")] {
+            let id = CanonicalId::mcp(&server, "read:file");
+            assert_eq!(id.as_str(), expected);
+            assert_eq!(CanonicalId::parse_mcp(expected), Some((server, "read:file")));
+        }
         assert_eq!(CanonicalId::builtin("now").as_str(), "builtin:now");
+        for other in ["builtin:now", "mcp:fs", "mcp:/fs:x", "mcp:Fs:x", "mcp:a/b/c:x"] {
+            assert_eq!(CanonicalId::parse_mcp(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_read_back() {
+        for scope in [Scope::System, Scope::User("ada".into()), Scope::User("a:b".into())] {
+            assert_eq!(Scope::parse(&scope.to_string()), Some(scope));
+        }
+        assert_eq!(Scope::parse("nobody"), None);
     }
 }

@@ -53,7 +53,7 @@ impl Level {
 
 /// What a policy says of a call, and by which clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct PolicyVerdict {
     /// What.
     pub word: Word,
     /// The rule or clause.
@@ -65,7 +65,7 @@ pub struct Said {
 /// A policy in a language of its own.
 pub trait Program: Send + Sync + fmt::Debug {
     /// What it says; an error refuses the call.
-    fn judge(&self, call: &Call<'_>) -> Result<Option<Said>, String>;
+    fn judge(&self, call: &Call<'_>) -> Result<Option<PolicyVerdict>, String>;
 }
 
 /// One level's policy, ready to be asked.
@@ -81,8 +81,8 @@ pub struct Policy {
 
 impl Policy {
     /// The strongest that it says of a call.
-    pub fn judge(&self, call: &Call<'_>) -> Result<Option<Said>, String> {
-        let by_rule = self.document.strongest(call).map(|rule| Said {
+    pub fn judge(&self, call: &Call<'_>) -> Result<Option<PolicyVerdict>, String> {
+        let by_rule = self.document.strongest(call).map(|rule| PolicyVerdict {
             word: rule.word,
             by: rule.name.clone(),
             reason: rule.reason.clone(),

@@ -1,10 +1,14 @@
 //! Who is asking.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// The agent that the first start makes.
+pub const DEFAULT_AGENT: &str = "default";
 
 /// What kind of principal a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +53,16 @@ impl Principal {
             token: "local".into(),
         }
     }
+
+    /// The agent that the first start makes, whose token is the one to give to clients.
+    pub fn default_agent() -> Self {
+        Self {
+            id: "agent:default".into(),
+            role: Role::Agent,
+            agent_id: Some(DEFAULT_AGENT.into()),
+            token: "agent:default".into(),
+        }
+    }
 }
 
 /// The hash under which a token is kept.
@@ -69,9 +83,9 @@ impl AdminToken {
         Self(hash)
     }
 
-    /// Whether this is it. What is compared are hashes, as in [`Tokens::find`].
+    /// Whether this is it. What is compared are hashes, as in [`Tokens::find`], and all of their bytes.
     pub fn is(&self, token: &str) -> bool {
-        hash_token(token) == self.0
+        hash_token(token).ct_eq(&self.0).into()
     }
 
     /// Whether it also is one of these.
@@ -114,6 +128,11 @@ impl Tokens {
         self.by_hash.get(hash)
     }
 
+    /// The agents that have a token.
+    pub fn agents(&self) -> BTreeSet<Arc<str>> {
+        self.by_hash.values().filter_map(|principal| principal.agent_id.clone()).collect()
+    }
+
     /// Whether nobody can enter.
     pub fn is_empty(&self) -> bool {
         self.by_hash.is_empty()
@@ -132,6 +151,8 @@ mod tests {
         assert!(tokens.find("right").is_some());
         for wrong in ["", "Right", "right ", "righ", "rightx"] {
             assert!(tokens.find(wrong).is_none(), "{wrong}");
+            assert!(!AdminToken::new(hash_token("right")).is(wrong), "{wrong}");
         }
+        assert!(AdminToken::new(hash_token("right")).is("right"));
     }
 }

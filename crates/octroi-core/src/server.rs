@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::glob::Glob;
-use crate::name::ServerName;
+use crate::name::{ServerKey, ServerName};
 use crate::secret::Secret;
 use crate::tool::{Risk, ToolOverride};
 
 /// One configured server, valid as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// Under which it appears.
-    pub name: ServerName,
+    /// What tells it from all others.
+    pub key: ServerKey,
     /// What people call it.
     pub title: Option<String>,
     /// What it is for.
@@ -57,9 +57,9 @@ pub struct ServerSpec {
 
 impl ServerSpec {
     /// A definition with everything but name and address left at its default.
-    pub fn new(name: ServerName, transport: Transport) -> Self {
+    pub fn new(key: ServerKey, transport: Transport) -> Self {
         Self {
-            name,
+            key,
             title: None,
             description: None,
             enabled: true,
@@ -80,6 +80,11 @@ impl ServerSpec {
             runtime: Runtime::default(),
             template_id: None,
         }
+    }
+
+    /// The name under which it appears.
+    pub fn name(&self) -> &ServerName {
+        &self.key.name
     }
 
     /// All that this entry says of one of its tools.

@@ -6,11 +6,10 @@
 //! A wire name is never taken apart again: [`crate::name::CanonicalId`] is found by table lookup.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::name::{CanonicalId, ServerName};
+use crate::name::{CanonicalId, ServerKey};
 
 /// What most clients accept; some add a prefix of their own, so the limit is a setting.
 pub const WIRE_NAME_MAX: usize = 64;
@@ -22,7 +21,7 @@ const HASH_LENGTHS: [usize; 4] = [0, 8, 16, 32];
 /// Wire names for the given tools, in their order. They depend on the set alone, not on its order:
 /// every member of a collision gets its hash, so no server can take a name from another, nor one of
 /// those that are taken. No two of them are equal.
-pub fn assign(tools: &[(&ServerName, &str)], is_taken: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
+pub fn assign(tools: &[(&ServerKey, &str)], is_taken: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|(server, tool)| reduced(server, tool)).collect();
     let mut names = plain.clone();
     let mut steps = vec![0; tools.len()];
@@ -70,29 +69,24 @@ impl Sharing {
 }
 
 /// Other spellings of a tool that are understood in calls and rules.
-pub fn aliases(server: &ServerName, tool: &str) -> [String; 4] {
+pub fn aliases(server: &ServerKey, tool: &str) -> [String; 4] {
     [
         CanonicalId::mcp(server, tool).as_str().to_owned(),
         format!("{server}.{tool}"),
-        format!("{server}__{tool}"),
-        format!("mcp__{server}__{tool}"),
+        format!("{}__{tool}", server.name),
+        format!("mcp__{}__{tool}", server.name),
     ]
 }
 
-fn reduced(server: &ServerName, tool: &str) -> String {
+fn reduced(server: &ServerKey, tool: &str) -> String {
     let keep = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-    format!("{server}_{}", tool.chars().map(keep).collect::<String>())
+    format!("{}_{}", server.name, tool.chars().map(keep).collect::<String>())
 }
 
 fn hashed(name: &str, id: &CanonicalId, max: usize, length: usize) -> String {
     let digest = Sha256::digest(id.as_str().as_bytes());
     let kept = max.saturating_sub(length + 1).min(name.len());
-    let mut out = name[..kept].to_owned();
-    out.push('_');
-    for byte in &digest[..length / 2] {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    format!("{}_{}", &name[..kept], hex::encode(&digest[..length / 2]))
 }
 
 #[cfg(test)]
@@ -101,7 +95,7 @@ mod tests {
 
     fn names(tools: &[(&str, &str)]) -> Vec<String> {
         let parsed: Vec<_> =
-            tools.iter().map(|(server, tool)| (ServerName::parse(server).unwrap(), *tool)).collect();
+            tools.iter().map(|(server, tool)| (ServerKey::parse(server).unwrap(), *tool)).collect();
         let borrowed: Vec<_> = parsed.iter().map(|(server, tool)| (server, *tool)).collect();
         assign(&borrowed, |_| false, WIRE_NAME_MAX)
     }
@@ -130,7 +124,7 @@ mod tests {
         // The second server lists, beside what collides, the very names that the first one's tool would get.
         let mut tools = vec![("git", "hub_x".to_owned()), ("git_hub", "x".to_owned())];
         let first = names(&[("git", "hub_x"), ("git_hub", "x")])[0].clone();
-        let server = ServerName::parse("git").unwrap();
+        let server = ServerKey::parse("git").unwrap();
         for length in &HASH_LENGTHS[1..] {
             let name = hashed("git_hub_x", &CanonicalId::mcp(&server, "hub_x"), WIRE_NAME_MAX, *length);
             tools.push(("git_hub", name.strip_prefix("git_hub_").unwrap().to_owned()));
@@ -150,7 +144,7 @@ mod tests {
             max in 40..70_usize,
         ) {
             let parsed: Vec<_> =
-                tools.iter().map(|(server, tool)| (ServerName::parse(server).unwrap(), tool.as_str())).collect();
+                tools.iter().map(|(server, tool)| (ServerKey::parse(server).unwrap(), tool.as_str())).collect();
             let borrowed: Vec<_> = parsed.iter().map(|(server, tool)| (server, *tool)).collect();
             let found = assign(&borrowed, |name| taken.contains(name), max);
             let different: std::collections::BTreeSet<_> = found.iter().collect();

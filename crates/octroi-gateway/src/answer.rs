@@ -1,13 +1,13 @@
 //! How a request ends, and how failures are told.
 
 use bytes::Bytes;
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Era, Id, Method, RpcError, code, envelope, translate};
 use octroi_upstream::UpstreamError;
 use serde_json::json;
 
-use crate::denial::BUSY;
+use crate::error_code::BUSY;
 
 /// The end of a request.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl Failure {
         }
     }
 
-    fn message(&self, server: &ServerName) -> String {
+    fn message(&self, server: &ServerKey) -> String {
         match self {
             Self::Unavailable(error) => format!("server `{server}` is not available: {error}"),
             Self::During(error) => format!("call to server `{server}` failed: {error}"),
@@ -125,9 +125,9 @@ impl Failure {
     }
 
     /// A tool call's failure is a result that the model can read; other requests have no such place.
-    pub(crate) fn to_answer(&self, server: &ServerName, method: &Method) -> Answer {
+    pub(crate) fn to_answer(&self, server: &ServerKey, method: &Method) -> Answer {
         let message = self.message(server);
-        let data = json!({"code": self.kind(), "server": server.as_str(), "hint": self.hint()});
+        let data = json!({"code": self.kind(), "server": server.to_string(), "hint": self.hint()});
         if self.kind() == "busy" {
             return Answer::Error(RpcError::new(BUSY, message).with_data(data));
         }

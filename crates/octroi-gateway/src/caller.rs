@@ -14,6 +14,9 @@ use octroi_upstream::Owner;
 pub struct Caller {
     /// Who was authenticated.
     pub principal: Principal,
+    /// The person who tries something as this agent. Gates decide as about any call of the agent; the record
+    /// names both.
+    pub on_behalf_of: Option<Arc<str>>,
     /// Era of the request.
     pub era: Era,
     /// What the client can be asked.

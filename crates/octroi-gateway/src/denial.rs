@@ -9,22 +9,10 @@ use octroi_mcp::RpcError;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::error_code::{
+    APPROVAL_EXPIRED, BUSY, DENIED, DENIED_CONTINUE, EVALUATOR_ERROR, RESERVED, RESERVED_MISUSE,
+};
 
-/// Refused, and the agent should stop.
-const DENIED: i64 = -32950;
-/// Refused; the agent may go on with something else.
-pub(crate) const DENIED_CONTINUE: i64 = -32951;
-/// A server answered with a number of this list.
-const RESERVED_MISUSE: i64 = -32952;
-/// What decides could not be asked.
-const EVALUATOR_ERROR: i64 = -32953;
-/// Too much is asked at once.
-pub(crate) const BUSY: i64 = -32954;
-/// Nobody decided in time.
-const APPROVAL_EXPIRED: i64 = -32955;
-
-/// The numbers that only Octroi gives out.
-const RESERVED: std::ops::RangeInclusive<i64> = -32969..=-32950;
 /// The words that only Octroi says, as a message or as the type of an error.
 const RESERVED_WORDS: [&str; 7] = [
     "policy_denied",

@@ -1,80 +1,71 @@
-//! The servers, the catalogue, and what keeps both up to date.
+//! The gateway: its parts, how they are put together, started and ended.
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use bytes::Bytes;
-use octroi_core::ServerName;
+use octroi_core::Clock;
+use octroi_core::config::AuditSection;
+use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
-use octroi_core::tool::infer::InferenceRule;
-use octroi_core::wire_name::WIRE_NAME_MAX;
-use octroi_mcp::RpcError;
+use octroi_mcp::param_header::ParamHeaders;
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Method, RpcError, Version};
 use octroi_upstream::{Context, HttpClient, Spawner, UpstreamError};
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
-use crate::catalogue::{Catalogue, ServerLists};
-use crate::denial;
-use crate::desk::{self, Builtins, Desk};
-use crate::fleet::Fleet;
-use crate::govern::Governor;
-use crate::govern::approvals::Waiting;
-use crate::govern::gates::Gates;
-use crate::govern::ledger::Ledger;
-use crate::govern::quotas::Quotas;
-use crate::govern::tasks::Tasks;
-use crate::govern::uses::Uses;
-use crate::hub::{Filter, Hub, Listener, Notice, Wisher};
-use crate::memory::Memory;
-use crate::meters::{Meters, Reading};
-use crate::park::Parking;
-use crate::pins::Pins;
-use crate::seal::Sealer;
-use crate::trail::Trail;
+use crate::answer::Answer;
+use crate::approvals::Approvals;
+use crate::audit::Unfinished;
+use crate::audit_index::AuditIndex;
+use crate::audit_recorder::AuditRecorder;
+use crate::caller::Caller;
+use crate::exchange::Exchanges;
+use crate::governance::{Governance, GovernanceSettings};
+use crate::inspector::Inspector;
+use crate::metrics::ToolReading;
+use crate::persistence::Persistence;
+use crate::pipeline::Pipeline;
+use crate::policy_error::PolicyError;
+use crate::provider::BuiltinProvider;
+use crate::registry::Registry;
+use crate::request_state::Sealer;
+use crate::servers::Servers;
+use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
+use crate::tasks::Tasks;
+use crate::view::View;
 
-/// How long remote servers may take to hear that their session is over.
+mod recording;
+#[cfg(test)]
+mod tests;
+
+/// How long remote servers may take to hear that their session is over, and the disk to take what is left.
 const GOODBYE: Duration = Duration::from_secs(2);
 const EVENTS_QUEUED: usize = 1024;
+/// Lists are asked for again after this time even if no change was announced.
+const REFRESH_EVERY: Duration = Duration::from_mins(5);
+const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// The data plane.
+/// The data plane: each part owns its own state and knows those below it.
 pub struct Gateway {
-    pub(crate) context: Arc<Context>,
-    pub(crate) fleet: Fleet,
-    pub(crate) catalogue: ArcSwap<Catalogue>,
-    /// Held while a new catalogue is made from the old one.
-    pub(crate) changing: Mutex<()>,
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) sealer: Sealer,
-    pub(crate) parking: Parking,
-    pub(crate) memory: Option<Memory>,
-    /// Servers that a person switched on or off.
-    pub(crate) switches: Mutex<HashMap<ServerName, bool>>,
-    pub(crate) desk: Option<Arc<dyn Desk>>,
-    pub(crate) builtins: Builtins,
+    context: Arc<Context>,
+    persistence: Option<Arc<Persistence>>,
+    recorder: Arc<AuditRecorder>,
+    audit: Arc<AuditIndex>,
+    subscriptions: Arc<Subscriptions>,
+    governance: Arc<Governance>,
+    registry: Arc<Registry>,
+    servers: Arc<Servers>,
+    approvals: Arc<Approvals>,
+    inspector: Arc<Inspector>,
+    pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
-    pub(crate) meters: Meters,
-    pub(crate) pins: Pins,
-    pub(crate) governor: Governor,
-    pub(crate) gates: Gates,
-    pub(crate) quotas: Quotas,
-    pub(crate) uses: Uses,
-    pub(crate) waiting: Waiting,
-    pub(crate) tasks: Tasks,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) trail: Trail,
-    /// Where people find pages, once Octroi listens.
-    pub(crate) page: ArcSwapOption<String>,
-    /// What people know about tools.
-    pub(crate) inference: ArcSwap<Vec<InferenceRule>>,
-    /// What servers offered in an earlier run, until they are configured in this one.
-    pub(crate) known: Mutex<HashMap<ServerName, Arc<ServerLists>>>,
 }
 
 /// How the processes of servers are started and found again.
@@ -83,104 +74,163 @@ pub struct Processes {
     /// Marks them; the same after a restart, and different from that of any other gateway.
     pub owner: String,
     /// A program that calls [`take_over`](octroi_upstream::take_over) first of all, to stay with each.
-    pub keeper: Option<PathBuf>,
+    pub reaper: Option<PathBuf>,
     /// Whether no other gateway with this mark can be running, so that what carries it is left over.
     pub is_alone: bool,
 }
 
+/// What a gateway is made from.
+pub struct GatewayOptions {
+    /// How the servers are defined.
+    pub servers: Vec<ServerSpec>,
+    /// How their processes are started and found again.
+    pub processes: Processes,
+    /// What is remembered from one run to the next, if anything is.
+    pub persistence: Option<Persistence>,
+    /// What Octroi itself offers to agents, if anything.
+    pub builtin: Option<Arc<dyn BuiltinProvider>>,
+    /// What time it is.
+    pub clock: Clock,
+}
+
 impl Gateway {
     /// Starts all servers in the background. Nothing here waits for any of them.
-    pub async fn start(
-        specs: Vec<ServerSpec>,
-        processes: Processes,
-        mut memory: Option<Memory>,
-        desk: Option<Arc<dyn Desk>>,
-    ) -> Result<Arc<Self>, UpstreamError> {
+    pub async fn start(options: GatewayOptions) -> Result<Arc<Self>, UpstreamError> {
+        let GatewayOptions { servers: specs, processes, mut persistence, builtin, clock } = options;
         let (events, received) = mpsc::channel(EVENTS_QUEUED);
-        let client_info = Bytes::from_static(
-            concat!(r#"{"name":"octroi","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).as_bytes(),
-        );
-        let spawner = Spawner::new(processes.owner, processes.keeper, Handle::current())
-            .map_err(|error| UpstreamError::Protocol(format!("no thread can be started: {error}")))?;
-        let n_killed = if processes.is_alone { spawner.kill_leftovers() } else { 0 };
-        if n_killed > 0 {
-            info!(n_killed, "processes of an earlier run ended");
-        }
-        let context = Arc::new(Context {
-            http: HttpClient::new()?,
-            spawner,
-            client_info,
-            tasks: TaskTracker::new(),
-            runtime: Handle::current(),
-            shutdown: CancellationToken::new(),
-            events,
-        });
-        let sealer = Sealer::new().map_err(|error| {
+        let context = context(processes, events, clock)?;
+        let clock = &context.clock;
+        let sealer = Sealer::new(clock.clone()).map_err(|error| {
             UpstreamError::Protocol(format!("the system gives no random numbers: {error}"))
         })?;
-        let known = match &memory {
-            Some(memory) => memory.recall().await.unwrap_or_else(|error| {
-                warn!(%error, hint = error.hint(), "what servers offered before is not known");
-                Vec::new()
-            }),
-            None => Vec::new(),
-        };
-        let switches = match &memory {
-            Some(memory) => memory.switches().await.unwrap_or_default(),
-            None => HashMap::new(),
-        };
-        let builtins = desk.as_deref().map(Builtins::of).unwrap_or_default();
-        let known = known.into_iter().map(|(name, lists)| (name, Arc::new(lists))).collect();
-        let catalogue = Catalogue::new(BTreeMap::new(), &builtins, WIRE_NAME_MAX);
-        let audit = memory.as_mut().and_then(Memory::take_audit);
+        let sealer = Arc::new(sealer);
+        let audit = persistence.as_mut().and_then(Persistence::take_audit);
         let (log, unfinished) = audit.map(|opened| (opened.log, opened.unfinished)).unzip();
-        let ledger = Arc::new(Ledger::new(log, Handle::current()));
-        if let Some(writer) = memory.as_mut().and_then(Memory::writer) {
+        if let Some(writer) = persistence.as_mut().and_then(Persistence::writer) {
             context.runtime.spawn(writer);
         }
-        let gateway = Arc::new_cyclic(|gateway| Self {
-            context,
-            fleet: Fleet::default(),
-            catalogue: ArcSwap::from_pointee(catalogue),
-            changing: Mutex::default(),
-            hub: Arc::new(Hub::new(gateway.clone())),
+        let persistence = persistence.map(Arc::new);
+        let kept = || persistence.clone();
+        let recorder = Arc::new(AuditRecorder::new(log, Handle::current(), clock.clone()));
+        let subscriptions = Arc::new(Subscriptions::default());
+        let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
+        let governance = Arc::new(Governance::new(&context, kept(), &subscriptions));
+        let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
+        let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
+        let registry = Arc::new(registry);
+        let servers =
+            Arc::new(Servers::new(&context, kept(), &subscriptions, &governance, &registry, builtin));
+        let approvals =
+            Approvals::new(&context, kept(), &recorder, &subscriptions, &governance, &registry, &sealer);
+        let approvals = Arc::new(approvals);
+        let exchanges = Exchanges::new(&context, &governance, &registry, &servers, &approvals, &sealer);
+        let inspector =
+            Arc::new(Inspector::new(&context, kept(), &recorder, &governance, &registry, &servers));
+        let pipeline = Arc::new(Pipeline {
+            context: Arc::clone(&context),
+            persistence: kept(),
+            recorder: Arc::clone(&recorder),
+            governance: Arc::clone(&governance),
+            registry: Arc::clone(&registry),
+            servers: Arc::clone(&servers),
+            approvals: Arc::clone(&approvals),
             sealer,
-            parking: Parking::default(),
-            memory,
-            switches: Mutex::new(switches),
-            desk,
-            builtins,
-            problems: ArcSwap::default(),
-            meters: Meters::default(),
-            pins: Pins::default(),
-            governor: Governor::default(),
-            gates: Gates::default(),
-            quotas: Quotas::default(),
-            uses: Uses::default(),
-            waiting: Waiting::default(),
+            exchanges,
             tasks: Tasks::default(),
-            ledger,
-            trail: Trail::default(),
-            page: ArcSwapOption::empty(),
-            inference: ArcSwap::default(),
-            known: Mutex::new(known),
+        });
+        let gateway = Arc::new(Self {
+            context,
+            persistence,
+            recorder,
+            audit,
+            subscriptions,
+            governance,
+            registry,
+            servers,
+            approvals,
+            inspector,
+            pipeline,
+            problems: ArcSwap::default(),
         });
         gateway.recall(unfinished.unwrap_or_default()).await;
-        gateway.start_trail();
-        gateway.context.tasks.spawn(Arc::clone(&gateway).follow_events(received));
-        gateway.context.tasks.spawn(Arc::clone(&gateway).keep_fresh());
-        gateway.apply(specs, true);
+        gateway.audit.start();
+        let tasks = &gateway.context.tasks;
+        tasks.spawn(Arc::clone(&gateway.servers).follow_events(received));
+        tasks.spawn(Arc::clone(&gateway).look_after());
+        gateway.servers.apply(specs, true);
         Ok(gateway)
+    }
+
+    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    async fn recall(&self, unfinished: Vec<Unfinished>) {
+        if let Some(log) = self.recorder.log()
+            && !unfinished.is_empty()
+        {
+            warn!(
+                n_calls = unfinished.len(),
+                "calls were cut off when the last run ended; their outcome is unknown"
+            );
+            let now_ms = u64::try_from(self.context.clock.now_ms()).unwrap_or_default();
+            if let Err(error) = log.end_unfinished(&unfinished, now_ms).await {
+                error!(%error, hint = error.hint(), "their end is not recorded");
+            }
+        }
+        let Some(persistence) = &self.persistence else {
+            return;
+        };
+        self.approvals.recall(persistence.store()).await;
+        self.registry.recall(persistence).await;
+        self.servers.recall(persistence).await;
+        self.governance.recall(persistence.store()).await;
+    }
+
+    /// Puts what the configuration says about deciding into effect. If a policy of it cannot be used,
+    /// everything stays as it was.
+    pub async fn govern(
+        &self,
+        settings: GovernanceSettings,
+        audit: AuditSection,
+        secrets: &[String],
+    ) -> Result<(), PolicyError> {
+        self.governance.adopt_files(&settings.policies).await?;
+        self.audit.set(&audit);
+        self.recorder.set(audit, Redactor::new(secrets.iter().map(String::as_str)));
+        self.registry.set_rules(&settings);
+        let is_other_list = self.governance.settings().proposals != settings.proposals;
+        self.governance.set_settings(settings);
+        if is_other_list {
+            self.subscriptions.own_list_changed(&Method::ToolsChanged);
+        }
+        self.registry.reconsider_all();
+        Ok(())
+    }
+
+    /// What is looked at now and then, until the gateway ends.
+    async fn look_after(self: Arc<Self>) {
+        let mut refresh = tokio::time::interval(REFRESH_EVERY);
+        let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        refresh.reset();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                _ = sweep.tick() => {
+                    self.pipeline.exchanges.sweep();
+                    self.pipeline.tasks.sweep(self.context.clock.now_ms());
+                    self.governance.keep_uses();
+                    self.approvals.expire().await;
+                    self.servers.sweep().await;
+                }
+                _ = refresh.tick() => self.servers.request_lists(),
+            }
+        }
     }
 
     /// Ends all servers and waits for their processes, up to a limit.
     pub async fn stop(&self, limit: Duration) {
         let closing = async {
-            // All at once: a remote server that does not answer must not keep the others' processes alive.
-            let members: Vec<_> = self.fleet.members().values().cloned().collect();
-            let servers = members.iter().map(|member| member.upstream.close());
-            let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(servers)).await;
-            let _ = tokio::time::timeout(GOODBYE, self.gates.close()).await;
+            self.servers.close().await;
+            let _ = tokio::time::timeout(GOODBYE, self.governance.close()).await;
             self.context.shutdown.cancel();
             self.context.tasks.close();
             self.context.tasks.wait().await;
@@ -189,18 +239,100 @@ impl Gateway {
             warn!("some servers did not end in time");
         }
         self.context.shutdown.cancel();
-        if let Some(memory) = &self.memory {
-            memory.used(self.uses.take_fresh());
-            let _ = tokio::time::timeout(GOODBYE, memory.flush()).await;
+        if let Some(persistence) = &self.persistence {
+            self.governance.keep_uses();
+            let _ = tokio::time::timeout(GOODBYE, persistence.flush()).await;
         }
-        if let Some(log) = self.ledger.log() {
+        if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
         }
     }
 
+    /// Answers a request of a client. Dropping the future cancels it.
+    pub async fn request(
+        &self,
+        view: &View,
+        caller: &Caller,
+        envelope: &Envelope,
+        params: &Params,
+    ) -> Answer {
+        self.pipeline.request(view, caller, envelope, params).await
+    }
+
+    /// The answer to `initialize`.
+    pub async fn initialize(&self, view: &View, version: Version) -> Answer {
+        self.pipeline.initialize(view, version).await
+    }
+
+    /// The arguments of a tool that a client must mirror into headers, if it has any.
+    pub fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
+        self.servers.param_headers(view, name)
+    }
+
+    /// Registers a client that wants to hear of changes. `deliver` must not wait.
+    pub fn listen(
+        &self,
+        subscriber: Subscriber,
+        filter: Filter,
+        deliver: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Arc<Listener> {
+        let servers = Arc::clone(&self.servers);
+        self.subscriptions.listen(subscriber, filter, servers, deliver)
+    }
+
+    /// Adds a resource to what a client watches; returns once the server knows.
+    pub async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        self.servers.watch(listener, shown).await
+    }
+
+    /// Removes a resource from what a client watches.
+    pub fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        self.servers.unwatch(listener, shown)
+    }
+
+    /// The servers.
+    pub fn servers(&self) -> &Arc<Servers> {
+        &self.servers
+    }
+
+    /// What all servers offer.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// What decides about calls.
+    pub fn governance(&self) -> &Arc<Governance> {
+        &self.governance
+    }
+
+    /// Calls that wait for a person.
+    pub fn approvals(&self) -> &Arc<Approvals> {
+        &self.approvals
+    }
+
+    /// What is recorded.
+    pub fn audit(&self) -> &Arc<AuditIndex> {
+        &self.audit
+    }
+
+    /// Who explains decisions.
+    pub fn inspector(&self) -> &Arc<Inspector> {
+        &self.inspector
+    }
+
+    /// What is remembered from one run to the next, if anything is.
+    pub fn persistence(&self) -> Option<&Arc<Persistence>> {
+        self.persistence.as_ref()
+    }
+
+    /// What time it is.
+    pub fn clock(&self) -> &Clock {
+        &self.context.clock
+    }
+
     /// How often every tool was called, and how that went.
-    pub fn readings(&self) -> Vec<Reading> {
-        self.meters.readings()
+    pub fn readings(&self) -> Vec<ToolReading> {
+        self.pipeline.exchanges.readings()
     }
 
     /// What is wrong with the configuration, if anything is.
@@ -211,72 +343,33 @@ impl Gateway {
     /// Says what is wrong with the configuration.
     pub fn set_problems(&self, problems: Vec<String>) {
         self.problems.store(Arc::new(problems));
-        self.servers_changed();
+        self.servers.announce();
     }
+}
 
-    /// What is remembered from one run to the next, if anything is.
-    pub fn memory(&self) -> Option<&Memory> {
-        self.memory.as_ref()
+/// What all servers share.
+fn context(
+    processes: Processes,
+    events: mpsc::Sender<(octroi_core::ServerKey, octroi_upstream::ServerEvent)>,
+    clock: Clock,
+) -> Result<Arc<Context>, UpstreamError> {
+    let client_info = Bytes::from_static(
+        concat!(r#"{"name":"octroi","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).as_bytes(),
+    );
+    let spawner = Spawner::new(processes.owner, processes.reaper, Handle::current())
+        .map_err(|error| UpstreamError::Protocol(format!("no thread can be started: {error}")))?;
+    let n_killed = if processes.is_alone { spawner.kill_leftovers() } else { 0 };
+    if n_killed > 0 {
+        info!(n_killed, "processes of an earlier run ended");
     }
-
-    /// The lists as they are now.
-    pub fn catalogue(&self) -> Arc<Catalogue> {
-        self.catalogue.load_full()
-    }
-
-    /// Ends what a client's session had to itself at the servers.
-    pub async fn end_session(&self, session: &str) {
-        let members: Vec<_> = self.fleet.members().values().cloned().collect();
-        for member in members {
-            member.upstream.end_session(session).await;
-        }
-    }
-
-    /// Registers a client that wants to hear of changes. `deliver` must not wait.
-    pub fn listen(
-        &self,
-        wisher: Wisher,
-        filter: Filter,
-        deliver: impl Fn(Notice) + Send + Sync + 'static,
-    ) -> Arc<Listener> {
-        self.hub.listen(wisher, filter, deliver)
-    }
-
-    /// Adds a resource to what a client watches; returns once the server knows.
-    pub async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if self.is_own_resource(listener.view(), shown) || self.is_resource_of_agent(listener, shown).await {
-            listener.watch(&desk::OCTROI, shown);
-            return Ok(());
-        }
-        let (name, own) = self.resource(listener.view(), shown)?;
-        let Some(upstream) = self.upstream(&name) else {
-            return Err(RpcError::invalid_params(format!("unknown resource `{shown}`")));
-        };
-        if !listener.watch(&name, &own) {
-            return Ok(());
-        }
-        match upstream.watch(&listener.sharer(), listener.capabilities(), &own).await {
-            Ok(()) => Ok(()),
-            Err(UpstreamError::Refused(error)) => {
-                listener.forget(&name, &own);
-                Err(if denial::is_forged(&error) { denial::forged(name.as_str(), &error) } else { error })
-            }
-            Err(error) => {
-                listener.forget(&name, &own);
-                let message = format!("server `{name}` is not available: {error}");
-                Err(RpcError::new(octroi_mcp::code::INTERNAL_ERROR, message))
-            }
-        }
-    }
-
-    /// Removes a resource from what a client watches.
-    pub fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if self.is_own_resource(listener.view(), shown) || listener.watches(&desk::OCTROI, shown) {
-            listener.forget(&desk::OCTROI, shown);
-            return Ok(());
-        }
-        let (name, own) = self.resource(listener.view(), shown)?;
-        listener.unwatch(&name, &own);
-        Ok(())
-    }
+    Ok(Arc::new(Context {
+        http: HttpClient::new(clock.clone())?,
+        spawner,
+        client_info,
+        tasks: TaskTracker::new(),
+        runtime: Handle::current(),
+        shutdown: CancellationToken::new(),
+        clock,
+        events,
+    }))
 }

@@ -1,55 +1,65 @@
 //! The data plane: one catalogue of everything all servers offer, and the way of a call through it.
 //!
-//! [`Gateway`] holds the servers and an immutable snapshot of their lists. A door (HTTP, stdio) hands
-//! it a [`Caller`] and a request and gets an [`Answer`]; what happens in between reads top to bottom
-//! in `pipeline.rs`.
+//! [`Gateway`] puts the parts together: each owns its own state and knows those below it. A door (HTTP, stdio) hands it
+//! a [`Caller`] and a request and gets an [`Answer`]; what happens in between reads top to bottom in `pipeline.rs`.
 
 mod answer;
+mod approvals;
 pub mod audit;
+mod audit_index;
+mod audit_recorder;
 mod caller;
 mod catalogue;
+mod change;
 mod contents;
 mod denial;
-mod desk;
-mod fleet;
+mod error_code;
+mod exchange;
 mod gateway;
-mod govern;
-mod hub;
-mod lists;
-mod marks;
-mod memory;
-mod meters;
-mod park;
-mod pins;
+mod governance;
+mod inspector;
+mod metrics;
+mod operator_error;
+mod outcome;
+mod persistence;
+mod pin_settings;
 mod pipeline;
-mod refresh;
+mod policy_error;
+mod provider;
 mod registry;
-mod rounds;
-mod seal;
-mod time;
-mod trail;
+mod request_state;
+mod reserved_metadata;
+mod servers;
+mod subscriptions;
+mod tasks;
 mod view;
 
 pub use answer::Answer;
+pub use approvals::{Approvals, Choice, Remember, RememberScope, Until};
+pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
-pub use catalogue::{Catalogue, Rendered};
-pub use desk::{Desk, Offered, Owned, Served};
-pub use fleet::{Changes, ServerStatus};
-pub use gateway::{Gateway, Processes};
-pub use govern::{
-    AgentChange, AgentState, Candidate, CannotTell, Choice, Explanation, Flip, Forgotten, GateStatus,
-    Governance, HeldPin, InForce, PeopleProblem, PinName, PolicyFile, PolicyProblem, Remember, RememberScope,
-    Replay, ReplayError, Said, SpecChange, Until, approval_uri, check_result, imagine, level_of,
+pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
+pub use change::{FiledUnder, PlannedChange};
+pub use gateway::{Gateway, GatewayOptions, Processes};
+pub use governance::{
+    AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
+    check_result, imagine, level_of,
 };
-pub use hub::{Filter, Listener, Notice, Wisher};
-pub use memory::{Memory, MemoryError};
-pub use meters::{BOUNDS_MS, Ending, Reading};
+pub use inspector::{
+    Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
+};
+pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
     PolicyRefusal, PolicyStatus, StoreError,
 };
-pub use octroi_upstream::{LogLine, UpstreamError, take_over};
-pub use pins::PinSettings;
-pub use registry::{Refreshed, RegisteredTool, TOOLS_URI, ToolFilter};
-pub use trail::{AuditFound, AuditSearch, TrailError};
+pub use octroi_upstream::{LogLine, Upstream, UpstreamError, system_clock, take_over};
+pub use operator_error::OperatorError;
+pub use persistence::{Persistence, PersistenceError};
+pub use pin_settings::PinSettings;
+pub use policy_error::PolicyError;
+pub use provider::{BuiltinProvider, MayWatch, Served};
+pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
+pub use servers::{Changes, Refreshed, ServerStatus, Servers};
+pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

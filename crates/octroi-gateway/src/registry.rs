@@ -1,135 +1,298 @@
-//! Every tool there is, as the gates see it, whatever its source.
+//! The catalogue that is in force, and who changes it: lists of servers come in, their definitions are compared with the
+//! accepted ones, and a new catalogue takes the place of the old one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::future::join_all;
-use octroi_core::pin::PinKind;
-use octroi_core::tool::{Risk, Source, ToolDescriptor};
+use arc_swap::ArcSwap;
+use octroi_api::Change;
+use octroi_core::pin::DefinitionHash;
+use octroi_core::server::ServerSpec;
+use octroi_core::tool::infer::InferenceRule;
+use octroi_core::wire_name::WIRE_NAME_MAX;
+use octroi_core::{Clock, ServerKey};
+use octroi_mcp::Method;
+use octroi_store::{Store, StoreError};
+use parking_lot::Mutex;
+use tracing::{error, info, warn};
 
-use crate::catalogue::{Catalogue, FoundTool};
-use crate::desk::own_tool;
-use crate::gateway::Gateway;
+use crate::audit_recorder::AuditRecorder;
+use crate::catalogue::{Builtins, Catalogue, Item, LISTS, Offer, OfferedByOctroi, ServerLists};
+use crate::governance::{Governance, GovernanceSettings};
+use crate::operator_error::OperatorError;
+use crate::persistence::Persistence;
+use crate::subscriptions::Subscriptions;
+use pins::Pins;
 
-/// What people watch to hear that tools came, went or changed.
-pub const TOOLS_URI: &str = "resource://tools/list";
+mod kept_out;
+mod pins;
+mod quarantine;
+mod seen;
+mod tools;
 
-/// Which tools are wanted. What is empty does not matter.
-#[derive(Clone, Debug, Default)]
-pub struct ToolFilter {
-    /// Of one of these servers.
-    pub servers: Vec<String>,
-    /// From one of these sources.
-    pub sources: Vec<Source>,
-    /// Of one of these risks.
-    pub risks: Vec<Risk>,
-    /// With at least one of these side effects.
-    pub side_effects: Vec<String>,
+pub use kept_out::Forgotten;
+pub use quarantine::{HeldPin, PinName};
+pub use tools::{RegisteredTool, ToolFilter};
+
+/// The catalogue and what it is made from.
+pub struct Registry {
+    clock: Clock,
+    persistence: Option<Arc<Persistence>>,
+    recorder: Arc<AuditRecorder>,
+    subscriptions: Arc<Subscriptions>,
+    governance: Arc<Governance>,
+    builtins: Arc<Builtins>,
+    current: ArcSwap<Catalogue>,
+    /// Held while a new catalogue is made from the old one.
+    changing: Mutex<()>,
+    pins: Pins,
+    /// What people know about tools.
+    inference: ArcSwap<Vec<InferenceRule>>,
+    /// How the servers are defined at present.
+    specs: ArcSwap<BTreeMap<ServerKey, ServerSpec>>,
+    /// What servers offered in an earlier run, until they are configured in this one.
+    remembered: Mutex<HashMap<ServerKey, Arc<ServerLists>>>,
 }
 
-/// A tool and what becomes of it.
-#[derive(Clone, Debug)]
-pub struct RegisteredTool {
-    /// What the gates know of it.
-    pub descriptor: ToolDescriptor,
-    /// The name that clients call it by.
-    pub wire_name: String,
-    /// As its source defines it.
-    pub definition: Bytes,
-    /// Why clients do not see it; `None` if they do.
-    pub hidden: Option<String>,
+/// Lists of a server that were just fetched.
+pub(crate) struct Fetched {
+    pub(crate) identity: octroi_upstream::ServerIdentity,
+    pub(crate) lists: Vec<(Method, Vec<Item>)>,
 }
 
-/// What came of asking all servers for their lists.
-#[derive(Clone, Debug, Default)]
-pub struct Refreshed {
-    /// So many answered.
-    pub n_servers: usize,
-    /// The others, and why they did not.
-    pub failed: BTreeMap<String, String>,
-}
-
-impl ToolFilter {
-    fn wants(&self, tool: &ToolDescriptor) -> bool {
-        let is_one_of = |wanted: &[String], value: &str| wanted.iter().any(|one| one == value);
-        (self.servers.is_empty() || is_one_of(&self.servers, &tool.source_id))
-            && (self.sources.is_empty() || self.sources.contains(&tool.source))
-            && (self.risks.is_empty() || self.risks.contains(&tool.risk))
-            && (self.side_effects.is_empty()
-                || tool.side_effects.iter().any(|tag| is_one_of(&self.side_effects, tag)))
-    }
-}
-
-impl Gateway {
-    /// The tools that are wanted, in the order of their ids.
-    pub fn tools(&self, filter: &ToolFilter) -> Vec<RegisteredTool> {
-        let catalogue = self.catalogue();
-        let found = catalogue.tools().filter(|(_, found)| filter.wants(&found.tool.descriptor));
-        let mut tools: Vec<_> =
-            found.map(|(wire_name, found)| registered(&catalogue, wire_name, found)).collect();
-        tools.extend(self.own_tools().filter(|own| filter.wants(&own.descriptor)));
-        tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
-        tools
-    }
-
-    /// One tool, written in any way in which rules and clients write it. If there is none, says what there is.
-    pub fn tool(&self, name: &str) -> Result<RegisteredTool, String> {
-        let own = self.own_tools().find(|own| own.descriptor.id.as_str() == name || own.wire_name == name);
-        if let Some(own) = own {
-            return Ok(own);
+impl Registry {
+    pub(crate) fn new(
+        clock: Clock,
+        persistence: Option<Arc<Persistence>>,
+        recorder: &Arc<AuditRecorder>,
+        subscriptions: &Arc<Subscriptions>,
+        governance: &Arc<Governance>,
+        offered: &OfferedByOctroi,
+    ) -> Self {
+        let builtins = Arc::new(Builtins::new(offered));
+        let catalogue = Catalogue::new(BTreeMap::new(), &builtins, WIRE_NAME_MAX);
+        Self {
+            clock,
+            persistence,
+            recorder: Arc::clone(recorder),
+            subscriptions: Arc::clone(subscriptions),
+            governance: Arc::clone(governance),
+            builtins,
+            current: ArcSwap::from_pointee(catalogue),
+            changing: Mutex::default(),
+            pins: Pins::default(),
+            inference: ArcSwap::default(),
+            specs: ArcSwap::default(),
+            remembered: Mutex::default(),
         }
-        let (server, tool) = self.named_tool(name)?;
-        let catalogue = self.catalogue();
-        let found = catalogue.tools().find(|(_, found)| found.tool.descriptor.id == tool.descriptor.id);
-        let (wire_name, found) = found.ok_or_else(|| format!("server `{server}` has just lost the tool"))?;
-        Ok(registered(&catalogue, wire_name, found))
     }
 
-    /// Asks every server that is switched on for its lists again, and starts those that do not run for it.
-    pub async fn refresh_servers(&self) -> Refreshed {
-        let members = self.fleet.members();
-        let asked = members.values().filter(|member| member.upstream.spec().enabled).map(async |member| {
-            let asked = self.refresh_all(&member.upstream).await;
-            (member.upstream.spec().name.to_string(), asked)
-        });
-        let mut refreshed = Refreshed::default();
-        for (name, asked) in join_all(asked).await {
-            match asked {
-                Ok(()) => refreshed.n_servers += 1,
-                Err(error) => drop(refreshed.failed.insert(name, error.to_string())),
+    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    pub(crate) async fn recall(&self, persistence: &Persistence) {
+        match persistence.recall().await {
+            Ok(known) => {
+                let known = known.into_iter().map(|(key, lists)| (key, Arc::new(lists)));
+                *self.remembered.lock() = known.collect();
+            }
+            Err(error) => warn!(%error, hint = error.hint(), "what servers offered before is not known"),
+        }
+        match persistence.store().pins().await {
+            Ok(pins) => {
+                self.pins.accept(pins.into_iter().map(|pin| (pin.key, DefinitionHash::from_bytes(pin.hash))))
+            }
+            Err(error) => {
+                error!(%error, hint = %error.hint(), "which definitions were accepted is not known")
             }
         }
-        refreshed
+        match persistence.store().kept_out().await {
+            Ok(kept_out) => kept_out.into_iter().for_each(|one| {
+                self.pins.keep_out(one.key, DefinitionHash::from_bytes(one.hash), one.decided_by);
+            }),
+            Err(error) => {
+                error!(%error, hint = %error.hint(), "which definitions are kept out is not known")
+            }
+        }
     }
 
-    /// Octroi's own: those of people, and those of agents.
-    fn own_tools(&self) -> impl Iterator<Item = RegisteredTool> {
-        let builtins = [&self.builtins.people, &self.builtins.agents];
-        builtins.into_iter().flat_map(|written| &written.tools).filter_map(|definition| {
-            let name = serde_json::from_slice::<serde_json::Value>(definition).ok()?;
-            let name = name["name"].as_str()?;
-            Some(RegisteredTool {
-                descriptor: own_tool(name),
-                wire_name: name.to_owned(),
-                definition: definition.clone(),
-                hidden: None,
-            })
-        })
+    /// The catalogue as it is now.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.current.load_full()
+    }
+
+    /// Whether this is still the catalogue in force.
+    pub(crate) fn is_current(&self, catalogue: &Arc<Catalogue>) -> bool {
+        Arc::ptr_eq(&self.current.load(), catalogue)
+    }
+
+    /// Puts what the configuration says about definitions into effect, for all that servers list.
+    pub(crate) fn set_rules(&self, settings: &GovernanceSettings) {
+        self.pins.set(settings.pins.clone());
+        self.inference.store(Arc::new(settings.inference.clone()));
+    }
+
+    /// Looks at all definitions again, because other rules hold.
+    pub(crate) fn reconsider_all(&self) {
+        for server in self.specs.load_full().keys() {
+            self.reconsider(server);
+        }
+    }
+
+    /// Takes over how the servers are defined from now on.
+    pub(crate) fn set_specs(&self, specs: BTreeMap<ServerKey, ServerSpec>) {
+        self.governance.set_servers(specs.keys().map(ToString::to_string).collect());
+        self.specs.store(Arc::new(specs));
+    }
+
+    /// Puts lists of one server into a new catalogue; returns the notifications for those that differ from before.
+    /// Nothing is done if the server was replaced or removed while it was asked.
+    pub(crate) fn update(
+        &self,
+        spec: &ServerSpec,
+        fetched: Fetched,
+        is_current: impl FnOnce() -> bool,
+    ) -> HashSet<Method> {
+        let mut changed = HashSet::new();
+        let _changing = self.changing.lock();
+        if !is_current() {
+            return changed;
+        }
+        let key = &spec.key;
+        let old = self.current.load_full();
+        let known = old.offer(key).map(|offer| ServerLists::clone(&offer.raw));
+        let is_new = known.is_none();
+        let mut lists = known.unwrap_or_else(|| ServerLists::empty(fetched.identity.clone()));
+        lists.identity = fetched.identity;
+        for (method, items) in fetched.lists {
+            if *lists.list(&method) != items {
+                changed.insert(notification_of(&method));
+                lists.set(&method, items);
+            }
+        }
+        if !changed.is_empty() || is_new {
+            info!(server.name = %key, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
+        }
+        let lists = Arc::new(lists);
+        if let Some(persistence) = &self.persistence {
+            persistence.keep(key, &lists);
+        }
+        self.publish(vec![(spec, lists)]);
+        changed
+    }
+
+    /// Puts lists of servers into a new catalogue, as far as they may be seen. Whoever calls this holds
+    /// the lock on changes.
+    fn publish(&self, lists: Vec<(&ServerSpec, Arc<ServerLists>)>) {
+        let old = self.current.load_full();
+        let mut offers = old.offers().clone();
+        let mut has_changed = false;
+        for (spec, raw) in lists {
+            let inspection = self.pins.inspect(&spec.key, &old);
+            let before = offers.get(&spec.key).map(|offer| &**offer);
+            let offer = Offer::new(raw, spec, &self.inference.load(), &inspection, before);
+            for stray in
+                offer.strays.iter().filter(|stray| before.is_none_or(|old| !old.strays.contains(stray)))
+            {
+                warn!(server.name = %spec.key, "{stray}");
+            }
+            self.keep_seen(inspection.into_seen());
+            has_changed |= before.is_none_or(|before| !before.has_tools_of(&offer));
+            offers.insert(spec.key.clone(), Arc::new(offer));
+        }
+        self.replace(offers);
+        if has_changed {
+            self.subscriptions.announce(&Change::Tools);
+        }
+    }
+
+    fn replace(&self, offers: BTreeMap<ServerKey, Arc<Offer>>) {
+        let catalogue = Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX));
+        self.current.store(Arc::clone(&catalogue));
+        self.governance.set_tools(&catalogue);
+    }
+
+    /// Looks at a server's definitions again, because a person accepted some or other rules hold.
+    pub(crate) fn reconsider(&self, key: &ServerKey) {
+        let specs = self.specs.load_full();
+        let Some(spec) = specs.get(key) else {
+            return;
+        };
+        let shown = {
+            let _changing = self.changing.lock();
+            let Some(offer) = self.current.load().offer(key).cloned() else {
+                return;
+            };
+            self.publish(vec![(spec, Arc::clone(&offer.raw))]);
+            Arc::clone(&offer.shown)
+        };
+        let now = self.catalogue();
+        let Some(now) = now.server(key) else {
+            return;
+        };
+        let changed: HashSet<Method> =
+            LISTS.iter().filter(|list| shown.list(list) != now.list(list)).map(notification_of).collect();
+        for method in &changed {
+            self.subscriptions.list_changed(key, method);
+        }
+    }
+
+    /// Puts what new servers offered in an earlier run into the catalogue, until they say it themselves.
+    pub(crate) fn offer_remembered<'a>(&self, specs: impl Iterator<Item = &'a ServerSpec>) {
+        let _changing = self.changing.lock();
+        let catalogue = self.current.load_full();
+        let mut remembered = self.remembered.lock();
+        let found: Vec<(&ServerSpec, Arc<ServerLists>)> = specs
+            .filter(|spec| spec.enabled && catalogue.offer(&spec.key).is_none())
+            .filter_map(|spec| Some((spec, remembered.remove(&spec.key)?)))
+            .collect();
+        if found.is_empty() {
+            return;
+        }
+        let keys: Vec<&ServerKey> = found.iter().map(|(spec, _)| &spec.key).collect();
+        self.publish(found);
+        for key in keys {
+            for method in [Method::ToolsChanged, Method::PromptsChanged, Method::ResourcesChanged] {
+                self.subscriptions.list_changed(key, &method);
+            }
+        }
+    }
+
+    /// Takes servers out of the catalogue and tells whose lists became shorter.
+    pub(crate) fn forget(&self, keys: &[&ServerKey]) {
+        let _changing = self.changing.lock();
+        let mut offers = self.current.load_full().offers().clone();
+        let gone: Vec<(&ServerKey, Arc<Offer>)> =
+            keys.iter().filter_map(|key| Some((*key, offers.remove(*key)?))).collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.replace(offers);
+        self.subscriptions.announce(&Change::Tools);
+        for (key, offer) in gone {
+            let shorter: HashSet<Method> =
+                LISTS.iter().filter(|list| !offer.shown.list(list).is_empty()).map(notification_of).collect();
+            for method in &shorter {
+                self.subscriptions.list_changed(key, method);
+            }
+        }
+    }
+
+    fn store(&self) -> Result<&Store, OperatorError> {
+        Ok(self.persistence.as_ref().ok_or(OperatorError::NoStore)?.store())
+    }
+
+    /// Waits until what was accepted on first sight is written: that happens behind the back of whoever saw it.
+    async fn flush(&self) -> Result<(), StoreError> {
+        match &self.persistence {
+            Some(persistence) => persistence.flush().await,
+            None => Ok(()),
+        }
     }
 }
 
-fn registered(catalogue: &Catalogue, wire_name: &str, found: &FoundTool) -> RegisteredTool {
-    let descriptor = &found.tool.descriptor;
-    let offer = catalogue.offer(&found.server).filter(|offer| !offer.shows_tool(&descriptor.name));
-    let hidden = offer.map(|offer| {
-        let held = offer.held(PinKind::Tool, &descriptor.name);
-        let reason = held.or(descriptor.off_because.as_deref());
-        reason.unwrap_or("its server's entry does not allow it").to_owned()
-    });
-    RegisteredTool {
-        descriptor: descriptor.clone(),
-        wire_name: wire_name.to_owned(),
-        definition: found.tool.definition().clone(),
-        hidden,
+fn notification_of(list: &Method) -> Method {
+    match list {
+        Method::PromptsList => Method::PromptsChanged,
+        Method::ResourcesList | Method::TemplatesList => Method::ResourcesChanged,
+        _ => Method::ToolsChanged,
     }
 }

@@ -8,6 +8,7 @@
 pub mod ask;
 pub mod body;
 pub mod capability;
+pub mod client;
 pub mod code;
 pub mod envelope;
 pub mod header;

@@ -79,6 +79,7 @@ pub(crate) fn modern_caller(
 ) -> Caller {
     Caller {
         principal: principal.clone(),
+        on_behalf_of: None,
         era: Era::Modern,
         capabilities: params.client_capabilities().map(ClientCapabilities::read).unwrap_or_default(),
         info: params.client_info(),

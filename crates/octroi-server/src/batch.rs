@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::View;
 use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, envelope};
 
 use crate::admit::read_params;
-use crate::http::Door;
+use crate::door::Door;
+use crate::frontend::Frontend;
 use crate::legacy::{PostStream, find, respond};
 use crate::reply::{self, Reply};
 
@@ -18,7 +18,7 @@ const MESSAGES_MAX: usize = 64;
 
 pub(crate) async fn post(
     door: Arc<Door>,
-    view: View,
+    frontend: Frontend,
     principal: Principal,
     headers: &HeaderMap,
     messages: Vec<Result<Envelope, Malformed>>,
@@ -26,7 +26,7 @@ pub(crate) async fn post(
     let refuse = |message: String| {
         reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
     };
-    let session = match find(&door, &view, &principal, headers) {
+    let session = match find(&door, &frontend, &principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
@@ -53,11 +53,11 @@ pub(crate) async fn post(
         return reply::empty(StatusCode::ACCEPTED);
     }
     let stream = PostStream::new(Arc::clone(&session));
-    let (gateway, client) = (Arc::clone(&door.gateway), Arc::clone(&stream));
+    let (frontends, client) = (door.frontends.clone(), Arc::clone(&stream));
     let is_admin = door.access.is_admin(headers);
     let work = Box::pin(async move {
         let answers = requests.iter().map(|request| {
-            let (session, gateway, client) = (&session, &gateway, Arc::clone(&client));
+            let (session, frontends, client) = (&session, &frontends, Arc::clone(&client));
             async move {
                 let id = request.id()?;
                 let params = match read_params(request) {
@@ -66,7 +66,7 @@ pub(crate) async fn post(
                 };
                 let session = &session.session;
                 let caller = session.caller(client, is_admin);
-                let answer = session.answer(gateway, request, &params, &caller).await?;
+                let answer = session.answer(frontends, request, &params, &caller).await?;
                 Some(answer.to_message(&id))
             }
         });

@@ -1,4 +1,4 @@
-//! Which request goes where: messages straight to the gateway, everything else by a router.
+//! Which request goes where: messages straight to their answer, everything else by a router.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,7 +11,8 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_gateway::View;
 
-use crate::http::{Door, admit, not_found, single};
+use crate::door::Door;
+use crate::http::{admit, not_found, single};
 use crate::reply::Reply;
 use crate::{health, metrics, page};
 
@@ -42,14 +43,11 @@ impl Service<http::Request<Incoming>> for Front {
 
     /// The two paths that all calls take need no router, which would cost each of them microseconds.
     fn call(&self, request: http::Request<Incoming>) -> Self::Future {
-        let view = match request.uri().path() {
-            // Who asks decides what is seen.
-            "/mcp" => None,
-            // What an agent sees, whoever asks: for a program that runs with somebody's token.
-            "/mcp/agent" => Some(View::Merged),
-            _ => return Box::pin(self.others.call(request)),
+        // Who asks decides what is seen: on every path people manage, and agents reach servers.
+        let ("/mcp" | "/mcp/agent") = request.uri().path() else {
+            return Box::pin(self.others.call(request));
         };
-        let admitted = admit(Arc::clone(&self.door), view, request);
+        let admitted = admit(Arc::clone(&self.door), View::Merged, request);
         Box::pin(async move { Ok(admitted.await) })
     }
 }

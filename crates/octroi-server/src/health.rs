@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use serde_json::json;
 
-use crate::http::Door;
+use crate::door::Door;
 use crate::reply::{self, Reply};
 
 /// Without a token only that it lives and how many servers do; names are for those who may come in.
@@ -15,7 +15,7 @@ pub(crate) async fn health(State(door): State<Arc<Door>>, headers: HeaderMap) ->
     if let Err(refusal) = door.access.check_sender(&headers) {
         return reply::refusal(refusal);
     }
-    let servers = door.gateway.status();
+    let servers = door.gateway.servers().status();
     let running = servers.iter().filter(|server| server.state == "running").count();
     let mut body = json!({
         "status": "ok",

@@ -1,7 +1,6 @@
 //! MCP over HTTP: one path, both eras.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::BoxError;
 use axum::extract::{Path, Request, State};
@@ -9,147 +8,35 @@ use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use octroi_core::{Principal, Role, ServerName};
-use octroi_gateway::{Gateway, View};
+use octroi_core::{Principal, ServerKey};
+use octroi_gateway::View;
 use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, RpcError, code};
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use crate::access::{Access, Refusal};
 use crate::admit::{era_of, read_params};
-use crate::front::Front;
-use crate::lanes::Lanes;
-use crate::page::Tickets;
+use crate::door::{Door, Post};
+use crate::frontend::Frontend;
 use crate::reply::{self, Reply};
-use crate::sessions::Sessions;
 use crate::{batch, legacy, modern};
-
-const SWEEP_EVERY: Duration = Duration::from_secs(10);
-
-/// Limits of the door.
-#[derive(Clone, Copy, Debug)]
-pub struct DoorSettings {
-    /// Largest request body.
-    pub body_bytes: usize,
-    /// Legacy sessions that nobody uses this long are ended.
-    pub session_idle: Duration,
-    /// How long calls may go on after the door was asked to close.
-    pub drain: Duration,
-}
-
-impl Default for DoorSettings {
-    fn default() -> Self {
-        Self { body_bytes: 4 << 20, session_idle: Duration::from_mins(30), drain: Duration::from_secs(10) }
-    }
-}
-
-/// Everything a request needs.
-pub struct Door {
-    pub(crate) gateway: Arc<Gateway>,
-    pub(crate) access: Arc<Access>,
-    pub(crate) sessions: Sessions,
-    /// Who has signed in to the page about an approval.
-    pub(crate) tickets: Tickets,
-    pub(crate) settings: DoorSettings,
-    /// Calls that go on after their client hung up.
-    pub(crate) tasks: TaskTracker,
-    /// Ends streams that would go on for ever.
-    pub(crate) closing: CancellationToken,
-    /// Ends everything else, once calls had their time.
-    pub(crate) closed: CancellationToken,
-}
-
-impl Door {
-    /// A door to a gateway.
-    pub fn new(gateway: Arc<Gateway>, access: Arc<Access>, settings: DoorSettings) -> Arc<Self> {
-        Arc::new(Self {
-            gateway,
-            access,
-            sessions: Sessions::new(settings.session_idle),
-            tickets: Tickets::default(),
-            settings,
-            tasks: TaskTracker::new(),
-            closing: CancellationToken::new(),
-            closed: CancellationToken::new(),
-        })
-    }
-}
-
-/// Serves until `shutdown`, then lets calls finish.
-pub async fn serve(
-    door: Arc<Door>,
-    listener: TcpListener,
-    shutdown: CancellationToken,
-) -> std::io::Result<()> {
-    door.tasks.spawn(sweep(Arc::clone(&door)));
-    let n_lanes = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut lanes = Lanes::start(n_lanes, &Front::new(&door), &door.closing)?;
-    tokio::select! {
-        biased;
-        () = shutdown.cancelled() => {}
-        filled = lanes.fill(listener) => filled?,
-    }
-    door.closing.cancel();
-    let limit = async {
-        tokio::time::sleep(door.settings.drain).await;
-        door.closed.cancel();
-        // Streams end now; a moment to say so.
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    };
-    tokio::select! {
-        served = lanes.served() => served?,
-        () = limit => tracing::warn!("some calls did not finish in time"),
-    }
-    door.closed.cancel();
-    door.tasks.close();
-    let _ = tokio::time::timeout(Duration::from_secs(1), door.tasks.wait()).await;
-    Ok(())
-}
-
-async fn sweep(door: Arc<Door>) {
-    let every = SWEEP_EVERY.min(door.settings.session_idle);
-    loop {
-        tokio::select! {
-            biased;
-            () = door.closing.cancelled() => return,
-            () = tokio::time::sleep(every) => {
-                for session in door.sessions.sweep() {
-                    door.gateway.end_session(&session).await;
-                }
-            }
-        }
-    }
-}
 
 pub(crate) async fn single(
     State(door): State<Arc<Door>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Reply {
-    let known = ServerName::parse(&name).ok().filter(|name| door.gateway.upstream(name).is_some());
+    let known = ServerKey::parse(&name).filter(|key| door.gateway.servers().upstream(key).is_some());
     match known {
-        Some(name) => admit(door, Some(View::Server(name)), request).await,
+        Some(key) => admit(door, View::Server(key), request).await,
         // Who may not come in at all must not learn which servers exist.
         None => match door.access.admit(request.headers()) {
-            Err(refusal) => refuse(&door, refusal),
+            Err(refusal) => door.refuse(refusal),
             Ok(_) => {
                 let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
                 reply::error_with(StatusCode::NOT_FOUND, None, &error)
             }
         },
     }
-}
-
-/// Turns somebody away, and writes down who guesses tokens.
-pub(crate) fn refuse(door: &Door, refusal: Refusal) -> Reply {
-    if refusal == Refusal::UnknownToken {
-        door.gateway.note_refused("the token is not known");
-    }
-    reply::refusal(refusal)
 }
 
 pub(crate) async fn not_found() -> Reply {
@@ -160,24 +47,20 @@ pub(crate) async fn not_found() -> Reply {
 /// Lets a request in that may come in, and answers it.
 pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     door: Arc<Door>,
-    view: Option<View>,
+    view: View,
     request: http::Request<B>,
 ) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
     async move {
         let principal = match door.access.admit(&parts.headers) {
             Ok(principal) => principal,
-            Err(refusal) => return refuse(&door, refusal),
+            Err(refusal) => return door.refuse(refusal),
         };
-        let view = view.unwrap_or(match principal.role {
-            // A person sees what there is to manage as well.
-            Role::Human => View::Managed,
-            Role::Agent => View::Merged,
-        });
+        let frontend = Frontend::of(&principal, view);
         match parts.method {
-            HttpMethod::POST => post(door, view, principal, &parts.headers, body).await,
-            HttpMethod::GET => legacy::open_stream(&door, &view, &principal, &parts.headers),
-            HttpMethod::DELETE => legacy::end(&door, &view, &principal, &parts.headers),
+            HttpMethod::POST => post(door, frontend, principal, &parts.headers, body).await,
+            HttpMethod::GET => legacy::open_stream(&door, &frontend, &principal, &parts.headers),
+            HttpMethod::DELETE => legacy::end(&door, &frontend, &principal, &parts.headers),
             _ => {
                 let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
                 let allowed = header::HeaderValue::from_static("POST, GET, DELETE");
@@ -190,7 +73,7 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
 
 async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     door: Arc<Door>,
-    view: View,
+    frontend: Frontend,
     principal: Principal,
     headers: &HeaderMap,
     body: B,
@@ -204,10 +87,10 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         Err(reply) => return *reply,
     };
     let post = match Incoming::parse(body) {
-        Ok(Incoming::One(envelope)) => Post::read(door, view, principal, envelope),
+        Ok(Incoming::One(envelope)) => read(door, frontend, principal, envelope),
         // Boxed, so that what is rarely needed does not make the future of every request large.
         Ok(Incoming::Batch(messages)) => {
-            return Box::pin(batch::post(door, view, principal, headers, messages)).await;
+            return Box::pin(batch::post(door, frontend, principal, headers, messages)).await;
         }
         Err(malformed) => Err(Box::new(bad_request(malformed.id.as_ref(), &malformed.to_error()))),
     };
@@ -222,27 +105,16 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     }
 }
 
-/// A message that was let in.
-pub(crate) struct Post {
-    pub(crate) door: Arc<Door>,
-    pub(crate) view: View,
-    pub(crate) principal: Principal,
-    pub(crate) envelope: Envelope,
-    pub(crate) params: Params,
-}
-
-impl Post {
-    /// Boxed, because it is handed on from future to future, and those are moved themselves.
-    fn read(
-        door: Arc<Door>,
-        view: View,
-        principal: Principal,
-        envelope: Envelope,
-    ) -> Result<Box<Self>, Box<Reply>> {
-        match read_params(&envelope) {
-            Ok(params) => Ok(Box::new(Self { door, view, principal, envelope, params })),
-            Err(error) => Err(Box::new(bad_request(envelope.id().as_ref(), &error))),
-        }
+/// Boxed, because it is handed on from future to future, and those are moved themselves.
+fn read(
+    door: Arc<Door>,
+    frontend: Frontend,
+    principal: Principal,
+    envelope: Envelope,
+) -> Result<Box<Post>, Box<Reply>> {
+    match read_params(&envelope) {
+        Ok(params) => Ok(Box::new(Post { door, frontend, principal, envelope, params })),
+        Err(error) => Err(Box::new(bad_request(envelope.id().as_ref(), &error))),
     }
 }
 

@@ -6,24 +6,25 @@ use std::sync::{Arc, OnceLock};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Asked, Client, View};
+use octroi_gateway::{Asked, Client};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use crate::door::{Door, Post};
 use crate::event_log::{EventLog, parse_event_id, priming};
-use crate::http::{Door, Post};
+use crate::frontend::Frontend;
 use crate::reply::{self, Reply, STREAM_AFTER};
 use crate::session::{Introduced, Send};
 use crate::sessions::HttpSession;
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
-    let Post { door, view, principal, envelope, .. } = &*post;
+    let Post { door, frontend, principal, envelope, .. } = &*post;
     if *envelope.method() == Method::Initialize && envelope.kind() == Kind::Request {
         return Box::pin(initialize(*post)).await;
     }
-    let session = match find(door, view, principal, headers) {
+    let session = match find(door, frontend, principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
@@ -40,7 +41,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
             let work = Box::pin(async move {
                 let Post { door, envelope, params, .. } = &*post;
                 let session = &client.session.session;
-                let answer = session.answer(&door.gateway, envelope, params, &caller).await?;
+                let answer = session.answer(&door.frontends, envelope, params, &caller).await?;
                 Some(answer.to_message(&envelope.id()?))
             });
             respond(&door, stream, work).await
@@ -49,19 +50,19 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
 }
 
 async fn initialize(post: Post) -> Reply {
-    let Post { door, view, principal, envelope: request, .. } = post;
+    let Post { door, frontend, principal, envelope: request, .. } = post;
     let id = request.id();
     let introduced = match Introduced::read(&request.params()) {
         Ok(introduced) => introduced,
         Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error),
     };
-    let answer = door.gateway.initialize(&view, introduced.version).await;
+    let answer = door.frontends.initialize(&frontend, introduced.version).await;
     let Some(id) = id else {
         return reply::empty(StatusCode::BAD_REQUEST);
     };
     let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
     if answer.code().is_none() {
-        match door.sessions.open(&door.gateway, view, principal, introduced) {
+        match door.sessions.open(&door.frontends, frontend, principal, introduced) {
             Ok(session) => {
                 if let Ok(value) = HeaderValue::from_str(&session.id) {
                     reply.headers_mut().insert(mcp_header::SESSION_ID, value);
@@ -82,7 +83,7 @@ async fn initialize(post: Post) -> Reply {
 /// The session a request names.
 pub(crate) fn find(
     door: &Door,
-    view: &View,
+    frontend: &Frontend,
     principal: &Principal,
     headers: &HeaderMap,
 ) -> Result<Arc<HttpSession>, Box<Reply>> {
@@ -103,7 +104,7 @@ pub(crate) fn find(
             "the Mcp-Session-Id header is missing; begin with `initialize`",
         );
     };
-    let found = id.to_str().ok().and_then(|id| door.sessions.find(id, principal, view));
+    let found = id.to_str().ok().and_then(|id| door.sessions.find(id, principal, frontend));
     match found {
         Some(session) => Ok(session),
         None => refuse(StatusCode::NOT_FOUND, "the session is over; begin again with `initialize`"),
@@ -111,7 +112,12 @@ pub(crate) fn find(
 }
 
 /// GET: the session's own stream, or one that broke off.
-pub(crate) fn open_stream(door: &Door, view: &View, principal: &Principal, headers: &HeaderMap) -> Reply {
+pub(crate) fn open_stream(
+    door: &Door,
+    frontend: &Frontend,
+    principal: &Principal,
+    headers: &HeaderMap,
+) -> Reply {
     let accepts = headers
         .get(axum::http::header::ACCEPT)
         .and_then(|value| value.to_str().ok())
@@ -119,7 +125,7 @@ pub(crate) fn open_stream(door: &Door, view: &View, principal: &Principal, heade
     if !accepts {
         return reply::empty(StatusCode::NOT_ACCEPTABLE);
     }
-    let session = match find(door, view, principal, headers) {
+    let session = match find(door, frontend, principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
@@ -143,12 +149,12 @@ pub(crate) fn open_stream(door: &Door, view: &View, principal: &Principal, heade
 }
 
 /// DELETE: the client is done.
-pub(crate) fn end(door: &Door, view: &View, principal: &Principal, headers: &HeaderMap) -> Reply {
-    match find(door, view, principal, headers) {
+pub(crate) fn end(door: &Door, frontend: &Frontend, principal: &Principal, headers: &HeaderMap) -> Reply {
+    match find(door, frontend, principal, headers) {
         Ok(session) => {
             if let Some(owner) = door.sessions.close(&session.id) {
                 let gateway = Arc::clone(&door.gateway);
-                door.tasks.spawn(async move { gateway.end_session(&owner).await });
+                door.tasks.spawn(async move { gateway.servers().end_session(&owner).await });
             }
             reply::empty(StatusCode::NO_CONTENT)
         }

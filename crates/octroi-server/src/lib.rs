@@ -1,27 +1,42 @@
-//! The doors of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and
-//! the pages for people: health, figures, and approvals.
+//! The doors of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and the pages for
+//! people: health, metrics, and approvals. Behind them one dispatcher does every operation and reads every resource
+//! that Octroi itself has.
 
 mod access;
 mod admit;
+mod agent_tools;
 mod batch;
+mod control;
+mod dispatcher;
+mod door;
+mod error;
 mod event_log;
 mod front;
+mod frontend;
 mod health;
 mod http;
-mod lanes;
 mod legacy;
 mod lines;
-mod manage;
+mod management;
 mod metrics;
 mod modern;
+mod operations;
 mod page;
 mod reply;
+mod rescue;
+mod resources;
+mod serve;
 mod session;
 mod sessions;
 mod stdio;
+mod tickets;
+mod workers;
 
 pub use access::{Access, AccessSettings};
-pub use http::{Door, DoorSettings, serve};
+pub use agent_tools::AgentTools;
+pub use control::{Control, PlannedReload, ReloadError, Reloading};
+pub use dispatcher::Operations;
+pub use door::{Door, DoorSettings};
 pub use lines::{read_line, write_lines};
-pub use manage::{Control, Management, Reloading};
+pub use serve::serve;
 pub use stdio::serve_stdio;

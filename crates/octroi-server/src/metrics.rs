@@ -1,4 +1,4 @@
-//! Figures for machines that watch Octroi, as Prometheus reads them.
+//! Metrics for machines that watch Octroi, as Prometheus reads them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use octroi_core::{Role, ServerName};
+use octroi_core::{Role, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
-use crate::http::{Door, refuse};
+use crate::door::Door;
 use crate::reply::{self, Reply};
 
-/// All figures. They name every server, so they are for people and their machines, not for agents.
+/// All metrics. They name every server, so they are for people and their machines, not for agents.
 pub(crate) async fn metrics(State(door): State<Arc<Door>>, headers: HeaderMap) -> Reply {
     match door.access.admit(&headers) {
-        Err(refusal) => return refuse(&door, refusal),
+        Err(refusal) => return door.refuse(refusal),
         Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
         Ok(_) => {}
     }
@@ -56,7 +56,7 @@ fn text(gateway: &Gateway, n_sessions: usize) -> String {
 }
 
 fn servers(page: &mut Page, gateway: &Gateway) {
-    let servers = gateway.status();
+    let servers = gateway.servers().status();
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
         let labels = [("server", server.name.as_str()), ("state", server.state), ("health", server.health)];
@@ -76,14 +76,14 @@ fn servers(page: &mut Page, gateway: &Gateway) {
     gauge("octroi_server_queue", "gauge", "Calls that wait for room.", &|server| server.waiting as u64);
     gauge("octroi_server_tools", "gauge", "Tools it offers.", &|server| server.tools as u64);
     gauge("octroi_server_memory_bytes", "gauge", "Memory of its processes.", &|server| {
-        let name = ServerName::parse(&server.name).ok();
-        name.and_then(|name| gateway.upstream(&name)).map_or(0, |upstream| upstream.memory())
+        let key = ServerKey::parse(&server.name);
+        key.and_then(|key| gateway.servers().upstream(&key)).map_or(0, |upstream| upstream.memory())
     });
 }
 
 /// How much was recorded, and how far those who get a copy are.
 fn audit(page: &mut Page, gateway: &Gateway) {
-    let Some(log) = gateway.audit() else {
+    let Some(log) = gateway.audit().log() else {
         return;
     };
     let position = log.position();
@@ -91,7 +91,7 @@ fn audit(page: &mut Page, gateway: &Gateway) {
     page.line("octroi_audit_records_total", &[], position);
     page.family("octroi_audit_writable", "gauge", "Whether records can be written.");
     page.line("octroi_audit_writable", &[], u8::from(log.health().is_none()));
-    let handlers = gateway.handler_readings();
+    let handlers = gateway.audit().handler_readings();
     page.family("octroi_audit_handler_dropped_total", "counter", "Records that a handler never got.");
     for handler in &handlers {
         page.line("octroi_audit_handler_dropped_total", &[("name", &handler.name)], handler.n_dropped);
@@ -111,20 +111,23 @@ fn tools(page: &mut Page, gateway: &Gateway) {
     let readings = gateway.readings();
     page.family("octroi_tool_calls_total", "counter", "Calls by how they ended.");
     for reading in &readings {
+        let server = reading.server.to_string();
         for (outcome, count) in ["done", "tool_error", "failed"].iter().zip(reading.endings) {
             let labels =
-                [("server", reading.server.as_str()), ("tool", reading.tool.as_str()), ("outcome", *outcome)];
+                [("server", server.as_str()), ("tool", reading.tool.as_str()), ("outcome", *outcome)];
             page.line("octroi_tool_calls_total", &labels, count);
         }
     }
     page.family("octroi_tool_in_flight", "gauge", "Calls being made.");
     for reading in &readings {
-        let labels = [("server", reading.server.as_str()), ("tool", reading.tool.as_str())];
+        let server = reading.server.to_string();
+        let labels = [("server", server.as_str()), ("tool", reading.tool.as_str())];
         page.line("octroi_tool_in_flight", &labels, reading.in_flight);
     }
     page.family("octroi_tool_call_seconds", "histogram", "How long calls take.");
     for reading in &readings {
-        let (server, tool) = (reading.server.as_str(), reading.tool.as_str());
+        let (server, tool) = (reading.server.to_string(), reading.tool.as_str());
+        let server = server.as_str();
         for (bound, count) in BOUNDS_MS.iter().zip(reading.buckets) {
             #[expect(clippy::cast_precision_loss, reason = "the bounds are small")]
             let le = (*bound as f64 / 1e3).to_string();

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice, View, Wisher};
+use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Id, Kind, Method, RpcError, envelope, json, meta, sse};
 use parking_lot::Mutex;
@@ -19,14 +19,15 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, check_headers, modern_caller};
-use crate::http::{Door, Post};
+use crate::door::{Door, Post};
+use crate::frontend::{Frontend, Frontends, ListeningClient};
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
 
 /// Notifications that may wait for a client. More are dropped.
 const QUEUED: usize = 256;
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
-    let Post { door, view, principal, envelope, params } = &*post;
+    let Post { door, frontend, principal, envelope, params } = &*post;
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
         // The era defines no notification over HTTP; one that comes all the same harms nobody.
@@ -47,9 +48,9 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
     }
     if *envelope.method() == Method::Listen {
-        return reply::stream(Box::pin(listen(door, view.clone(), principal, id, params)).await);
+        return reply::stream(Box::pin(listen(door, frontend, principal, id, params)).await);
     }
-    if *envelope.method() == Method::ToolsCall
+    if let (Method::ToolsCall, Frontend::Compositor(view)) = (envelope.method(), frontend)
         && let Some(declared) = door.gateway.param_headers(view, params.name().as_deref())
     {
         let value = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
@@ -62,8 +63,8 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     let caller = modern_caller(principal, is_admin, params, Arc::clone(&notes) as _);
     let door = Arc::clone(door);
     let mut work: Work = Box::pin(async move {
-        let Post { door, view, envelope, params, .. } = &*post;
-        door.gateway.request(view, &caller, envelope, params).await
+        let Post { door, frontend, envelope, params, .. } = &*post;
+        door.frontends.request(frontend, &caller, envelope, params).await
     });
     let mut first = VecDeque::new();
     tokio::select! {
@@ -196,30 +197,23 @@ impl Listening {
     pub(crate) async fn open(door: &ListenContext<'_>, id: Id, params: &Params) -> Self {
         let wanted: Wanted =
             params.notifications().and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
-        let filter = Filter {
+        let filter = door.frontend.list_changes(Filter {
             tools: wanted.tools_list_changed,
             prompts: wanted.prompts_list_changed,
             resources: wanted.resources_list_changed,
-        };
+        });
         let capabilities = params
             .client_capabilities()
             .map(octroi_mcp::capability::ClientCapabilities::read)
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
-        let user = &door.principal.id;
-        let wisher = Wisher {
-            view: door.view.clone(),
-            capabilities,
-            user: Arc::clone(user),
-            agent: door.principal.agent_id.clone(),
-            session: Arc::clone(user),
-        };
-        let listener = door.gateway.listen(wisher, filter, move |notice| {
+        let client = ListeningClient { principal: door.principal, capabilities, session: &door.principal.id };
+        let listener = door.frontends.listen(door.frontend, client, filter, move |notice| {
             let _ = sender.try_send(notice);
         });
         let mut watched = Vec::new();
         for uri in wanted.resource_subscriptions {
-            match door.gateway.watch(&listener, &uri).await {
+            match door.frontends.watch(door.frontend, &listener, &uri).await {
                 Ok(()) => watched.push(uri),
                 Err(error) => tracing::debug!(uri, error = error.message, "resource cannot be watched"),
             }
@@ -278,20 +272,20 @@ impl Listening {
 
 /// What a listen request needs of the door it came by.
 pub(crate) struct ListenContext<'a> {
-    pub(crate) gateway: &'a Arc<octroi_gateway::Gateway>,
-    pub(crate) view: &'a View,
+    pub(crate) frontends: &'a Frontends,
+    pub(crate) frontend: &'a Frontend,
     pub(crate) principal: &'a Principal,
     pub(crate) closing: &'a CancellationToken,
 }
 
 async fn listen(
     door: &Arc<Door>,
-    view: View,
+    frontend: &Frontend,
     principal: &Principal,
     id: Id,
     params: &Params,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
-    let context = ListenContext { gateway: &door.gateway, view: &view, principal, closing: &door.closing };
+    let context = ListenContext { frontends: &door.frontends, frontend, principal, closing: &door.closing };
     let listening = Listening::open(&context, id, params).await;
     stream::unfold(listening, |mut listening| async move {
         let event = match listening.next().await? {

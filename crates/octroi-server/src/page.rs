@@ -5,27 +5,30 @@
 //! and a few minutes. There is no cookie: one would go to every program that listens on this machine.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
+use octroi_api::operations::approvals::{AgentsDecideRequest, ApprovalDecision, DecideRequest};
+use octroi_api::{ApiError, Operation as _};
 use octroi_core::approval::{Approval, ApprovalState, Refusal};
 use octroi_core::principal::{TokenHash, hash_token};
 use octroi_core::{Principal, Role};
-use octroi_gateway::PeopleProblem;
-use tokio::time::Instant;
+use octroi_gateway::OperatorError;
+use serde_json::json;
 
-use crate::http::Door;
+use crate::door::Door;
+use crate::error::OperationError;
+use crate::operations::Requester;
 use crate::reply::{self, Reply};
+use crate::tickets;
 
 mod forms;
 mod html;
 
 use forms::Form;
-pub(crate) use forms::Tickets;
 
 /// A token, a ticket and a reason are much shorter.
 const FORM_BYTES_MAX: usize = 16 << 10;
@@ -62,21 +65,49 @@ pub(crate) async fn submit(State(door): State<Arc<Door>>, Path(id): Path<String>
     match form {
         None => page(StatusCode::BAD_REQUEST, &html::sign_in(&id, Some("This form cannot be read."))),
         Some(Form::SignIn { token }) => sign_in(&door, &id, hash_token(token.trim())).await,
-        Some(Form::Decide { ticket, choice, reason }) => {
-            let Some(token) = door.tickets.take(&ticket, &id, Instant::now()) else {
+        Some(Form::Decide { ticket, decision, reason }) => {
+            let Some(token) = door.tickets.take(&ticket, &id, door.gateway.clock().instant()) else {
                 let complaint = "You have been here too long, or decided already. Please sign in again.";
                 return page(StatusCode::FORBIDDEN, &html::sign_in(&id, Some(complaint)));
             };
-            let principal = match person(&door, &id, &token) {
-                Ok(principal) => principal,
-                Err(reply) => return *reply,
-            };
-            match door.gateway.decide_approval(&id, choice, &principal, reason, None, None).await {
-                Ok(decided) => page(StatusCode::OK, &html::decided(&decided)),
-                Err(PeopleProblem::Refused { refusal, .. }) => refused(&door, &id, &refusal).await,
-                Err(problem) => trouble(&problem),
+            match person(&door, &id, &token) {
+                Ok(principal) => decide(&door, principal, id, decision, reason).await,
+                Err(reply) => *reply,
             }
         }
+    }
+}
+
+/// Decides as every other client of the management does.
+async fn decide(
+    door: &Door,
+    principal: Principal,
+    id: String,
+    decision: ApprovalDecision,
+    reason: Option<String>,
+) -> Reply {
+    let request = DecideRequest {
+        agent_id: None,
+        call_id: id.clone(),
+        decision,
+        reason,
+        arguments: None,
+        remember: None,
+        until: None,
+        preview: false,
+    };
+    let requester = Requester::without_client(principal);
+    let decided = door.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
+    match decided {
+        Ok(_) => match door.gateway.approvals().get(&id).await {
+            Ok(approval) => page(StatusCode::OK, &html::decided(&approval)),
+            Err(error) => trouble(&error.into()),
+        },
+        Err(OperationError::Operator(error)) => match *error {
+            OperatorError::Refused { refusal, .. } => refused(door, &id, &refusal).await,
+            error => trouble(&error.into()),
+        },
+        Err(error) => trouble(&error),
     }
 }
 
@@ -84,13 +115,14 @@ async fn sign_in(door: &Door, id: &str, token: TokenHash) -> Reply {
     if let Err(reply) = person(door, id, &token) {
         return *reply;
     }
-    let approval = match door.gateway.approval(id).await {
+    let approval = match door.gateway.approvals().get(id).await {
         Ok(approval) => approval,
-        Err(problem) => return trouble(&problem),
+        Err(error) => return trouble(&error.into()),
     };
-    match standing(&approval) {
-        Standing::Open => match door.tickets.issue(id, token, Instant::now()) {
-            Some(ticket) => page(StatusCode::OK, &html::question(&approval, &ticket, now_ms())),
+    let clock = door.gateway.clock();
+    match standing(&approval, clock.now_ms()) {
+        Standing::Open => match door.tickets.issue(id, token, clock.instant()) {
+            Some(ticket) => page(StatusCode::OK, &html::question(&approval, &ticket, clock.now_ms())),
             None => {
                 page(StatusCode::SERVICE_UNAVAILABLE, &html::problem("Sorry", "There are no random numbers."))
             }
@@ -105,12 +137,12 @@ fn person(door: &Door, id: &str, token: &TokenHash) -> Result<Principal, Box<Rep
     match door.access.find(token) {
         Some(principal) if principal.role == Role::Human => Ok(principal),
         Some(_) => {
-            door.gateway.note_refused("an agent's token was shown on the page of an approval");
+            door.gateway.audit().record_refused("an agent's token was shown on the page of an approval");
             let complaint = "This is the token of an agent. Only people decide.";
             Err(Box::new(page(StatusCode::FORBIDDEN, &html::sign_in(id, Some(complaint)))))
         }
         None => {
-            door.gateway.note_refused("the token is not known");
+            door.gateway.audit().record_refused("the token is not known");
             let mut reply =
                 page(StatusCode::UNAUTHORIZED, &html::sign_in(id, Some("This token is not known.")));
             let challenge = HeaderValue::from_static("Bearer realm=\"octroi\", error=\"invalid_token\"");
@@ -122,9 +154,9 @@ fn person(door: &Door, id: &str, token: &TokenHash) -> Result<Principal, Box<Rep
 
 /// Somebody else was faster, or the time has passed.
 async fn refused(door: &Door, id: &str, refusal: &Refusal) -> Reply {
-    let approval = match door.gateway.approval(id).await {
+    let approval = match door.gateway.approvals().get(id).await {
         Ok(approval) => approval,
-        Err(problem) => return trouble(&problem),
+        Err(error) => return trouble(&error.into()),
     };
     match refusal {
         Refusal::Decided { .. } | Refusal::Used { .. } => {
@@ -134,15 +166,15 @@ async fn refused(door: &Door, id: &str, refusal: &Refusal) -> Reply {
     }
 }
 
-fn trouble(problem: &PeopleProblem) -> Reply {
-    match problem {
-        PeopleProblem::UnknownApproval(_) => page(StatusCode::NOT_FOUND, &html::unknown()),
-        other => {
-            tracing::warn!(error = %other, hint = other.hint(), "the page of an approval cannot be shown");
-            let text = format!("{other} ({})", other.hint());
-            page(StatusCode::INTERNAL_SERVER_ERROR, &html::problem("This did not work", &text))
-        }
+fn trouble(error: &OperationError) -> Reply {
+    if let OperationError::Operator(error) = error
+        && matches!(**error, OperatorError::UnknownApproval(_))
+    {
+        return page(StatusCode::NOT_FOUND, &html::unknown());
     }
+    let error = ApiError::from(error);
+    tracing::warn!(error = error.message, hint = error.hint(), "the page of an approval cannot be shown");
+    page(StatusCode::INTERNAL_SERVER_ERROR, &html::problem("This did not work", &error.text()))
 }
 
 /// What can still be done about an approval.
@@ -152,9 +184,9 @@ enum Standing {
     Gone,
 }
 
-fn standing(approval: &Approval) -> Standing {
+fn standing(approval: &Approval, now_ms: i64) -> Standing {
     match approval.state {
-        ApprovalState::Pending if approval.is_due(now_ms()) => Standing::Gone,
+        ApprovalState::Pending if approval.is_due(now_ms) => Standing::Gone,
         ApprovalState::Pending => Standing::Open,
         ApprovalState::Approved
         | ApprovalState::DeniedContinue
@@ -167,7 +199,7 @@ fn standing(approval: &Approval) -> Standing {
 
 /// A whole page. Nothing in it runs, and nothing is fetched for it.
 fn page(status: StatusCode, content: &html::Content) -> Reply {
-    let Some(nonce) = forms::random() else {
+    let Some(nonce) = tickets::random() else {
         return reply::empty(StatusCode::SERVICE_UNAVAILABLE);
     };
     let policy = format!(
@@ -192,9 +224,4 @@ fn page(status: StatusCode, content: &html::Content) -> Reply {
         headers.insert(name, HeaderValue::from_static(value));
     }
     reply
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

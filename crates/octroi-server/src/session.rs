@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Gateway, Listener, Notice, View, Wisher};
+use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Listener, Notice};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::is_level;
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, json};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+use crate::frontend::{Frontend, Frontends, ListeningClient};
 
 /// How long a person may think about a question.
 const QUESTION_PATIENCE: Duration = Duration::from_mins(10);
@@ -26,7 +28,7 @@ pub(crate) type Send = Arc<dyn Fn(Bytes) + std::marker::Send + Sync>;
 
 /// What a session can do without knowing whether it runs over HTTP or standard streams.
 pub(crate) struct Session {
-    pub(crate) view: View,
+    pub(crate) frontend: Frontend,
     pub(crate) principal: Principal,
     pub(crate) version: Version,
     capabilities: ClientCapabilities,
@@ -68,12 +70,12 @@ impl Introduced {
 }
 
 impl Session {
-    pub(crate) fn new(id: &str, view: View, principal: Principal, introduced: Introduced) -> Self {
+    pub(crate) fn new(id: &str, frontend: Frontend, principal: Principal, introduced: Introduced) -> Self {
         let owner = format!("{}/{id}", principal.id).into();
         // Copied, so that the session does not keep the whole request in memory.
         let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(introduced.capabilities.json()));
         Self {
-            view,
+            frontend,
             principal,
             version: introduced.version,
             capabilities,
@@ -90,17 +92,16 @@ impl Session {
     /// Starts hearing of changes; `deliver` gets finished messages.
     pub(crate) fn listen(
         &self,
-        gateway: &Gateway,
+        frontends: &Frontends,
         deliver: impl Fn(Bytes) + std::marker::Send + Sync + 'static,
     ) {
-        let wisher = Wisher {
-            view: self.view.clone(),
+        let client = ListeningClient {
+            principal: &self.principal,
             capabilities: self.capabilities.clone(),
-            user: Arc::clone(&self.principal.id),
-            agent: self.principal.agent_id.clone(),
-            session: Arc::clone(&self.owner),
+            session: &self.owner,
         };
-        let listener = gateway.listen(wisher, Filter::ALL, move |notice| deliver(written(&notice)));
+        let deliver = move |notice: Notice| deliver(written(&notice));
+        let listener = frontends.listen(&self.frontend, client, Filter::ALL, deliver);
         // Called once per session; a second listener would double every message.
         let _ = self.listener.set(listener);
     }
@@ -115,6 +116,7 @@ impl Session {
         let level = self.level.lock().clone();
         Caller {
             principal: self.principal.clone(),
+            on_behalf_of: None,
             era: Era::Legacy,
             capabilities: self.capabilities.clone(),
             info: self.info.clone(),
@@ -125,11 +127,11 @@ impl Session {
         }
     }
 
-    /// Answers a request: what concerns the session here, everything else by the gateway. `None` when
+    /// Answers a request: what concerns the session here, everything else by whoever the principal talks to. `None` when
     /// the client cancelled it.
     pub(crate) async fn answer(
         &self,
-        gateway: &Arc<Gateway>,
+        frontends: &Frontends,
         request: &Envelope,
         params: &Params,
         caller: &Caller,
@@ -142,13 +144,13 @@ impl Session {
             biased;
             // Let go without a word when another request takes its id; that is no cancellation.
             Ok(()) = cancelled => None,
-            answer = self.handle(gateway, request, params, caller) => Some(answer),
+            answer = self.handle(frontends, request, params, caller) => Some(answer),
         }
     }
 
     async fn handle(
         &self,
-        gateway: &Arc<Gateway>,
+        frontends: &Frontends,
         request: &Envelope,
         params: &Params,
         caller: &Caller,
@@ -163,21 +165,21 @@ impl Session {
                 Some(_) | None => RpcError::invalid_params("`level` is not one of the log levels").into(),
             },
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                Box::pin(self.watch(gateway, request, params)).await
+                Box::pin(self.watch(frontends, request, params)).await
             }
             Method::Discover | Method::Listen => RpcError::method_not_found(request.method().as_str()).into(),
-            _ => gateway.request(&self.view, caller, request, params).await,
+            _ => frontends.request(&self.frontend, caller, request, params).await,
         }
     }
 
-    async fn watch(&self, gateway: &Gateway, request: &Envelope, params: &Params) -> Answer {
+    async fn watch(&self, frontends: &Frontends, request: &Envelope, params: &Params) -> Answer {
         let (Some(uri), Some(listener)) = (params.uri(), self.listener.get()) else {
             return RpcError::invalid_params(format!("{} needs `uri`", request.method())).into();
         };
         let outcome = if *request.method() == Method::ResourcesSubscribe {
-            gateway.watch(listener, &uri).await
+            frontends.watch(&self.frontend, listener, &uri).await
         } else {
-            gateway.unwatch(listener, &uri)
+            frontends.unwatch(&self.frontend, listener, &uri)
         };
         match outcome {
             Ok(()) => Answer::Result(Bytes::from_static(b"{}")),

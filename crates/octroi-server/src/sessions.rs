@@ -1,17 +1,15 @@
 //! All legacy sessions over HTTP.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use octroi_core::Principal;
-use octroi_gateway::{Gateway, View};
+use octroi_core::{Clock, Principal};
 use parking_lot::{Mutex, RwLock};
-use tokio::time::Instant;
 
 use crate::event_log::EventLog;
+use crate::frontend::{Frontend, Frontends};
 use crate::session::{Introduced, Session};
 
 const ID_BYTES: usize = 24;
@@ -70,6 +68,7 @@ impl HttpSession {
 
 /// The store of sessions.
 pub(crate) struct Sessions {
+    clock: Clock,
     made: Instant,
     idle: Duration,
     by_id: RwLock<HashMap<String, Arc<HttpSession>>>,
@@ -77,33 +76,30 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     /// Sessions that nobody uses for `idle` are ended.
-    pub(crate) fn new(idle: Duration) -> Self {
-        Self { made: Instant::now(), idle, by_id: RwLock::default() }
+    pub(crate) fn new(idle: Duration, clock: Clock) -> Self {
+        Self { made: clock.instant(), clock, idle, by_id: RwLock::default() }
     }
 
     /// Opens a session under an id that cannot be guessed.
     pub(crate) fn open(
         &self,
-        gateway: &Gateway,
-        view: View,
+        frontends: &Frontends,
+        frontend: Frontend,
         principal: Principal,
         introduced: Introduced,
     ) -> Result<Arc<HttpSession>, getrandom::Error> {
         let mut random = [0_u8; ID_BYTES];
         getrandom::fill(&mut random)?;
-        let id = random.iter().fold(String::with_capacity(2 * ID_BYTES), |mut id, byte| {
-            let _ = write!(id, "{byte:02x}");
-            id
-        });
+        let id = hex::encode(random);
         let session = Arc::new(HttpSession {
-            session: Session::new(&id, view, principal, introduced),
+            session: Session::new(&id, frontend, principal, introduced),
             id: id.clone(),
             streams: Mutex::default(),
             next_stream: AtomicU64::new(OWN_STREAM + 1),
             last_seen: AtomicU64::new(self.now()),
         });
         let weak = Arc::downgrade(&session);
-        session.session.listen(gateway, move |message| {
+        session.session.listen(frontends, move |message| {
             if let Some(session) = weak.upgrade() {
                 session.own_stream().push(message);
             }
@@ -114,9 +110,14 @@ impl Sessions {
 
     /// A session by its id, if it belongs to this principal and this endpoint. To anybody else it does
     /// not exist.
-    pub(crate) fn find(&self, id: &str, principal: &Principal, view: &View) -> Option<Arc<HttpSession>> {
+    pub(crate) fn find(
+        &self,
+        id: &str,
+        principal: &Principal,
+        frontend: &Frontend,
+    ) -> Option<Arc<HttpSession>> {
         let session = self.by_id.read().get(id).cloned()?;
-        if session.session.principal != *principal || session.session.view != *view {
+        if session.session.principal != *principal || session.session.frontend != *frontend {
             return None;
         }
         session.last_seen.store(self.now(), Ordering::Relaxed);
@@ -158,6 +159,6 @@ impl Sessions {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.clock.instant().duration_since(self.made).as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Asked, Client, Gateway, View};
+use octroi_gateway::{Asked, Client, View};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use parking_lot::Mutex;
@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admit::{check_declared, era_of, modern_caller};
+use crate::dispatcher::Operations;
+use crate::frontend::{Frontend, Frontends};
 use crate::lines::{read_line, write_lines};
 use crate::modern::{ListenContext, Listening, Notified};
 use crate::session::{Introduced, Send, Session};
@@ -26,7 +28,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves one client until it closes its end.
 pub async fn serve_stdio(
-    gateway: Arc<Gateway>,
+    operations: Arc<Operations>,
     principal: Principal,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + std::marker::Send + 'static,
@@ -35,7 +37,8 @@ pub async fn serve_stdio(
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = tokio::spawn(write_lines(output, queue));
     let peer = Arc::new(Peer {
-        gateway,
+        frontends: Frontends::new(&operations),
+        frontend: Frontend::of(&principal, View::Merged),
         principal,
         out: sender,
         session: Mutex::default(),
@@ -65,6 +68,7 @@ pub async fn serve_stdio(
     peer.closing.cancel();
     peer.tasks.close();
     let _ = tokio::time::timeout(DRAIN, peer.tasks.wait()).await;
+    let _ = tokio::time::timeout(DRAIN, operations.finished()).await;
     // The session's listener holds a way to the output; without it the writer ends.
     peer.session.lock().take();
     drop(peer);
@@ -74,7 +78,8 @@ pub async fn serve_stdio(
 
 /// The client at the other end.
 struct Peer {
-    gateway: Arc<Gateway>,
+    frontends: Frontends,
+    frontend: Frontend,
     principal: Principal,
     out: mpsc::Sender<Bytes>,
     session: Mutex<Option<Arc<Session>>>,
@@ -169,7 +174,8 @@ impl Peer {
             return Some(envelope::error(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer = session.answer(&self.gateway, request, &params, &session.caller(client, false)).await?;
+        let answer =
+            session.answer(&self.frontends, request, &params, &session.caller(client, false)).await?;
         Some(answer.to_message(id))
     }
 
@@ -178,10 +184,11 @@ impl Peer {
             Ok(introduced) => introduced,
             Err(error) => return envelope::error(Some(id), &error),
         };
-        let answer = self.gateway.initialize(&View::Merged, introduced.version).await;
-        let session = Arc::new(Session::new("stdio", View::Merged, self.principal.clone(), introduced));
+        let answer = self.frontends.initialize(&self.frontend, introduced.version).await;
+        let session =
+            Arc::new(Session::new("stdio", self.frontend.clone(), self.principal.clone(), introduced));
         let out = self.out.clone();
-        session.listen(&self.gateway, move |message| {
+        session.listen(&self.frontends, move |message| {
             let _ = out.try_send(message);
         });
         *self.session.lock() = Some(session);
@@ -199,16 +206,15 @@ impl Peer {
             return self.listen(params, id).await;
         }
         let caller = modern_caller(&self.principal, false, params, Arc::new(Notified(self.out.clone())));
-        let answer = self.gateway.request(&View::Merged, &caller, request, params).await;
+        let answer = self.frontends.request(&self.frontend, &caller, request, params).await;
         Some(answer.to_message(id))
     }
 
     /// Passes news on until the client cancels or closes its end.
     async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
-        let view = View::Merged;
         let context = ListenContext {
-            gateway: &self.gateway,
-            view: &view,
+            frontends: &self.frontends,
+            frontend: &self.frontend,
             principal: &self.principal,
             closing: &self.closing,
         };

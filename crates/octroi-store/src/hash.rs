@@ -1,6 +1,6 @@
 //! Telling whether a content changed without comparing it.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
@@ -38,11 +38,7 @@ impl ContentHash {
     }
 
     fn finish(hasher: Sha256) -> Self {
-        let mut digits = String::with_capacity(64);
-        for byte in hasher.finalize() {
-            let _ = write!(digits, "{byte:02x}");
-        }
-        Self(digits)
+        Self(hex::encode(hasher.finalize()))
     }
 }
 

@@ -1,19 +1,6 @@
 //! Definitions that were accepted, and those that wait to be.
 
-pub use octroi_core::pin::PinKind;
-
-use crate::server::ServerKey;
-
-/// What tells one pinned thing from all others.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PinKey {
-    /// Whose it is.
-    pub server: ServerKey,
-    /// Of which kind.
-    pub kind: PinKind,
-    /// Its own name at its server.
-    pub name: String,
-}
+pub use octroi_core::pin::{PinKey, PinKind};
 
 /// A definition that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

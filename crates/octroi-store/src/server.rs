@@ -2,62 +2,10 @@
 
 use std::fmt;
 
-use octroi_core::ServerName;
+pub use octroi_core::{Scope, ServerKey};
 use serde_json::Value;
 
 use crate::hash::ContentHash;
-
-/// Whose server it is. Two users may each have a server of the same name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Everybody's.
-    System,
-    /// That of the user with this id.
-    User(String),
-}
-
-impl Scope {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "system" => Some(Self::System),
-            _ => text.strip_prefix("user:").map(|id| Self::User(id.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System => formatter.write_str("system"),
-            Self::User(id) => write!(formatter, "user:{id}"),
-        }
-    }
-}
-
-/// What tells one server from all others.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ServerKey {
-    /// Whose it is.
-    pub scope: Scope,
-    /// Under which name it is configured.
-    pub name: ServerName,
-}
-
-impl ServerKey {
-    /// A server that is everybody's.
-    pub fn system(name: ServerName) -> Self {
-        Self { scope: Scope::System, name }
-    }
-}
-
-impl fmt::Display for ServerKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.scope {
-            Scope::System => write!(formatter, "{}", self.name),
-            Scope::User(id) => write!(formatter, "{} of user {id}", self.name),
-        }
-    }
-}
 
 /// Who may change a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,9 +136,6 @@ mod tests {
         for manager in [ManagedBy::File, ManagedBy::Database, ManagedBy::Discovery, ManagedBy::Preset] {
             assert_eq!(ManagedBy::parse(manager.as_str()), Some(manager));
         }
-        for scope in [Scope::System, Scope::User("ada".to_owned()), Scope::User("a:b".to_owned())] {
-            assert_eq!(Scope::parse(&scope.to_string()), Some(scope));
-        }
-        assert_eq!((ManagedBy::parse("nobody"), Scope::parse("nobody")), (None, None));
+        assert_eq!(ManagedBy::parse("nobody"), None);
     }
 }

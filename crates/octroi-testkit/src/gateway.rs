@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use crate::client::options::Transport;
 use crate::client::raw;
 
-/// The token of the agent in every configuration that [`TestGateway`] writes.
+/// The token of the agent `tester` in every configuration that [`TestGateway`] writes.
 pub const AGENT_TOKEN: &str = "oct_agt_test";
 
 /// A running `octroi up`. Dropping it kills the process.
@@ -70,7 +70,7 @@ impl TestGateway {
         }
         let base = base.unwrap_or_else(|| panic!("octroi should say where it listens, and said:\n{said}"));
         let stderr = tokio::spawn(async move {
-            let mut text = String::new();
+            let mut text = said;
             while let Ok(Some(line)) = lines.next_line().await {
                 text.push_str(&line);
                 text.push('\n');
@@ -93,6 +93,18 @@ impl TestGateway {
     /// How a client reaches all servers as the agent.
     pub fn transport(&self) -> Transport {
         Transport::Http { url: self.url(), token: Some(AGENT_TOKEN.to_owned()) }
+    }
+
+    /// How a client reaches the management, as the person who runs the gateway.
+    pub fn admin_transport(&self) -> Transport {
+        Transport::Http { url: self.url(), token: Some(self.kept_token("admin.token")) }
+    }
+
+    /// A token that the gateway made, by the name of its file.
+    pub fn kept_token(&self, file: &str) -> String {
+        let file = self.directory.path().join("data").join(file);
+        let token = std::fs::read_to_string(&file);
+        token.unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display())).trim().to_owned()
     }
 
     /// How a client starts `octroi stdio` that finds this gateway.

@@ -1,12 +1,12 @@
 //! Peers for tests.
 
+pub mod auth_proxy;
 pub mod client;
 pub mod conformance;
 pub mod conformance_client;
 pub mod faults;
 pub mod gateway;
 pub mod peer;
-pub mod porter;
 
 use std::env;
 use std::path::{Path, PathBuf};

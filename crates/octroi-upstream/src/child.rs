@@ -14,9 +14,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tracing::debug;
 
 use crate::error::UpstreamError;
-use crate::keeper::{self, Memory};
 use crate::lines::{Line, Lines};
 use crate::logs::Logs;
+use crate::reaper::{self, Memory};
 use crate::spawner::{Mark, Spawner};
 
 /// What every child gets of Octroi's own environment. Anything else could be a secret.
@@ -46,7 +46,7 @@ const INHERITED: [&str; 20] = [
 const STDERR_LINE_BYTES: usize = 4 << 10;
 /// How long a process has to follow SIGTERM before SIGKILL.
 const TERM_PATIENCE: Duration = Duration::from_secs(2);
-/// How long its keeper may take to kill what is left, once it does so.
+/// How long its reaper may take to kill what is left, once it does so.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is to be run.
@@ -68,14 +68,14 @@ pub(crate) struct Process {
     /// Where in the log this start begins.
     since: u64,
     stderr_reader: tokio::task::JoinHandle<()>,
-    running: Arc<Running>,
+    running: Arc<ProcessList>,
 }
 
 /// The processes that run for one server at present.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Mutex<Vec<Pid>>);
+pub(crate) struct ProcessList(Mutex<Vec<Pid>>);
 
-impl Running {
+impl ProcessList {
     pub(crate) fn list(&self) -> Vec<Pid> {
         self.0.lock().clone()
     }
@@ -93,18 +93,18 @@ impl Process {
     pub(crate) async fn spawn(
         Order { name, program, memory }: Order<'_>,
         spawner: &Spawner,
-        (logs, running): (&Arc<Logs>, &Arc<Running>),
+        (logs, running): (&Arc<Logs>, &Arc<ProcessList>),
         tasks: &tokio_util::task::TaskTracker,
     ) -> Result<(Self, Streams), UpstreamError> {
         let environment = environment(program);
-        // A keeper could only say so in words.
+        // A reaper could only say so in words.
         find_program(program, &environment)?;
-        let keeper = spawner.keeper();
+        let reaper = spawner.reaper();
         #[expect(clippy::disallowed_methods, reason = "this is the one place where processes are started")]
-        let mut command = match keeper {
-            Some(keeper) => {
-                let mut command = Command::new(keeper);
-                command.arg0("octroi").args(keeper::command_line(TERM_PATIENCE, memory, &program.command));
+        let mut command = match reaper {
+            Some(reaper) => {
+                let mut command = Command::new(reaper);
+                command.arg0("octroi").args(reaper::command_line(TERM_PATIENCE, memory, &program.command));
                 command
             }
             None => Command::new(&program.command),
@@ -120,7 +120,7 @@ impl Process {
         if let Some(cwd) = &program.cwd {
             command.current_dir(cwd);
         }
-        let is_kept = keeper.is_some();
+        let is_kept = reaper.is_some();
         let started = spawner.spawn(command).await;
         let (mut child, mark) = started.map_err(|error| UpstreamError::spawn(&program.command, &error))?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
@@ -129,7 +129,7 @@ impl Process {
             return Err(UpstreamError::Protocol("the child has no standard streams".to_owned()));
         };
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        // Without a keeper it can be limited only from the outside, when it runs already.
+        // Without a reaper it can be limited only from the outside, when it runs already.
         if let Some(memory) = memory.filter(|_| !is_kept)
             && let Err(error) = memory.limit(id)
         {
@@ -181,7 +181,7 @@ impl Process {
             self.signal(Signal::KILL);
         }
         match self.child.wait().await {
-            // Somebody killed the keeper, so what it kept is looked for.
+            // Somebody killed the reaper, so what it kept is looked for.
             Ok(status) if status.code().is_none() => {
                 self.mark.kill();
             }
@@ -190,7 +190,7 @@ impl Process {
         self.stderr_reader.abort();
     }
 
-    /// A keeper passes on what it is told; without one the whole group is told.
+    /// A reaper passes on what it is told; without one the whole group is told.
     fn signal(&self, signal: Signal) {
         let Some(id) = self.id else {
             return;
@@ -215,7 +215,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.running.0.lock().retain(|id| Some(*id) != self.id);
-        // Nobody waits any more. A keeper needs nobody for the rest.
+        // Nobody waits any more. A reaper needs nobody for the rest.
         if self.child.id().is_some() {
             self.signal(if self.is_kept { Signal::TERM } else { Signal::KILL });
         }

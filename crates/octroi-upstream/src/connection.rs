@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use octroi_core::Permit;
+use octroi_core::{Permit, ServerKey};
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::{self, Round, Sender, Subject};
 use octroi_mcp::{Envelope, Era, Id, Method, Version, envelope, json, meta};
@@ -20,6 +20,7 @@ use crate::streamable::{HttpCall, Mirror, Streamable};
 /// A working connection to a server.
 #[derive(Debug)]
 pub struct Connection {
+    server: ServerKey,
     identity: ServerIdentity,
     link: Link,
     client_info: Bytes,
@@ -83,8 +84,13 @@ pub enum Control<'a> {
 }
 
 impl Connection {
-    pub(crate) fn new(identity: ServerIdentity, link: Link, client_info: Bytes) -> Arc<Self> {
-        Arc::new(Self { identity, link, client_info, is_ended: AtomicBool::new(false) })
+    pub(crate) fn new(
+        server: ServerKey,
+        identity: ServerIdentity,
+        link: Link,
+        client_info: Bytes,
+    ) -> Arc<Self> {
+        Arc::new(Self { server, identity, link, client_info, is_ended: AtomicBool::new(false) })
     }
 
     /// What the server says about itself.
@@ -139,8 +145,14 @@ impl Connection {
         }
     }
 
-    /// Sends a client's request. The permit is the proof that it was decided.
-    pub fn call(&self, _permit: &Permit, outgoing: Outgoing<'_>) -> LiveCall {
+    /// Sends a client's request. The permit is the proof that it was decided; one for another server or another
+    /// tool sends nothing.
+    pub fn call(&self, permit: &Permit, outgoing: Outgoing<'_>) -> Result<LiveCall, UpstreamError> {
+        let is_tool = *outgoing.envelope.method() == Method::ToolsCall;
+        let tool = outgoing.subject.name.as_deref().filter(|_| is_tool);
+        if !permit.covers(&self.server, tool) {
+            return Err(UpstreamError::NotPermitted);
+        }
         let write = |id: &Id| {
             translate::request(
                 outgoing.envelope,
@@ -155,7 +167,7 @@ impl Connection {
         let subject = outgoing.subject;
         let name = subject.name.clone().or_else(|| subject.uri.clone()).or_else(|| subject.task_id.clone());
         let mirror = Mirror { name, params: outgoing.param_headers };
-        self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write)
+        Ok(self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write))
     }
 
     /// Makes a request of Octroi's own and waits for its result.

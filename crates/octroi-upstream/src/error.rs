@@ -48,6 +48,9 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
+    /// The permit is for another server or another tool.
+    #[error("the call is not the one that was decided")]
+    NotPermitted,
     /// Octroi itself is about to end, or the server was taken out of the configuration.
     #[error("it is being stopped")]
     Stopping,
@@ -97,6 +100,7 @@ impl UpstreamError {
             | Self::Status(_)
             | Self::Timeout(_)
             | Self::TooLarge { .. }
+            | Self::NotPermitted
             | Self::Stopping
             | Self::Idle(_)
             | Self::Busy { .. }
@@ -122,6 +126,7 @@ impl UpstreamError {
             | Self::NeedsAuth
             | Self::Status(_)
             | Self::TooLarge { .. }
+            | Self::NotPermitted
             | Self::Stopping
             | Self::Idle(_)
             | Self::Busy { .. }

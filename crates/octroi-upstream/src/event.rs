@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 use octroi_core::health::Checks;
 use octroi_mcp::{Envelope, Id, Method, RpcError, envelope};
 use tokio::sync::mpsc;
@@ -50,18 +50,18 @@ pub enum ServerEvent {
 /// Where a server's events go.
 #[derive(Clone, Debug)]
 pub struct EventSink {
-    server: ServerName,
-    sender: mpsc::Sender<(ServerName, ServerEvent)>,
+    server: ServerKey,
+    sender: mpsc::Sender<(ServerKey, ServerEvent)>,
 }
 
 impl EventSink {
     /// A sink for one server's events.
-    pub fn new(server: ServerName, sender: mpsc::Sender<(ServerName, ServerEvent)>) -> Self {
+    pub fn new(server: ServerKey, sender: mpsc::Sender<(ServerKey, ServerEvent)>) -> Self {
         Self { server, sender }
     }
 
     /// The server this sink belongs to.
-    pub fn server(&self) -> &ServerName {
+    pub fn server(&self) -> &ServerKey {
         &self.server
     }
 

@@ -72,7 +72,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::http::{Address, HttpClient};
+    use crate::http::HttpClient;
 
     const HEAD: &str =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -104,8 +104,9 @@ mod tests {
                     tokio::spawn(answer(stream, end_after));
                 }
             });
-            let (client, tasks) = (HttpClient::new().unwrap(), TaskTracker::new());
-            let address = Address::new(&Remote { url, headers: BTreeMap::new() }).unwrap();
+            let client = HttpClient::new(crate::system_clock()).unwrap();
+            let tasks = TaskTracker::new();
+            let address = client.address(&Remote { url, headers: BTreeMap::new() }).unwrap();
             for _ in 0..5 {
                 let request =
                     Request::post("/mcp").header("host", "x").body(Full::new(Bytes::new())).unwrap();

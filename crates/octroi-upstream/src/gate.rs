@@ -63,13 +63,13 @@ impl GateProgram {
     pub fn new(spec: GateSpec, context: &Arc<Context>) -> Arc<Self> {
         let closing = context.shutdown.child_token();
         Arc::new(Self {
-            logs: Arc::new(Logs::of_program(&spec.program)),
+            logs: Arc::new(Logs::of_program(&spec.program, &context.clock)),
             spec: Arc::new(spec),
             context: Arc::clone(context),
             current: ArcSwapOption::empty(),
             history: tokio::sync::Mutex::default(),
             next_id: AtomicU64::new(1),
-            made: Instant::now(),
+            made: Instant::from_std(context.clock.instant()),
             tasks: TaskTracker::new(),
             _ends_with_it: closing.clone().drop_guard(),
             closing,
@@ -94,7 +94,7 @@ impl GateProgram {
     /// Asks about a call. The question is the text of a JSON object; it gets an `id` here. The time limit
     /// is for all of it, also the program's start.
     pub async fn ask(self: &Arc<Self>, question: &str) -> Result<GateAnswer, GateError> {
-        let deadline = Instant::now() + self.spec.timeout.min(TIMEOUT_MAX);
+        let deadline = self.instant() + self.spec.timeout.min(TIMEOUT_MAX);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let line = with_id(id, question).ok_or_else(|| GateError::Question { gate: self.name() })?;
         let run = match timeout_at(deadline, self.run()).await {
@@ -113,6 +113,10 @@ impl GateProgram {
 
     fn name(&self) -> String {
         self.spec.name.clone()
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::from_std(self.context.clock.instant())
     }
 
     fn ready(&self) -> Option<Arc<Run>> {
@@ -142,14 +146,14 @@ impl GateProgram {
             history.record(failure, good, at.duration_since(self.made));
         }
         if let Some((retry_in, failure)) =
-            history.attempts.pause(self.made.elapsed()).zip(history.failure.clone())
+            history.attempts.pause(self.instant().duration_since(self.made)).zip(history.failure.clone())
         {
             return Err(GateError::Resting { failure: Box::new(failure), retry_in });
         }
         let started = Run::start(&self.spec, &self.context, &self.logs, &self.tasks, &self.closing).await;
         match &started {
             Ok(run) => self.current.store(Some(Arc::clone(run))),
-            Err(failure) => history.record(failure.clone(), None, self.made.elapsed()),
+            Err(failure) => history.record(failure.clone(), None, self.instant().duration_since(self.made)),
         }
         started
     }

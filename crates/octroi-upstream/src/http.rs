@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Ur
 use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
+use octroi_core::Clock;
 use octroi_core::server::Remote;
 
 use crate::error::UpstreamError;
@@ -16,12 +17,13 @@ use crate::wire::{self, Body, Broken, Idle};
 /// How to reach remote servers. The connections themselves belong to each server's address.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
+    clock: Clock,
     connector: HttpsConnector<HttpConnector>,
 }
 
 impl HttpClient {
     /// A client that trusts what the operating system trusts.
-    pub fn new() -> Result<Self, UpstreamError> {
+    pub fn new(clock: Clock) -> Result<Self, UpstreamError> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.enforce_http(false);
@@ -33,7 +35,12 @@ impl HttpClient {
             .https_or_http()
             .enable_http1()
             .wrap_connector(connector);
-        Ok(Self { connector })
+        Ok(Self { clock, connector })
+    }
+
+    /// Where a remote server is.
+    pub(crate) fn address(&self, remote: &Remote) -> Result<Address, UpstreamError> {
+        Address::new(remote, &self.clock)
     }
 
     pub(crate) fn send(
@@ -69,7 +76,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn new(remote: &Remote) -> Result<Self, UpstreamError> {
+    pub(crate) fn new(remote: &Remote, clock: &Clock) -> Result<Self, UpstreamError> {
         let uri: Uri = remote
             .url
             .parse()
@@ -96,7 +103,7 @@ impl Address {
             .map_err(|_| UpstreamError::Protocol("the configured url has no usable host".to_owned()))?;
         headers.insert(header::HOST, host);
         let path = path_of(&uri)?;
-        Ok(Self { uri, headers, shown, path, idle: Arc::default() })
+        Ok(Self { uri, headers, shown, path, idle: Arc::new(Idle::new(clock.clone())) })
     }
 
     /// The same server at another path, as the old transport's `endpoint` event names it. Another
@@ -176,7 +183,7 @@ mod tests {
     use super::*;
 
     fn address(url: &str) -> Result<Address, UpstreamError> {
-        Address::new(&Remote { url: url.into(), headers: BTreeMap::new() })
+        Address::new(&Remote { url: url.into(), headers: BTreeMap::new() }, &crate::system_clock())
     }
 
     #[test]

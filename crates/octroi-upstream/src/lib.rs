@@ -8,6 +8,7 @@
 //! [`Permit`](octroi_core::Permit).
 
 mod child;
+mod clock;
 mod connection;
 mod error;
 mod event;
@@ -15,7 +16,6 @@ mod events;
 mod gate;
 mod handshake;
 mod http;
-mod keeper;
 mod lines;
 mod live;
 mod logs;
@@ -24,6 +24,7 @@ mod notes;
 mod old_sse;
 mod post;
 mod processes;
+mod reaper;
 mod spawner;
 mod stdio;
 mod streamable;
@@ -31,14 +32,15 @@ mod upstream;
 mod watch;
 mod wire;
 
+pub use clock::system_clock;
 pub use connection::{Connection, Control, Outgoing, ServerIdentity};
 pub use error::UpstreamError;
 pub use event::{CallEvent, EventSink, Owner, Question, ServerEvent};
 pub use gate::{GateAnswer, GateError, GateProgram};
 pub use http::HttpClient;
-pub use keeper::take_over;
 pub use live::LiveCall;
 pub use logs::{LogLine, Logs};
 pub use post::Postbox;
+pub use reaper::take_over;
 pub use spawner::Spawner;
-pub use upstream::{Condition, Context, Hold, Room, Sharer, Upstream};
+pub use upstream::{CallSlot, Condition, Context, Hold, Sharer, Upstream};

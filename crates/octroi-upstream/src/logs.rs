@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use octroi_core::Secret;
 use octroi_core::server::{Program, ServerSpec, Transport};
+use octroi_core::{Clock, Secret};
 use parking_lot::Mutex;
 
 const LINES_MAX: usize = 1_000;
@@ -18,6 +17,7 @@ const SECRET_LENGTH: usize = 6;
 /// The last lines of a server, over all its starts. A server that floods pushes out its own lines only.
 #[derive(Debug)]
 pub struct Logs {
+    clock: Clock,
     ring: Mutex<Ring>,
     /// What the server was given and must not be repeated from its output.
     secrets: Vec<Secret>,
@@ -42,37 +42,37 @@ pub struct LogLine {
 }
 
 impl Logs {
-    pub(crate) fn new(spec: &ServerSpec) -> Self {
+    pub(crate) fn new(spec: &ServerSpec, clock: &Clock) -> Self {
         match &spec.transport {
-            Transport::Stdio(program) => Self::of_program(program),
+            Transport::Stdio(program) => Self::of_program(program, clock),
             Transport::Http(remote) | Transport::Sse(remote) => {
-                Self::without(remote.headers.values().cloned().collect())
+                Self::without(remote.headers.values().cloned().collect(), clock)
             }
         }
     }
 
-    pub(crate) fn of_program(program: &Program) -> Self {
+    pub(crate) fn of_program(program: &Program, clock: &Clock) -> Self {
         let inherited = program.inherit_env.iter().filter_map(|name| std::env::var(name).ok());
-        Self::without(program.env.values().cloned().chain(inherited.map(Secret::new)).collect())
+        Self::without(program.env.values().cloned().chain(inherited.map(Secret::new)).collect(), clock)
     }
 
-    fn without(mut given: Vec<Secret>) -> Self {
+    fn without(mut given: Vec<Secret>, clock: &Clock) -> Self {
         // One may be the beginning of another.
         given.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
         let secrets = given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
-        Self { ring: Mutex::default(), secrets }
+        Self { clock: clock.clone(), ring: Mutex::default(), secrets }
     }
 
     /// Keeps a line; returns it as it may be shown.
     pub(crate) fn push(&self, text: &str) -> String {
-        let text = self.blotted(text);
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let text = self.redacted(text);
+        let at = self.clock.now_ms();
         let mut ring = self.ring.lock();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         ring.next = number + 1;
         ring.bytes += text.len();
         let shown = text.clone();
-        ring.lines.push_back(LogLine { number, at: u64::try_from(at).unwrap_or(u64::MAX), text });
+        ring.lines.push_back(LogLine { number, at: u64::try_from(at).unwrap_or_default(), text });
         while ring.lines.len() > LINES_MAX || ring.bytes > BYTES_MAX {
             if let Some(gone) = ring.lines.pop_front() {
                 ring.bytes -= gone.text.len();
@@ -82,7 +82,7 @@ impl Logs {
     }
 
     /// The text without what must not be repeated.
-    pub(crate) fn blotted(&self, text: &str) -> String {
+    pub(crate) fn redacted(&self, text: &str) -> String {
         self.secrets
             .iter()
             .filter(|secret| text.contains(secret.expose()))
@@ -106,7 +106,7 @@ impl Logs {
 mod tests {
     use std::collections::BTreeMap;
 
-    use octroi_core::ServerName;
+    use octroi_core::ServerKey;
 
     use super::*;
 
@@ -118,7 +118,10 @@ mod tests {
             inherit_env: Vec::new(),
             cwd: None,
         };
-        Logs::new(&ServerSpec::new(ServerName::parse("a").unwrap(), Transport::Stdio(program)))
+        Logs::new(
+            &ServerSpec::new(ServerKey::parse("a").unwrap(), Transport::Stdio(program)),
+            &crate::system_clock(),
+        )
     }
 
     fn texts(logs: &Logs, n: usize, from: u64) -> Vec<String> {

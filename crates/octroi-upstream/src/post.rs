@@ -21,7 +21,7 @@ pub struct Postbox {
 impl Postbox {
     /// The postbox at an address. Nothing is sent yet.
     pub fn new(client: &HttpClient, remote: &Remote) -> Result<Self, UpstreamError> {
-        let mut address = Address::new(remote)?;
+        let mut address = client.address(remote)?;
         // The path of a webhook often is its password: it must not stand in an error.
         let port = address.uri.port().map(|port| format!(":{port}")).unwrap_or_default();
         let scheme = address.uri.scheme_str().unwrap_or_default();
@@ -55,7 +55,7 @@ mod tests {
     async fn an_error_does_not_tell_the_path() {
         let url = "http://127.0.0.1:1/hooks/password?key=password".to_owned();
         let remote = Remote { url, headers: BTreeMap::new() };
-        let postbox = Postbox::new(&HttpClient::new().unwrap(), &remote).unwrap();
+        let postbox = Postbox::new(&HttpClient::new(crate::system_clock()).unwrap(), &remote).unwrap();
         let error = postbox.post(Bytes::from_static(b"[]")).await.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(text.contains("127.0.0.1:1") && !text.contains("password"), "{text}");

@@ -22,7 +22,7 @@ const WAITING: usize = 16;
 #[derive(Debug)]
 pub struct Spawner {
     orders: mpsc::Sender<Order>,
-    keeper: Option<PathBuf>,
+    reaper: Option<PathBuf>,
     owner: String,
     started: AtomicU64,
 }
@@ -34,10 +34,10 @@ struct Order {
 
 impl Spawner {
     /// Starts the thread. `owner` marks every process; it must be the same after a restart and
-    /// different from that of any other gateway. `keeper` is a program that calls
+    /// different from that of any other gateway. `reaper` is a program that calls
     /// [`take_over`](crate::take_over) first of all; without one, a process that leaves its
     /// group may be left behind.
-    pub fn new(owner: String, keeper: Option<PathBuf>, runtime: Handle) -> io::Result<Self> {
+    pub fn new(owner: String, reaper: Option<PathBuf>, runtime: Handle) -> io::Result<Self> {
         let (orders, mut received) = mpsc::channel::<Order>(WAITING);
         std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             while let Some(mut order) = received.blocking_recv() {
@@ -51,7 +51,7 @@ impl Spawner {
                 }
             }
         })?;
-        Ok(Self { orders, keeper, owner, started: AtomicU64::new(0) })
+        Ok(Self { orders, reaper, owner, started: AtomicU64::new(0) })
     }
 
     /// Kills what an earlier gateway with the same mark left behind; says how many processes.
@@ -59,8 +59,8 @@ impl Spawner {
         kill_marked(MARK, |mark| mark.splitn(3, '.').nth(2) == Some(&self.owner))
     }
 
-    pub(crate) fn keeper(&self) -> Option<&PathBuf> {
-        self.keeper.as_ref()
+    pub(crate) fn reaper(&self) -> Option<&PathBuf> {
+        self.reaper.as_ref()
     }
 
     /// Starts a command; the mark says which processes came of it.

@@ -11,7 +11,7 @@ use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{Order, Process, Running, Streams};
+use crate::child::{Order, Process, ProcessList, Streams};
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
@@ -31,11 +31,11 @@ pub(crate) async fn start(
     program: &Program,
     context: &Context,
     events: EventSink,
-    kept: (&Arc<Logs>, &Arc<Running>),
+    kept: (&Arc<Logs>, &Arc<ProcessList>),
     shutdown: &CancellationToken,
 ) -> Result<Arc<Mux>, UpstreamError> {
     let Context { tasks, spawner, .. } = context;
-    let order = Order { name: spec.name.as_str(), program, memory: None };
+    let order = Order { name: spec.name().as_str(), program, memory: None };
     let (process, Streams { stdin, stdout }) = Process::spawn(order, spawner, kept, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
@@ -110,7 +110,7 @@ async fn supervise(
             // Answers that are still in the pipe count; a grandchild may hold it open for ever.
             let _ = tokio::time::timeout(Duration::from_millis(200), &mut reader).await;
             mux.close(how);
-            // Should somebody have killed its keeper, what that kept is still there.
+            // Should somebody have killed its reaper, what that kept is still there.
             process.stop(Duration::ZERO).await;
         }
         _ = &mut reader => {

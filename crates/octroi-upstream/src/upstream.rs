@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use octroi_core::ServerName;
 use octroi_core::breaker::Breaker;
 use octroi_core::health::Checks;
 use octroi_core::server::{ServerSpec, Start};
+use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use crate::child::Running;
+use crate::child::ProcessList;
 use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::event::{EventSink, ServerEvent};
@@ -30,13 +30,13 @@ use crate::processes::memory_of;
 use crate::spawner::Spawner;
 use crate::watch::Watched;
 
+mod concurrency;
 mod life;
 mod open;
-mod room;
 mod slots;
 
+pub use concurrency::{CallSlot, Hold};
 pub use life::Condition;
-pub use room::{Hold, Room};
 pub use slots::Sharer;
 use slots::Slots;
 
@@ -61,8 +61,10 @@ pub struct Context {
     pub runtime: Handle,
     /// Ends everything.
     pub shutdown: CancellationToken,
+    /// What time it is.
+    pub clock: Clock,
     /// Where events go.
-    pub events: mpsc::Sender<(ServerName, ServerEvent)>,
+    pub events: mpsc::Sender<(ServerKey, ServerEvent)>,
 }
 
 /// One configured server.
@@ -72,7 +74,7 @@ pub struct Upstream {
     context: Arc<Context>,
     events: EventSink,
     logs: Arc<Logs>,
-    running: Arc<Running>,
+    running: Arc<ProcessList>,
     era: Mutex<Option<Era>>,
     shared: Arc<Slot>,
     slots: Slots,
@@ -116,10 +118,11 @@ impl Slot {
 impl Upstream {
     /// A server that is not connected yet.
     pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
-        let events = EventSink::new(spec.name.clone(), context.events.clone());
+        let events = EventSink::new(spec.key.clone(), context.events.clone());
         let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
         let closing = context.shutdown.child_token();
-        let logs = Arc::new(Logs::new(&spec));
+        let logs = Arc::new(Logs::new(&spec, &context.clock));
+        let made = Instant::from_std(context.clock.instant());
         let is_wanted = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
         Arc::new(Self {
             spec,
@@ -140,7 +143,7 @@ impl Upstream {
             permits,
             n_waiting: AtomicUsize::new(0),
             n_in_flight: AtomicUsize::new(0),
-            made: Instant::now(),
+            made,
             last_used: AtomicU64::new(0),
         })
     }
@@ -261,7 +264,7 @@ impl Upstream {
             return Err(reason);
         }
         if let Some((at, error)) = &*last_failure
-            && at.elapsed() < RETRY_PAUSE
+            && self.instant().duration_since(*at) < RETRY_PAUSE
         {
             return Err(error.clone());
         }
@@ -291,7 +294,7 @@ impl Upstream {
                 Ok(connection)
             }
             Err(error) => {
-                *last_failure = Some((Instant::now(), error.clone()));
+                *last_failure = Some((self.instant(), error.clone()));
                 *slot.last_error.lock() = Some(error.clone());
                 Err(error)
             }
@@ -319,7 +322,7 @@ impl Upstream {
         let is_shared = Arc::ptr_eq(slot, &self.shared);
         let identity = connection.identity();
         if is_shared {
-            info!(server.name = %self.spec.name, era = %identity.era, version = %identity.version, "connected");
+            info!(server.name = %self.spec.key, era = %identity.era, version = %identity.version, "connected");
             self.touch(slot);
             self.changed.notify_one();
             self.events.send(ServerEvent::Connected).await;
@@ -332,15 +335,24 @@ impl Upstream {
                 *slot.last_error.lock() = Some(UpstreamError::Closed(reason.clone()));
             }
             if is_shared && !upstream.closing.is_cancelled() {
-                info!(server.name = %upstream.spec.name, reason, "connection lost");
+                info!(server.name = %upstream.spec.key, reason, "connection lost");
                 upstream.changed.notify_one();
                 upstream.events.send(ServerEvent::Lost(reason)).await;
             }
         });
     }
 
+    fn instant(&self) -> Instant {
+        Instant::from_std(self.context.clock.instant())
+    }
+
+    /// How long there has been this server.
+    fn age(&self) -> Duration {
+        self.instant().duration_since(self.made)
+    }
+
     fn now(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn touch(&self, slot: &Slot) {

@@ -21,12 +21,12 @@ const LEFTOVERS: Duration = Duration::from_secs(1);
 /// The resources that somebody watches, and how far the server has been told.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    wanted: watch::Sender<Wanted>,
+    wanted: watch::Sender<WatchedUris>,
     established: watch::Sender<Established>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Wanted {
+struct WatchedUris {
     generation: u64,
     uris: BTreeMap<String, usize>,
 }

@@ -7,7 +7,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -18,10 +18,10 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
+use octroi_core::Clock;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Handle};
-use tokio::time::Instant;
 use tower::Service as _;
 
 /// Idle connections that are kept for each runtime. More are closed: a burst should not hold sockets for ever.
@@ -37,8 +37,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// A socket reports to the runtime that opened it. Used from another one it works, at the price of a
 /// wake-up across threads for every read, so each runtime takes back only its own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Idle {
+    clock: Clock,
     runtimes: Mutex<Vec<(runtime::Id, Stack)>>,
 }
 
@@ -93,12 +94,20 @@ pub(crate) async fn send(
 }
 
 impl Idle {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, runtimes: Mutex::default() }
+    }
+
+    fn age(&self, since: Instant) -> Duration {
+        self.clock.instant().saturating_duration_since(since)
+    }
+
     fn take(&self) -> Option<Wire> {
         let here = Handle::current().id();
         let mut runtimes = self.runtimes.lock();
         let (_, wires) = runtimes.iter_mut().find(|(id, _)| *id == here)?;
         let (since, wire) = wires.pop()?;
-        if since.elapsed() > IDLE_FOR {
+        if self.age(since) > IDLE_FOR {
             // The newest is on top, so all below are older still.
             wires.clear();
             return None;
@@ -107,20 +116,21 @@ impl Idle {
     }
 
     fn put(&self, wire: Wire) {
+        let now = self.clock.instant();
         let mut runtimes = self.runtimes.lock();
         if let Some((_, wires)) = runtimes.iter_mut().find(|(id, _)| *id == wire.home) {
             if wires.len() < IDLE_MAX {
-                wires.push((Instant::now(), wire));
+                wires.push((now, wire));
             }
         } else {
-            runtimes.push((wire.home, vec![(Instant::now(), wire)]));
+            runtimes.push((wire.home, vec![(now, wire)]));
         }
     }
 
     /// Closes what has waited too long. Nobody drives an idle connection, so this must be called.
     pub(crate) fn sweep(&self) {
         for (_, wires) in &mut *self.runtimes.lock() {
-            wires.retain(|(since, _)| since.elapsed() <= IDLE_FOR);
+            wires.retain(|(since, _)| self.age(*since) <= IDLE_FOR);
         }
     }
 }

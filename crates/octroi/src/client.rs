@@ -1,4 +1,5 @@
-//! The command line as an MCP client of a running gateway.
+//! The command line as an MCP client of a running gateway. What it can ask for, and what comes back, is what
+//! `octroi-api` declares.
 
 use std::fs;
 use std::net::IpAddr;
@@ -9,17 +10,18 @@ use hyper::{Request, StatusCode, header};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
-use octroi_mcp::{Envelope, Incoming, Version, header as mcp_header, meta, sse};
-use serde_json::{Value, json};
+use octroi_api::{ApiError, ErrorCode, Operation};
+use octroi_mcp::client::{ClientInfo, ClientRequest, tool_call};
+use octroi_mcp::{Envelope, sse};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::cli::Target;
-use crate::commands::Failure;
 use crate::config::data_directory;
 use crate::endpoint::Announced;
+use crate::failure::Failure;
 
-pub(crate) const SIGN_IN: u8 = 3;
-pub(crate) const UNREACHABLE: u8 = 4;
-pub(crate) const DENIED: u8 = 6;
+const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
 
 /// A gateway that can be called.
 pub(crate) struct Client {
@@ -33,57 +35,44 @@ impl Client {
         let data = target.data.clone().unwrap_or_else(data_directory);
         let url = match &target.url {
             Some(url) => url.clone(),
-            None => Announced::read(&data).map(|place| place.url).ok_or_else(|| Failure {
-                exit_code: UNREACHABLE,
-                ..Failure::new(format!("no gateway uses {}", data.display()))
+            None => Announced::read(&data).map(|place| place.url).ok_or_else(|| {
+                Failure::of(ErrorCode::GatewayGone, format!("no gateway uses {}", data.display()))
                     .hint("start one with `octroi up`, or name one with --url")
             })?,
+        };
+        let no_token = |message: String| {
+            Failure::of(ErrorCode::Unauthenticated, message).hint("set OCTROI_TOKEN or give --token")
         };
         let is_own = target.url.is_none() || is_loopback(&url);
         let token = match &target.token {
             Some(token) => token.clone(),
             // The admin token of this machine is no other machine's business.
-            None if !is_own => {
-                return Err(Failure {
-                    exit_code: SIGN_IN,
-                    ..Failure::new(format!("no token for {url}")).hint("set OCTROI_TOKEN or give --token")
-                });
-            }
-            None => fs::read_to_string(data.join("admin.token")).map(|text| text.trim().to_owned()).map_err(
-                |error| Failure {
-                    exit_code: SIGN_IN,
-                    ..Failure::new("no token").cause(error).hint("set OCTROI_TOKEN or give --token")
-                },
-            )?,
+            None if !is_own => return Err(no_token(format!("no token for {url}"))),
+            None => fs::read_to_string(data.join("admin.token"))
+                .map(|text| text.trim().to_owned())
+                .map_err(|error| no_token("no token".to_owned()).cause(error))?,
         };
         Ok(Self { url, token })
     }
 
-    /// Calls one of the gateway's own tools; what it reports as an error fails the command.
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
-        let result = self.request("tools/call", tool, json!({"name": tool, "arguments": arguments})).await?;
-        if result["isError"] == true {
-            let text = result["content"][0]["text"].as_str().unwrap_or("the gateway did not say why");
-            return Err(Failure::new(text));
-        }
-        Ok(result["structuredContent"].clone())
+    /// Has an operation done. What the gateway reports as an error fails the command.
+    pub(crate) async fn call<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
+        let arguments = serde_json::to_value(request)
+            .map_err(|error| Failure::new("the request cannot be written").cause(error))?;
+        let answer = self.send(tool_call(O::NAME, arguments, COMMAND_LINE)).await?;
+        read_answer::<O>(&answer)
     }
 
-    async fn request(&self, method: &str, name: &str, mut params: Value) -> Result<Value, Failure> {
-        params["_meta"] = json!({
-            meta::PROTOCOL_VERSION: Version::LATEST_MODERN.as_str(),
-            meta::CLIENT_INFO: {"name": "octroi-cli", "version": env!("CARGO_PKG_VERSION")},
-            meta::CLIENT_CAPABILITIES: {},
-        });
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        let request = Request::post(&self.url)
+    async fn send(&self, request: ClientRequest) -> Result<Envelope, Failure> {
+        let mut builder = Request::post(&self.url)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json, text/event-stream")
-            .header(mcp_header::PROTOCOL_VERSION, Version::LATEST_MODERN.as_str())
-            .header(mcp_header::METHOD, method)
-            .header(mcp_header::NAME, name)
-            .body(Full::new(Bytes::from(body)))
+            .header(header::ACCEPT, "application/json, text/event-stream");
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
+        }
+        let request = builder
+            .body(Full::new(request.body))
             .map_err(|error| Failure::new(format!("`{}` is no address", self.url)).cause(error))?;
         let connector = HttpsConnectorBuilder::new()
             .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
@@ -91,8 +80,8 @@ impl Client {
             .https_or_http()
             .enable_http1()
             .build();
-        let client = HttpClient::builder(TokioExecutor::new()).build(connector);
-        let response = client.request(request).await.map_err(|error| self.unreachable(&error))?;
+        let http = HttpClient::builder(TokioExecutor::new()).build(connector);
+        let response = http.request(request).await.map_err(|error| self.unreachable(&error))?;
         let status = response.status();
         let is_stream = response
             .headers()
@@ -100,33 +89,52 @@ impl Client {
             .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         let body = response.into_body().collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
         if status == StatusCode::UNAUTHORIZED {
-            return Err(Failure {
-                exit_code: SIGN_IN,
-                ..Failure::new(format!("the gateway at {} does not know the token", self.url))
-                    .hint("set OCTROI_TOKEN to a human's token, or use the data directory of that gateway with --data")
-            });
+            let message = format!("the gateway at {} does not know the token", self.url);
+            return Err(Failure::of(ErrorCode::Unauthenticated, message).hint(
+                "set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data",
+            ));
         }
-        let answer = if is_stream { last_message(&body) } else { read(body) };
-        let answer = answer.ok_or_else(|| {
+        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
+        answer.ok_or_else(|| {
             Failure::new(format!("the gateway answered HTTP {status} and nothing that makes sense"))
-        })?;
-        if let Some(error) = answer.error() {
-            let exit_code = if matches!(error.code, -32951 | -32950) { DENIED } else { 1 };
-            return Err(Failure { exit_code, ..Failure::new(error.message) });
-        }
-        let result = answer.result().unwrap_or_default();
-        serde_json::from_slice(&result)
-            .map_err(|error| Failure::new("the gateway's answer cannot be read").cause(error))
+        })
     }
 
     fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
-        let failure = Failure::from_error(error);
+        let message = format!("cannot reach the gateway at {}", self.url);
         Failure {
-            message: format!("cannot reach the gateway at {}", self.url),
-            exit_code: UNREACHABLE,
-            ..failure.hint("is it running? start one with `octroi up`")
+            causes: Failure::from_error(error).causes,
+            ..Failure::of(ErrorCode::GatewayGone, message).hint("is it running? start one with `octroi up`")
         }
     }
+}
+
+/// The part of a tool's result that operations answer with.
+#[derive(Deserialize)]
+struct ToolResult<T> {
+    #[serde(rename = "structuredContent")]
+    structured_content: T,
+}
+
+/// Reads the answer to an operation: what it declares, or why it was not done.
+fn read_answer<O: Operation>(answer: &Envelope) -> Result<O::Response, Failure> {
+    if let Some(error) = answer.error() {
+        return Err(ApiError::from_rpc(error.code, &error.message, error.data.as_ref()).into());
+    }
+    let result: Value =
+        serde_json::from_slice(&answer.result().unwrap_or_default()).map_err(|error| unreadable(&error))?;
+    if let Some(error) = ApiError::from_result(&result) {
+        return Err(error.into());
+    }
+    let result = ToolResult::<O::Response>::deserialize(result).map_err(|error| unreadable(&error))?;
+    Ok(result.structured_content)
+}
+
+/// The failure of an answer that is not what the operation declares.
+pub(crate) fn unreadable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new("the gateway's answer cannot be read")
+        .cause(error)
+        .hint("the gateway may be of another version; `octroi --version` says this one")
 }
 
 fn is_loopback(url: &str) -> bool {
@@ -135,20 +143,16 @@ fn is_loopback(url: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn read(body: Bytes) -> Option<Envelope> {
-    match Incoming::parse(body).ok()? {
-        Incoming::One(envelope) => Some(envelope),
-        Incoming::Batch(_) => None,
-    }
-}
-
 /// The answer that ends a stream.
 fn last_message(body: &Bytes) -> Option<Envelope> {
     let mut reader = sse::Reader::new(body.len().max(1));
     reader.push(body).ok()?;
     let mut last = None;
     while let Some(event) = reader.next_event() {
-        last = read(event.data).or(last);
+        last = Envelope::parse(event.data).ok().or(last);
     }
     last
 }
+
+#[cfg(test)]
+mod tests;

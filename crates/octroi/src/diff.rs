@@ -1,120 +1,53 @@
 //! Two texts side by side, as a unified diff.
 
 use std::fmt::Write as _;
+use std::ops::Range;
+
+use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
 
 /// So many lines that stay are shown around those that do not.
-const AROUND: usize = 3;
-/// Beyond so many pairs of lines the middle is shown as replaced.
-const PAIRS_MAX: usize = 4_000_000;
+const CONTEXT_LINES: usize = 3;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Line<'a> {
-    Same(&'a str),
-    Gone(&'a str),
-    New(&'a str),
-}
-
-/// The difference; empty if there is none.
+/// The difference; empty if there is none. How lines end makes no difference.
 pub(crate) fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let lines = compare(&old, &new);
-    if lines.iter().all(|line| matches!(line, Line::Same(_))) {
+    let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT_LINES);
+    if hunks.is_empty() {
         return String::new();
     }
     let mut text = format!("--- {old_name}\n+++ {new_name}\n");
-    let is_near = |index: usize| {
-        let near = &lines[index.saturating_sub(AROUND)..lines.len().min(index + AROUND + 1)];
-        near.iter().any(|line| !matches!(line, Line::Same(_)))
-    };
-    let (mut index, mut n_old, mut n_new) = (0, 0, 0);
-    while index < lines.len() {
-        let end = (index..lines.len()).find(|at| !is_near(*at)).unwrap_or(lines.len());
-        let hunk = &lines[index..end];
-        let of_old = hunk.iter().filter(|line| !matches!(line, Line::New(_))).count();
-        let of_new = hunk.iter().filter(|line| !matches!(line, Line::Gone(_))).count();
-        if !hunk.is_empty() {
-            let start = |before: usize, count: usize| if count == 0 { before } else { before + 1 };
-            let (old_start, new_start) = (start(n_old, of_old), start(n_new, of_new));
-            let _ = writeln!(text, "@@ -{old_start},{of_old} +{new_start},{of_new} @@");
-        }
-        for line in hunk {
-            let _ = match line {
-                Line::Same(line) => writeln!(text, " {line}"),
-                Line::Gone(line) => writeln!(text, "-{line}"),
-                Line::New(line) => writeln!(text, "+{line}"),
+    for hunk in hunks {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let of_old = range(first.old_range().start..last.old_range().end);
+        let of_new = range(first.new_range().start..last.new_range().end);
+        let _ = writeln!(text, "@@ -{of_old} +{of_new} @@");
+        for change in hunk.iter().flat_map(|part| part.iter_changes(&old[..], &new[..])) {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
             };
+            let _ = writeln!(text, "{sign}{}", change.value());
         }
-        n_old += of_old;
-        n_new += of_new;
-        let next = (end..lines.len()).find(|at| is_near(*at)).unwrap_or(lines.len());
-        n_old += next - end;
-        n_new += next - end;
-        index = next;
     }
     text
 }
 
-/// All lines of both in their order, by the longest common sequence.
-fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let n_before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old_rest, new_rest) = (&old[n_before..], &new[n_before..]);
-    let n_after =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let old_middle = &old_rest[..old_rest.len() - n_after];
-    let new_middle = &new_rest[..new_rest.len() - n_after];
-    let mut lines: Vec<Line<'a>> = old[..n_before].iter().map(|line| Line::Same(line)).collect();
-    lines.extend(middle(old_middle, new_middle));
-    lines.extend(old[old.len() - n_after..].iter().map(|line| Line::Same(line)));
-    lines
-}
-
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let gone_and_new = || {
-        let gone = old.iter().map(|line| Line::Gone(line));
-        gone.chain(new.iter().map(|line| Line::New(line))).collect()
-    };
-    let width = new.len() + 1;
-    if old.len().saturating_mul(width) > PAIRS_MAX {
-        return gone_and_new();
-    }
-    // How many lines the rests from here on have in common.
-    let mut common = vec![0_u32; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * width + j] = if old[i] == new[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut lines = Vec::new();
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            lines.push(Line::Same(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len()
-            || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
-            lines.push(Line::Gone(old[i]));
-            i += 1;
-        } else {
-            lines.push(Line::New(new[j]));
-            j += 1;
-        }
-    }
-    lines
+/// Lines of one side, as first line and count; where there are none, the line after which they would stand. The
+/// library leaves out a count of one, which is allowed but harder to read.
+fn range(lines: Range<usize>) -> String {
+    let first = if lines.is_empty() { lines.start } else { lines.start + 1 };
+    format!("{first},{}", lines.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, compare, unified};
+    use super::unified;
 
     fn check(old: &str, new: &str, expected: &str) {
-        let told = unified(&old.replace(' ', "\n"), &new.replace(' ', "\n"), "a", "b");
-        let told = told.strip_prefix("--- a\n+++ b\n").unwrap_or(&told).replace('\n', "|");
-        assert_eq!(told, expected, "{old:?} {new:?}");
+        let found = unified(&old.replace(' ', "\n"), &new.replace(' ', "\n"), "a", "b");
+        let found = found.strip_prefix("--- a\n+++ b\n").unwrap_or(&found).replace('\n', "|");
+        assert_eq!(found, expected, "{old:?} {new:?}");
     }
 
     #[test]
@@ -130,9 +63,51 @@ mod tests {
             "1 x 3 4 5 6 7 8 9 y 11",
             "@@ -1,5 +1,5 @@| 1|-2|+x| 3| 4| 5|@@ -7,5 +7,5 @@| 7| 8| 9|-10|+y| 11|",
         );
+        check(
+            "1 2 3 4 5 6 7 8 9 10",
+            "1 x 3 4 5 6 7 8 y 10",
+            "@@ -1,10 +1,10 @@| 1|-2|+x| 3| 4| 5| 6| 7| 8|-9|+y| 10|",
+        );
+        check("1 2 3 4 5", "1 2 3 4 5 6", "@@ -3,3 +3,4 @@| 3| 4| 5|+6|");
     }
 
-    /// Every pair of short texts: what stays and goes is the old one, what stays and comes is the new one.
+    /// What a program that applies differences makes of them; it refuses one that does not fit.
+    fn apply(old: &[&str], difference: &str) -> Vec<String> {
+        let numbers = |side: &str| {
+            let (first, count) = side[1..].split_once(',').unwrap();
+            (first.parse::<usize>().unwrap(), count.parse::<usize>().unwrap())
+        };
+        let (mut at, mut out) = (0, Vec::new());
+        let mut promised = (0, 0);
+        for line in difference.lines().skip(2) {
+            if let Some(header) = line.strip_prefix("@@ ") {
+                assert_eq!(promised, (0, 0), "a hunk has as many lines as it says");
+                let sides: Vec<&str> = header.split(' ').collect();
+                let ((old_first, n_old), (new_first, n_new)) = (numbers(sides[0]), numbers(sides[1]));
+                let start = if n_old == 0 { old_first } else { old_first - 1 };
+                out.extend(old[at..start].iter().map(|&line| line.to_owned()));
+                at = start;
+                assert_eq!(out.len(), if n_new == 0 { new_first } else { new_first - 1 });
+                promised = (n_old, n_new);
+                continue;
+            }
+            let (sign, content) = line.split_at(1);
+            if sign != "+" {
+                assert_eq!(old[at], content);
+                at += 1;
+                promised.0 -= 1;
+            }
+            if sign != "-" {
+                out.push(content.to_owned());
+                promised.1 -= 1;
+            }
+        }
+        assert_eq!(promised, (0, 0), "a hunk has as many lines as it says");
+        out.extend(old[at..].iter().map(|&line| line.to_owned()));
+        out
+    }
+
+    /// Every pair of short texts: the difference makes one of the other, in as few lines as there can be.
     #[test]
     fn nothing_is_lost() {
         let mut texts: Vec<Vec<&str>> = vec![Vec::new()];
@@ -145,27 +120,33 @@ mod tests {
         assert_eq!(texts.len(), 63);
         for old in &texts {
             for new in &texts {
-                let lines = compare(old, new);
-                let of_old = lines.iter().filter_map(|line| match line {
-                    Line::Same(text) | Line::Gone(text) => Some(*text),
-                    Line::New(_) => None,
-                });
-                let of_new = lines.iter().filter_map(|line| match line {
-                    Line::Same(text) | Line::New(text) => Some(*text),
-                    Line::Gone(_) => None,
-                });
-                assert_eq!(
-                    (of_old.collect::<Vec<_>>(), of_new.collect::<Vec<_>>()),
-                    (old.clone(), new.clone())
-                );
+                let difference = unified(&old.join("\n"), &new.join("\n"), "a", "b");
+                assert_eq!(apply(old, &difference), *new, "{old:?} {new:?}");
+                let n_changed =
+                    difference.lines().skip(2).filter(|line| line.starts_with(['+', '-'])).count();
+                assert_eq!(n_changed, old.len() + new.len() - 2 * n_common(old, new), "{difference}");
             }
         }
     }
 
+    /// How many lines can stay at most.
+    fn n_common(old: &[&str], new: &[&str]) -> usize {
+        match (old, new) {
+            ([], _) | (_, []) => 0,
+            ([a, old_rest @ ..], [b, new_rest @ ..]) if a == b => 1 + n_common(old_rest, new_rest),
+            ([_, old_rest @ ..], [_, new_rest @ ..]) => n_common(old_rest, new).max(n_common(old, new_rest)),
+        }
+    }
+
     #[test]
-    fn long_texts_are_replaced_as_a_whole() {
+    fn long_texts_take_no_long_time() {
         let text = |word: &str| (0..3_000).map(|n| [word, &n.to_string(), "\n"].concat()).collect::<String>();
-        let told = unified(&text("a"), &text("b"), "a", "b");
-        assert_eq!(told.lines().filter(|line| line.starts_with('+')).count(), 3_001);
+        let found = unified(&text("a"), &text("b"), "a", "b");
+        assert_eq!(found.lines().filter(|line| line.starts_with('+')).count(), 3_001);
+        let mixed = |step: usize| (0..20_000).map(|n| (n * step % 97).to_string()).collect::<Vec<_>>();
+        let (old, new) = (mixed(31).join("\n"), mixed(53).join("\n"));
+        let difference = unified(&old, &new, "a", "b");
+        let old: Vec<&str> = old.lines().collect();
+        assert!(apply(&old, &difference).iter().eq(new.lines()));
     }
 }

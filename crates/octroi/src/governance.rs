@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use octroi_core::config::Config as Settings;
 use octroi_core::pin::Lock;
 use octroi_core::server::Transport;
-use octroi_gateway::{Governance, PinSettings, PolicyFile, PolicyLevel};
+use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 
 /// Reads the files that the configuration names.
-pub(crate) fn read(settings: &Settings) -> Result<(Governance, Vec<PathBuf>), Failure> {
+pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathBuf>), Failure> {
     let mut files = Vec::new();
     let mut policies = Vec::new();
     let levels =
@@ -28,9 +28,10 @@ pub(crate) fn read(settings: &Settings) -> Result<(Governance, Vec<PathBuf>), Fa
         policies.push(PolicyFile { level, path: path.clone(), source });
     }
     files.push(settings.pins.lock.clone());
-    let governance = Governance {
+    let governance = GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
+        token_agents: settings.tokens.agents(),
         approvals: settings.approvals.clone(),
         pins: PinSettings { policy: settings.pins.mode, lock: lock(&settings.pins.lock)? },
         inference: settings.inference.clone(),

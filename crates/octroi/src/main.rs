@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 mod cli;
 mod client;
+mod clock;
 mod commands;
 mod config;
 mod demo;
 mod diff;
 mod endpoint;
+mod failure;
 mod governance;
 mod logging;
 mod printer;
@@ -26,7 +26,10 @@ fn main() -> ExitCode {
     if let Some(code) = octroi_gateway::take_over(std::env::args_os().skip(1)) {
         return code;
     }
-    let cli = cli::Cli::parse();
+    let (cli, format) = match cli::read(std::env::args_os()) {
+        Ok(read) => read,
+        Err(refused) => return refused.report(),
+    };
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(commands::run(cli));
@@ -34,16 +37,13 @@ fn main() -> ExitCode {
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(commands::Failure::new(format!("cannot start: {error}"))),
+        Err(error) => Err(failure::Failure::new(format!("cannot start: {error}"))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Some outcomes were told already.
-            if !failure.message.is_empty() {
-                printer::failure(&failure);
-            }
-            ExitCode::from(failure.exit_code)
+            printer::failure(&failure, format);
+            ExitCode::from(failure.exit.code())
         }
     }
 }

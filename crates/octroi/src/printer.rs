@@ -3,11 +3,22 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use owo_colors::OwoColorize as _;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 
-/// For texts of agents and servers.
+/// For texts of agents and servers, in one line.
 pub(crate) use octroi_core::visible;
+
+/// Who reads failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// People.
+    Text,
+    /// Programs: `--json` was given.
+    Json,
+}
 
 /// What was asked for.
 pub(crate) fn data(text: &str) {
@@ -16,8 +27,18 @@ pub(crate) fn data(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+/// What was asked for, for programs: JSON in one line.
+pub(crate) fn json(value: &impl Serialize) {
+    data(&json_text(value));
+}
+
+/// A value as JSON text in one line. What commands print comes from answers in JSON, so it can be written as that.
+pub(crate) fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// One of many lines to come; says whether anybody still reads them.
-pub(crate) fn goes_on(text: &str) -> bool {
+pub(crate) fn is_still_read(text: &str) -> bool {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
 }
@@ -55,13 +76,68 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
 }
 
 /// What failed, why, and what to do next.
-pub(crate) fn failure(failure: &Failure) {
+pub(crate) fn failure(failure: &Failure, format: Format) {
     let mut out = anstream::stderr().lock();
+    if format == Format::Json {
+        let _ = writeln!(out, "{}", failure.to_json());
+        return;
+    }
+    if failure.is_answered {
+        return;
+    }
     let _ = writeln!(out, "{} {}", "error:".red().bold(), failure.message);
     for cause in &failure.causes {
         let _ = writeln!(out, "  {} {cause}", "caused by:".red());
     }
     if let Some(hint) = &failure.hint {
         let _ = writeln!(out, "{} {hint}", "hint:".cyan().bold());
+    }
+}
+
+/// A text of agents or servers that may have several lines: nothing else in it moves the cursor or hides.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The word that a value of a closed set has in JSON.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+/// How many there are: `1 rule`, `2 rules`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_api::operations::policies::PolicyStatus;
+    use octroi_api::operations::servers::GateState;
+
+    use super::*;
+
+    #[test]
+    fn texts_of_others_move_no_terminal() {
+        for (text, expected) in
+            [("a\tb\nc", "a\tb\nc"), ("\u{1b}[2Ja", "\\u{1b}[2Ja"), ("a\r\n\u{202e}b", "a\\r\n\\u{202e}b")]
+        {
+            assert_eq!(visible_lines(text), expected);
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_wire() {
+        assert_eq!(word(&GateState::Failing), "failing");
+        assert_eq!(word(&PolicyStatus::Superseded), "superseded");
+        assert_eq!(word(&3), "");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!([0, 1, 2].map(|n| count(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
     }
 }

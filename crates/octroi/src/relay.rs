@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 
 mod legacy;
 mod link;

@@ -1,15 +1,23 @@
-//! The tokens that Octroi makes itself: of the person who runs it, and of clients that start `octroi stdio`.
+//! The tokens that Octroi makes itself: of the person who runs it, of the agent `default`, and of clients that
+//! start `octroi stdio`.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crc::{CRC_32_ISO_HDLC, Crc};
+use octroi_core::principal::hash_token;
+use octroi_core::{Principal, Role};
+
 const ADMIN_FILE: &str = "admin.token";
+const DEFAULT_AGENT_FILE: &str = "default.token";
 const LOCAL_FILE: &str = "stdio.token";
 const SECRET_LENGTH: usize = 43;
 const ID_LENGTH: usize = 8;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// The checksum of zip files and Ethernet, which everybody has at hand.
+const CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
 /// A token in the data directory, and whether it was made just now.
 pub(crate) struct KeptToken {
@@ -23,6 +31,11 @@ pub(crate) fn admin(data: &Path) -> io::Result<KeptToken> {
     keep(data.join(ADMIN_FILE), "adm")
 }
 
+/// The same for the token of the agent `default`, which is the one to give to clients.
+pub(crate) fn default_agent(data: &Path) -> io::Result<KeptToken> {
+    keep(data.join(DEFAULT_AGENT_FILE), "agt")
+}
+
 /// The same for the token with which `octroi stdio` comes to a gateway that runs already.
 pub(crate) fn local(data: &Path) -> io::Result<KeptToken> {
     keep(data.join(LOCAL_FILE), "agt")
@@ -31,6 +44,25 @@ pub(crate) fn local(data: &Path) -> io::Result<KeptToken> {
 /// The token that the gateway made for `octroi stdio`.
 pub(crate) fn read_local(data: &Path) -> io::Result<String> {
     fs::read_to_string(data.join(LOCAL_FILE)).map(|text| text.trim().to_owned())
+}
+
+/// The person who runs Octroi.
+pub(crate) fn admin_principal() -> Principal {
+    Principal { id: "admin".into(), role: Role::Human, agent_id: None, token: "admin".into() }
+}
+
+/// Whose of the tokens in the data directory this is.
+pub(crate) fn holder(data: &Path, token: &str) -> Option<Principal> {
+    let kept = [
+        (ADMIN_FILE, admin_principal()),
+        (DEFAULT_AGENT_FILE, Principal::default_agent()),
+        (LOCAL_FILE, Principal::local()),
+    ];
+    // Hashes are compared, so the time it takes tells nothing about how close a guess came.
+    let is_it = |file: &str| {
+        fs::read_to_string(data.join(file)).is_ok_and(|text| hash_token(text.trim()) == hash_token(token))
+    };
+    kept.into_iter().find(|(file, _)| is_it(file)).map(|(_, principal)| principal)
 }
 
 fn keep(file: PathBuf, kind: &str) -> io::Result<KeptToken> {
@@ -53,7 +85,7 @@ fn keep(file: PathBuf, kind: &str) -> io::Result<KeptToken> {
 /// typing errors.
 fn create(kind: &str) -> io::Result<String> {
     let body = format!("oct_{kind}_{}_{}", random(ID_LENGTH)?, random(SECRET_LENGTH)?);
-    let checksum = crc32(body.as_bytes());
+    let checksum = CHECKSUM.checksum(body.as_bytes());
     Ok(format!("{body}{checksum:08x}"))
 }
 
@@ -72,15 +104,6 @@ fn random(length: usize) -> io::Result<String> {
     Ok(text)
 }
 
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0_u32, |crc, byte| {
-        (0..8).fold(
-            crc ^ u32::from(*byte),
-            |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 },
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -89,14 +112,14 @@ mod tests {
 
     #[test]
     fn the_checksum_is_the_usual_one() {
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(CHECKSUM.checksum(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
     fn tokens_are_made_once_and_kept_private() {
         let data = tempfile::tempdir().unwrap();
         assert!(read_local(data.path()).is_err());
-        for (name, kind) in [(ADMIN_FILE, "adm"), (LOCAL_FILE, "agt")] {
+        for (name, kind) in [(ADMIN_FILE, "adm"), (DEFAULT_AGENT_FILE, "agt"), (LOCAL_FILE, "agt")] {
             let first = keep(data.path().join(name), kind).unwrap();
             let second = keep(data.path().join(name), kind).unwrap();
             assert!(first.is_new && !second.is_new);
@@ -106,5 +129,15 @@ mod tests {
             assert_eq!(first.token.len(), 8 + 8 + 1 + 43 + 8, "{}", first.token);
         }
         assert_eq!(read_local(data.path()).unwrap(), local(data.path()).unwrap().token);
+        for (kept, expected) in [
+            (admin(data.path()), admin_principal()),
+            (default_agent(data.path()), Principal::default_agent()),
+            (local(data.path()), Principal::local()),
+        ] {
+            assert_eq!(holder(data.path(), &kept.unwrap().token), Some(expected));
+        }
+        for wrong in ["", "oct_adm_", "oct_agt_x"] {
+            assert_eq!(holder(data.path(), wrong), None, "{wrong}");
+        }
     }
 }

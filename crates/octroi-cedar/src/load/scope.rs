@@ -1,9 +1,10 @@
 //! Which tools a policy is about, by what it says outside of its conditions.
 
 use cedar_policy::{ActionConstraint, EntityUid, Policy, ResourceConstraint};
+use octroi_core::suggest::did_you_mean;
 
 use super::{Loaded, place};
-use crate::problem::{Problem, did_you_mean};
+use crate::problem::Problem;
 use crate::schema::{EVERY_CALL, Schema, group_name, tool_name};
 
 /// Everything that a scope can name.

@@ -4,6 +4,9 @@
 
 use std::fmt;
 
+use uuid::fmt::Hyphenated;
+use uuid::{Builder, Uuid};
+
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
 /// Members besides the texts take less than this.
@@ -49,7 +52,7 @@ pub struct Actor<'a> {
     pub id: &'a str,
 }
 
-/// The number of a call, which its records share. Shown in the form of a UUID.
+/// The number of a call, which its records share: a UUID, and shown as one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u128);
 
@@ -79,7 +82,7 @@ impl<'a> Event<'a> {
         let room: usize = texts.iter().flatten().map(|text| text.len()).sum();
         let mut body = Vec::with_capacity(FRAME_ROOM + room + self.context.len());
         body.extend_from_slice(b"{\"at_ms\":");
-        put_number(&mut body, self.at_ms);
+        body.extend_from_slice(itoa::Buffer::new().format(self.at_ms).as_bytes());
         put_word(&mut body, "kind", self.kind.as_str());
         put_word(&mut body, "level", self.level.as_str());
         body.extend_from_slice(b",\"actor\":{\"kind\":\"");
@@ -97,7 +100,7 @@ impl<'a> Event<'a> {
         put_member(&mut body, "project", self.project);
         if let Some(call) = self.call {
             body.extend_from_slice(b",\"call\":\"");
-            body.extend_from_slice(&call.digits());
+            body.extend_from_slice(call.encode(&mut [0; Hyphenated::LENGTH]).as_bytes());
             body.push(b'"');
         }
         if let Some(ruling) = self.ruling {
@@ -123,38 +126,35 @@ impl<'a> Actor<'a> {
 }
 
 impl CallId {
-    /// The id that a text in the form of a UUID stands for.
-    pub fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let has_form = bytes.len() == 36
-            && bytes.iter().enumerate().all(|(place, &byte)| match place {
-                8 | 13 | 18 | 23 => byte == b'-',
-                _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
-            });
-        if !has_form {
-            return None;
-        }
-        let number = bytes.iter().filter(|&&byte| byte != b'-').fold(0_u128, |number, &byte| {
-            let digit = if byte.is_ascii_digit() { byte - b'0' } else { byte - b'a' + 10 };
-            number << 4 | u128::from(digit)
-        });
-        Some(Self(number))
+    /// The id of a call that begins now: a UUID of version 7. No other call may have the number; those of one
+    /// millisecond are ordered by it.
+    pub fn new(now_ms: u64, number: u64) -> Self {
+        let digits = number.to_be_bytes();
+        // The variant takes the upper two bits of the third byte, so these two of the number stand before it.
+        let mut after_time = [0; 10];
+        after_time[1] = digits[0] >> 6;
+        after_time[2..].copy_from_slice(&digits);
+        Self(Builder::from_unix_timestamp_millis(now_ms, &after_time).into_uuid().as_u128())
     }
 
-    fn digits(self) -> [u8; 36] {
-        let mut text = [b'-'; 36];
-        let mut rest = self.0;
-        for place in (0..36).rev().filter(|place| !matches!(place, 8 | 13 | 18 | 23)) {
-            text[place] = b"0123456789abcdef"[(rest & 15) as usize];
-            rest >>= 4;
-        }
-        text
+    /// The id that a text stands for. A UUID has other forms as well, but an id is compared as a text too, so
+    /// only the one that is written is read.
+    pub fn parse(text: &str) -> Option<Self> {
+        let has_form =
+            text.len() == Hyphenated::LENGTH && !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        let id = Uuid::try_parse(text).ok().filter(|_| has_form)?;
+        Some(Self(id.as_u128()))
+    }
+
+    /// Writes the id into a buffer.
+    fn encode(self, buffer: &mut [u8; Hyphenated::LENGTH]) -> &str {
+        Uuid::from_u128(self.0).hyphenated().encode_lower(buffer)
     }
 }
 
 impl fmt::Display for CallId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(str::from_utf8(&self.digits()).unwrap_or_default())
+        formatter.write_str(self.encode(&mut [0; Hyphenated::LENGTH]))
     }
 }
 
@@ -209,16 +209,45 @@ pub(super) fn put_text(body: &mut Vec<u8>, text: &str) {
     body.push(b'"');
 }
 
-fn put_number(body: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0_u8; 20];
-    let mut place = digits.len();
-    loop {
-        place -= 1;
-        digits[place] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_calls_are_uuids_in_the_order_of_time_and_number() {
+        for (now_ms, number, text) in [
+            (0, 0, "00000000-0000-7000-8000-000000000000"),
+            (0, 1, "00000000-0000-7000-8000-000000000001"),
+            (1_794_801_600_000, 0x3fff_ffff_ffff_ffff, "01a1e283-0600-7000-bfff-ffffffffffff"),
+            (1_794_801_600_000, 0x4000_0000_0000_0000, "01a1e283-0600-7001-8000-000000000000"),
+            (1_794_801_600_000, u64::MAX, "01a1e283-0600-7003-bfff-ffffffffffff"),
+            (1_794_801_600_001, 0, "01a1e283-0601-7000-8000-000000000000"),
+            (0xffff_ffff_ffff, 0, "ffffffff-ffff-7000-8000-000000000000"),
+        ] {
+            let id = CallId::new(now_ms, number);
+            assert_eq!(id.to_string(), text);
+            assert_eq!(CallId::parse(text), Some(id));
         }
     }
-    body.extend_from_slice(&digits[place..]);
+
+    #[test]
+    fn an_id_has_one_form() {
+        let text = "01a1e283-0600-7003-bfff-ffffffffffff";
+        assert!(CallId::parse(text).is_some());
+        for wrong in [
+            "",
+            &text.to_uppercase(),
+            &text.replace('-', ""),
+            &format!("{{{text}}}"),
+            &format!("urn:uuid:{text}"),
+            &text.replace('f', "g"),
+            &text.replace('-', "f"),
+            &text[1..],
+            &format!("{text}0"),
+            &format!(" {}", &text[1..]),
+            &"é".repeat(18),
+        ] {
+            assert_eq!(CallId::parse(wrong), None, "{wrong}");
+        }
+    }
 }

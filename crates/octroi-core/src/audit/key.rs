@@ -48,13 +48,13 @@ impl PublicKey {
         let bytes = STANDARD.decode(key).ok()?;
         let (&algorithm, bytes) = bytes.split_first()?;
         let key = Self(ed25519_dalek::VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?);
-        (algorithm == ED25519 && id == hexadecimal(key.id(name))).then_some(key)
+        (algorithm == ED25519 && id == hex::encode(key.id(name))).then_some(key)
     }
 
     /// The text that tools for signed notes know as a verifier key.
     pub fn to_text(&self, name: &str) -> String {
         let key = STANDARD.encode([&[ED25519], self.0.as_bytes().as_slice()].concat());
-        format!("{name}+{}+{key}", hexadecimal(self.id(name)))
+        format!("{name}+{}+{key}", hex::encode(self.id(name)))
     }
 
     /// Which key signed, in four bytes, so that a reader tries the right one.
@@ -69,10 +69,6 @@ impl PublicKey {
     pub fn verify(&self, bytes: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(bytes, &Signature::from_bytes(signature)).is_ok()
     }
-}
-
-fn hexadecimal(id: [u8; 4]) -> String {
-    format!("{:08x}", u32::from_be_bytes(id))
 }
 
 #[cfg(test)]

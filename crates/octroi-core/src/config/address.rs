@@ -15,7 +15,7 @@ const REMOTE_ONLY: [&str; 2] = ["headers", "oauth"];
 const PROGRAM_ONLY: [&str; 9] =
     ["command", "args", "env", "inherit_env", "cwd", "env_type", "runtime", "package", "image"];
 
-enum Place {
+enum ServerAddress {
     Program(Vec<Filled>),
     Remote(TransportWord, Filled),
 }
@@ -23,15 +23,15 @@ enum Place {
 /// Reads the transport; problems are noted.
 pub(super) fn read(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Option<Transport> {
     match find(reader, origin)? {
-        Place::Program(words) => program(reader, words, base, origin).map(Transport::Stdio),
-        Place::Remote(word, url) => {
+        ServerAddress::Program(words) => program(reader, words, base, origin).map(Transport::Stdio),
+        ServerAddress::Remote(word, url) => {
             let remote = remote(reader, word, url);
             Some(if word == TransportWord::Sse { Transport::Sse(remote) } else { Transport::Http(remote) })
         }
     }
 }
 
-fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<Place> {
+fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<ServerAddress> {
     let word = reader.written_word("transport", &TRANSPORTS).map(|(_, word, _)| word);
     if word.is_none() && reader.has("transport") {
         return None;
@@ -50,13 +50,13 @@ fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<Place> {
             None
         }
         (None | Some(TransportWord::Stdio), false, true) if words_of_url.is_some() => {
-            split(reader, &words_of_url.unwrap_or_default()).map(Place::Program)
+            split(reader, &words_of_url.unwrap_or_default()).map(ServerAddress::Program)
         }
         (Some(TransportWord::Stdio), false, _) => {
             reader.notes.error(origin, "`transport = \"stdio\"` needs a `command`");
             None
         }
-        (None | Some(TransportWord::Stdio), true, _) => Some(Place::Program(command(reader))),
+        (None | Some(TransportWord::Stdio), true, _) => Some(ServerAddress::Program(command(reader))),
         (Some(TransportWord::Http | TransportWord::Sse), _, false) => {
             reader.notes.error(origin, "a remote server needs a `url`");
             None
@@ -173,7 +173,7 @@ pub(super) fn join(base: &Path, path: &str) -> String {
 }
 
 /// Checks the scheme of a URL; `sse://` is a scheme of its own that stands for a transport.
-fn remote_place(reader: &mut Reader<'_>, word: TransportWord) -> Option<Place> {
+fn remote_place(reader: &mut Reader<'_>, word: TransportWord) -> Option<ServerAddress> {
     let origin = reader.origin("url");
     let url = reader.filled("url")?;
     let (scheme, rest) = url.value.split_once("://").unwrap_or(("", &url.value));
@@ -182,11 +182,14 @@ fn remote_place(reader: &mut Reader<'_>, word: TransportWord) -> Option<Place> {
             reader.notes.error(&origin, "the `url` names no host");
             None
         }
-        "http" | "https" => Some(Place::Remote(word, url)),
+        "http" | "https" => Some(ServerAddress::Remote(word, url)),
         "sse" => {
             let scheme = if is_loopback(rest) { "http" } else { "https" };
             let shown = url.shown.replacen("sse", scheme, 1);
-            Some(Place::Remote(TransportWord::Sse, Filled { value: format!("{scheme}://{rest}"), shown }))
+            Some(ServerAddress::Remote(
+                TransportWord::Sse,
+                Filled { value: format!("{scheme}://{rest}"), shown },
+            ))
         }
         "ws" | "wss" => {
             let hint = "MCP has no WebSocket transport; ask the server for its http:// or https:// address";

@@ -10,7 +10,7 @@ use super::forms::host;
 use super::keys::governance::{AUDIT, DURABILITIES, HANDLER, HANDLERS, HandlerWord, KEPT_RESULTS};
 use super::listed::{Entries, Listed};
 use super::node::{Map, Member, Node, Origin};
-use super::problem::{Notes, did_you_mean};
+use super::problem::Notes;
 use super::reader::Reader;
 use super::root;
 use super::settings::{Context, Read};
@@ -19,6 +19,7 @@ use crate::audit::Kind;
 use crate::glob::Glob;
 use crate::server::Remote;
 use crate::substitute::Filled;
+use crate::suggest::did_you_mean;
 
 const DEFAULT_ARGUMENT_BYTES: usize = 4096;
 const DEFAULT_LAG: usize = 100_000;

@@ -13,7 +13,7 @@ use super::overrides::tools_override;
 use super::problem::{Notes, Problem, Unknown};
 use super::reader::Reader;
 use super::show::Shown;
-use crate::name::ServerName;
+use crate::name::{ServerKey, ServerName};
 use crate::server::{
     Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
     Transport, Trust,
@@ -170,7 +170,7 @@ fn definition(
         oauth,
         runtime,
         template_id: reader.text("template_id"),
-        ..ServerSpec::new(name, transport?)
+        ..ServerSpec::new(ServerKey::system(name), transport?)
     };
     let order = |shown: &Shown| ENTRY.iter().position(|key| key.name == shown.name);
     reader.shown.sort_by_key(order);

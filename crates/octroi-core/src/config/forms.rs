@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::address::join;
 use super::node::Origin;
-use super::problem::did_you_mean;
 use super::reader::Reader;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
 use crate::substitute::Filled;
+use crate::suggest::did_you_mean;
 use crate::tool::KNOWN_TAGS;
 
 const LONGEST_IDENTIFIER: usize = 64;

@@ -157,21 +157,21 @@ impl Key {
 
 /// The whole file, in its canonical form.
 pub const ROOT: &[Key] = &[
-    key("server", Kind::Table(SERVER), "", "How Octroi itself is reached."),
-    key("mcp", Kind::Table(MCP), "", "The servers behind it."),
-    key("tokens", Kind::Tables(TOKEN), "", "Who may come in."),
-    key("policy", Kind::Table(POLICY), "", "What is allowed, asked and denied."),
-    key("agents", Kind::Tables(AGENT), "", "What is known about agents."),
-    key("approvals", Kind::Table(APPROVALS), "", "How people are asked."),
-    key("pins", Kind::Table(PINS), "", "What becomes of tools that are new or have changed."),
+    key("server", Kind::Table(SERVER), "", "How clients reach Octroi."),
+    key("mcp", Kind::Table(MCP), "", "The MCP servers behind Octroi."),
+    key("tokens", Kind::Tables(TOKEN), "", "Who may connect."),
+    key("policy", Kind::Table(POLICY), "", "What is allowed, needs approval, or is denied."),
+    key("agents", Kind::Tables(AGENT), "", "Settings of single agents."),
+    key("approvals", Kind::Table(APPROVALS), "", "How people approve calls."),
+    key("pins", Kind::Table(PINS), "", "What happens to tools that are new or have changed."),
     key("audit", Kind::Table(AUDIT), "", "What is recorded."),
-    key("quotas", Kind::Tables(QUOTA), "", "How much may be called."),
-    key("gates", Kind::Tables(GATE), "", "Programs that are asked about calls."),
+    key("quotas", Kind::Tables(QUOTA), "", "Limits on calls."),
+    key("gates", Kind::Tables(GATE), "", "Custom gates: programs that check calls."),
     key(
         "inference",
         Kind::Tables(INFERENCE),
         "",
-        "What is known about tools; the first entry that fits counts.",
+        "Risk and side effects of tools; the first matching entry applies.",
     ),
 ];
 
@@ -187,28 +187,38 @@ pub const SERVER: &[Key] = &[
         "127.0.0.1:7878",
         "Address and port. Anything but a loopback address needs at least one token in the file.",
     ),
-    key("allowed_hosts", Kind::Texts, "none", "Names besides localhost under which clients reach Octroi."),
-    key("allowed_origins", Kind::Texts, "none", "Web pages that may call it."),
-    key("max_body_bytes", Kind::Count(1), "4194304", "The largest request."),
-    key("session_idle", Kind::Duration, "30m", "After how long without a request a session ends."),
+    key(
+        "allowed_hosts",
+        Kind::Texts,
+        "none",
+        "Host names besides localhost under which clients reach Octroi.",
+    ),
+    key("allowed_origins", Kind::Texts, "none", "Origins of web pages that may call Octroi."),
+    key("max_body_bytes", Kind::Count(1), "4194304", "The largest request, in bytes."),
+    key("session_idle", Kind::Duration, "30m", "A session ends after this time without a request."),
     key(
         "admin_token",
         Kind::Text,
         "",
-        "The token that opens what agents must not do; not one of `[[tokens]]`.",
+        "The token for calls that agents must not make alone; not one of `[[tokens]]`.",
     ),
-    key("admin_token_sha256", Kind::Text, "", "Its hash, in its place: 64 hexadecimal digits."),
+    key(
+        "admin_token_sha256",
+        Kind::Text,
+        "",
+        "The SHA-256 of the admin token, instead of it: 64 hexadecimal digits.",
+    ),
 ];
 
 /// `[mcp]`.
 pub const MCP: &[Key] = &[
     key("enabled", Kind::Flag, "true", "`false` switches every server off."),
-    key("auto_reload", Kind::Flag, "true", "Whether a changed file counts at once."),
+    key("auto_reload", Kind::Flag, "true", "Whether a changed file takes effect immediately."),
     key(
         "health_check_interval",
         Kind::DurationOrOff,
         "1m",
-        "How often servers are asked whether they are well, unless they say otherwise.",
+        "How often the health of servers is checked, unless their entry says otherwise.",
     ),
     key("strict", Kind::Flag, "true", "Whether an unknown key is an error; `false` makes it a warning."),
     key("servers", Kind::Tables(ENTRY), "", "The servers.").or(&["clients"]),
@@ -216,53 +226,61 @@ pub const MCP: &[Key] = &[
 
 /// `[[mcp.servers]]`.
 pub const ENTRY: &[Key] = &[
-    key("name", Kind::Text, "", "Its name: a-z, 0-9, `_` and `-`, up to 32 characters.")
+    key("name", Kind::Text, "", "The server's name: a-z, 0-9, `_` and `-`, up to 32 characters.")
         .or(&["id"])
         .required(),
-    key("title", Kind::Text, "", "What people call it.").or(&["display_name"]),
-    key("description", Kind::Text, "", "What it is for."),
-    key("enabled", Kind::Flag, "true", "`false` leaves it out; the default with `trust = \"low\"`."),
+    key("title", Kind::Text, "", "A title for people.").or(&["display_name"]),
+    key("description", Kind::Text, "", "What the server is for."),
+    key(
+        "enabled",
+        Kind::Flag,
+        "true",
+        "`false` switches the server off; the default with `trust = \"low\"`.",
+    ),
     key(
         "transport",
         Kind::Words(|| names(&TRANSPORTS)),
         "by `command` or `url`",
-        "How it is reached: `http` \
-        falls back to the old event stream where a server only has that.",
+        "How the server is reached. `http` falls back to HTTP+SSE where a server has only that.",
     )
     .or(&["type"]),
     key(
         "command",
         Kind::Command,
         "",
-        "The program to start, alone or with its arguments; never run by a shell.",
+        "The program to start, alone or with its arguments; never run through a shell.",
     ),
     key("args", Kind::Texts, "none", "More arguments."),
-    key("env", Kind::TextMap, "none", "Variables for the program, besides the few that every program gets.")
-        .or(&["environment"]),
-    key("inherit_env", Kind::Texts, "none", "Variables of Octroi that the program gets too."),
-    key("cwd", Kind::Text, "the file's directory", "Where the program runs."),
+    key(
+        "env",
+        Kind::TextMap,
+        "none",
+        "Environment variables for the program, besides the few that every program gets.",
+    )
+    .or(&["environment"]),
+    key("inherit_env", Kind::Texts, "none", "Environment variables of Octroi that the program also gets."),
+    key("cwd", Kind::Text, "the file's directory", "The working directory of the program."),
     key(
         "url",
         Kind::Text,
         "",
         "The address of a remote server; also `sse://…`, and `stdio://…` for a program.",
     ),
-    key("headers", Kind::TextMap, "none", "Sent with every request to a remote server."),
+    key("headers", Kind::TextMap, "none", "Headers for every request to a remote server."),
     key(
         "oauth",
         Kind::TableOrOff(OAUTH),
         "",
-        "A client to sign in as; `{}` finds out, `false` never signs in. \
-        Kept, not acted on yet.",
+        "The OAuth client to sign in as; `{}` discovers it, `false` never signs in. Without effect yet.",
     ),
     key(
         "api_key_env",
         Kind::Text,
         "",
-        "A variable of Octroi that holds the server's key: a program gets the \
-        variable, a remote server a bearer token.",
+        "A variable of Octroi with the server's key. A program gets the variable, \
+        a remote server a bearer token.",
     ),
-    key("era", Kind::Words(|| names(&ERAS)), "auto", "Which era of the protocol to speak."),
+    key("era", Kind::Words(|| names(&ERAS)), "auto", "Which protocol era to use."),
     key(
         "start",
         Kind::Words(|| names(&STARTS)),
@@ -272,31 +290,36 @@ pub const ENTRY: &[Key] = &[
     )
     .or(&["auto_start"]),
     key("sharing", Kind::Words(|| names(&SHARINGS)), "shared", "Who shares a process or a connection."),
-    key("reconnect", Kind::Flag, "true", "Whether to connect again after the connection was lost."),
-    key("timeout", Kind::Duration, "30s", "For one call; progress starts it anew.")
+    key("reconnect", Kind::Flag, "true", "Whether to reconnect after the connection was lost."),
+    key("timeout", Kind::Duration, "30s", "For one call; progress resets it.")
         .or(&["call_timeout", "timeout_ms"]),
-    key("max_call_timeout", Kind::Duration, "5m", "For a call in all."),
-    key("connect_timeout", Kind::Duration, "1m", "For starting it and shaking hands."),
+    key("max_call_timeout", Kind::Duration, "5m", "For one call in total."),
+    key("connect_timeout", Kind::Duration, "1m", "For the start and the handshake."),
     key("list_timeout", Kind::Duration, "15s", "For one page of a list."),
-    key("shutdown_grace", Kind::Duration, "5s", "For a program to end by itself."),
-    key("max_message_bytes", Kind::Count(1), "16777216", "The largest message it may send."),
-    key("max_concurrency", Kind::Count(1), "10", "Calls at once; more wait."),
+    key("shutdown_grace", Kind::Duration, "5s", "For a program to exit by itself."),
+    key("max_message_bytes", Kind::Count(1), "16777216", "The largest message it may send, in bytes."),
+    key("max_concurrency", Kind::Count(1), "10", "The concurrency limit: calls at the same time; more wait."),
     key("queue", Kind::Count(0), "100", "Calls that may wait; more are refused."),
     key(
         "health_interval",
         Kind::DurationOrOff,
         "`mcp.health_check_interval`",
-        "How often to ask whether it is well.",
+        "How often the server's health is checked.",
     ),
     key(
         "idle_stop",
         Kind::DurationOrOff,
         "false",
-        "Stopped after this long without a call, until the next one.",
+        "Stopped after this time without a call, until the next one.",
     ),
-    key("trust", Kind::Words(|| names(&TRUSTS)), "medium; low on another machine", "How far it is trusted."),
-    key("allow_tools", Kind::Texts, "all", "Patterns over its own tool names: only these."),
-    key("deny_tools", Kind::Texts, "none", "Patterns over its own tool names: never these."),
+    key(
+        "trust",
+        Kind::Words(|| names(&TRUSTS)),
+        "medium; low on another machine",
+        "How far the server is trusted.",
+    ),
+    key("allow_tools", Kind::Texts, "all", "Patterns over its own tool names: only these tools."),
+    key("deny_tools", Kind::Texts, "none", "Patterns over its own tool names: never these tools."),
     key("deny_side_effect_tags", Kind::Texts, "none", "No tool with one of these side effects."),
     key(
         "risk_overrides",
@@ -304,20 +327,15 @@ pub const ENTRY: &[Key] = &[
         "none",
         "Patterns over its own tool names, and their risk.",
     ),
-    key(
-        "tools_override",
-        Kind::TableMap(OVERRIDE),
-        "none",
-        "What holds for single tools, by their own names.",
-    )
-    .or(&["tool_overrides"]),
+    key("tools_override", Kind::TableMap(OVERRIDE), "none", "Settings of single tools, by their own names.")
+        .or(&["tool_overrides"]),
     key("template_id", Kind::Text, "", "The template it was made from."),
-    key("scope", Kind::Words(|| names(&SCOPES)), "system", "What is written in a file is for everybody."),
+    key("scope", Kind::Words(|| names(&SCOPES)), "system", "Servers in a file belong to everybody."),
     key(
         "env_type",
         Kind::Words(|| names(&RUNTIMES)),
         "host",
-        "What provides the program. Kept, not acted on yet.",
+        "What provides the program. Without effect yet.",
     ),
     key("runtime", Kind::Text, "", "The runtime the package needs, for `dynamic_injected`."),
     key("package", Kind::Text, "", "The package to install, for `dynamic_injected`."),
@@ -330,17 +348,17 @@ pub const OVERRIDE: &[Key] = &[
         "enabled",
         Kind::Flag,
         "true",
-        "`false` switches it off: nobody sees it, and every call of it is denied.",
+        "`false` switches the tool off: no client sees it, and every call of it is denied.",
     ),
-    key("reason", Kind::Text, "none", "Why it is off, for whoever is denied."),
-    key("risk", Kind::Words(|| names(&RISKS)), "by its name and its hints", "How risky it is."),
-    key("side_effects", Kind::Texts, "by its name and its hints", "What it does, as tags; none with `[]`."),
+    key("reason", Kind::Text, "none", "Why it is off, for callers whose call is denied."),
+    key("risk", Kind::Words(|| names(&RISKS)), "by its name and its hints", "The tool's risk."),
     key(
-        "requires_admin_token",
-        Kind::Flag,
-        "for a critical risk",
-        "Whether a call of it needs the admin token.",
+        "side_effects",
+        Kind::Texts,
+        "by its name and its hints",
+        "The tool's side effects, as tags; none with `[]`.",
     ),
+    key("requires_admin_token", Kind::Flag, "for a critical risk", "Whether its calls need the admin token."),
 ];
 
 /// These keys of an entry may also stand one level deeper.
@@ -348,29 +366,25 @@ pub const NESTED: (&str, &[&str]) = ("env_config", &["env", "cwd", "headers", "r
 
 /// `oauth = { … }`.
 pub const OAUTH: &[Key] = &[
-    key("client_id", Kind::Text, "", "The client that was registered.").or(&["clientId"]),
-    key("client_secret", Kind::Text, "", "Its secret.").or(&["clientSecret"]),
-    key("scope", Kind::Text, "", "What to ask for."),
+    key("client_id", Kind::Text, "", "The id of the registered client.").or(&["clientId"]),
+    key("client_secret", Kind::Text, "", "The client's secret.").or(&["clientSecret"]),
+    key("scope", Kind::Text, "", "The scopes to request."),
 ];
 
 /// `[[tokens]]`.
 pub const TOKEN: &[Key] = &[
     key("token", Kind::Text, "", "The token itself."),
-    key("sha256", Kind::Text, "", "Its hash, in its place: 64 hexadecimal digits."),
-    key("role", Kind::Words(|| names(&ROLES)), "", "Whose it is.").required(),
+    key("sha256", Kind::Text, "", "The SHA-256 of the token, instead of it: 64 hexadecimal digits."),
+    key("role", Kind::Words(|| names(&ROLES)), "", "Whether it belongs to a person or to an agent.")
+        .required(),
     key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
     key(
         "label",
         Kind::Text,
         "`agent:` and the agent's id, or `human-` and its number",
-        "What quotas call it.",
+        "Its name in quotas.",
     ),
-    key(
-        "errors",
-        Kind::Words(|| names(&DENIAL_STYLES)),
-        "`policy.errors`",
-        "How its clients are told of a denial.",
-    ),
+    key("errors", Kind::Words(|| names(&DENIAL_STYLES)), "`policy.errors`", "How its clients get a denial."),
 ];
 
 /// Octroi's own server in the shape `mcpServer` or `mcp.server`.

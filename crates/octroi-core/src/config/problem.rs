@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::node::Origin;
+use crate::suggest::did_you_mean;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,14 +157,4 @@ pub enum Unknown {
     IsAnError,
     /// Another program put it there.
     IsIgnored,
-}
-
-/// A guess at what was meant.
-pub(crate) fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    const CLOSE: f64 = 0.8;
-    known
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(similarity, _)| *similarity >= CLOSE)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| format!("did you mean `{name}`?"))
 }

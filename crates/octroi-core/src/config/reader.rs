@@ -10,11 +10,12 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 use super::fields::{Field, Fields};
 use super::keys::Word;
 use super::node::{Node, Origin, Value};
-use super::problem::{Notes, did_you_mean};
+use super::problem::Notes;
 use super::show::{HIDDEN, Shown};
 use crate::secret::Secret;
 use crate::server::parse_duration;
 use crate::substitute::{Filled, Lookup, substitute};
+use crate::suggest::did_you_mean;
 
 /// Reads one table.
 pub(super) struct Reader<'a> {

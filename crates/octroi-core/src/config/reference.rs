@@ -25,11 +25,7 @@ pub fn tables() -> String {
     let tables: Vec<String> = sections.iter().map(|(head, keys)| table(head, keys)).collect();
     let (outer, inner) = NESTED;
     let inner: Vec<String> = inner.iter().map(|name| format!("`{name}`")).collect();
-    format!(
-        "{}{} of a server may also stand in a table `{outer}` inside of it.\n",
-        tables.concat(),
-        inner.join(", ")
-    )
+    format!("{}{} of a server can also be in its table `{outer}`.\n", tables.concat(), inner.join(", "))
 }
 
 fn table(head: &str, keys: &[Key]) -> String {
@@ -49,11 +45,11 @@ fn takes(kind: Kind) -> String {
     };
     match kind {
         Kind::Flag => "`true` or `false`".to_owned(),
-        Kind::Text => "text".to_owned(),
+        Kind::Text => "string".to_owned(),
         Kind::Identifier => "name".to_owned(),
-        Kind::Texts => "list of texts".to_owned(),
-        Kind::TextMap => "table of texts".to_owned(),
-        Kind::Command => "text, or list of texts".to_owned(),
+        Kind::Texts => "list of strings".to_owned(),
+        Kind::TextMap => "table of strings".to_owned(),
+        Kind::Command => "string, or list of strings".to_owned(),
         Kind::Duration => "duration".to_owned(),
         Kind::DurationOrOff => "duration or `false`".to_owned(),
         Kind::Count(least) => format!("number from {least}"),

@@ -119,8 +119,8 @@ fn hash(
             return Some(hash_token(token.trim()));
         }
         (_, true, Some(_)) => Err(format!("give `{token_key}` or `{hash_key}`, not both")),
-        (None, false, Some(hex)) => {
-            parse_hash(&hex).ok_or_else(|| format!("`{hash_key}` must be 64 hexadecimal digits"))
+        (None, false, Some(digits)) => {
+            parse_hash(&digits).ok_or_else(|| format!("`{hash_key}` must be 64 hexadecimal digits"))
         }
         // A reference that cannot be resolved has been noted.
         (None, true, None) if reader.notes.has_errors() => return None,
@@ -149,13 +149,8 @@ fn token_text(reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
     reader.filled(key).map(|filled| filled.value)
 }
 
-fn parse_hash(hex: &str) -> Option<TokenHash> {
-    if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
+fn parse_hash(digits: &str) -> Option<TokenHash> {
     let mut hash = TokenHash::default();
-    for (byte, digits) in hash.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
+    hex::decode_to_slice(digits, &mut hash).ok()?;
     Some(hash)
 }

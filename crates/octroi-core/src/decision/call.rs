@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::context::AgentContext;
 use crate::facts::Facts;
-use crate::name::{CanonicalId, ServerName};
+use crate::name::{CanonicalId, ServerKey};
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
 
@@ -29,7 +29,7 @@ pub enum Subject<'a> {
 
 impl Subject<'_> {
     /// The canonical id, for what has one.
-    pub fn canonical_id(&self, server: &ServerName) -> Option<CanonicalId> {
+    pub fn canonical_id(&self, server: &ServerKey) -> Option<CanonicalId> {
         match self {
             Self::Tool(name) => Some(CanonicalId::mcp(server, name)),
             Self::Prompt(_) | Self::Resource(_) | Self::Completion | Self::Task(_) | Self::Other(_) => None,

@@ -1,9 +1,11 @@
 //! How a decision ends, as values that prove it.
 
+use std::sync::Arc;
+
 use super::gate::Gate;
 use super::trace::{Outcome, Trace, Verdict};
 use crate::approval::{Approval, ApprovalState, Binding, Refusal};
-use crate::name::ServerName;
+use crate::name::ServerKey;
 
 /// The outcome of all gates.
 #[derive(Debug)]
@@ -36,21 +38,23 @@ impl Decision {
     }
 }
 
-/// Proof that a call was decided and allowed. It names the server it holds for.
+/// Proof that a call was decided and allowed. It holds for the server and the tool that it names, and the
+/// connection compares both with what it is about to send.
 #[derive(Debug)]
 pub struct Permit {
-    server: ServerName,
+    server: ServerKey,
+    tool: Option<Arc<str>>,
     trace: Trace,
 }
 
 impl Permit {
-    pub(super) fn new(server: ServerName, trace: Trace) -> Self {
-        Self { server, trace }
+    pub(super) fn new(server: ServerKey, tool: Option<Arc<str>>, trace: Trace) -> Self {
+        Self { server, tool, trace }
     }
 
-    /// The server that may be called.
-    pub fn server(&self) -> &ServerName {
-        &self.server
+    /// Whether it holds for this server and, if a tool is called, for this tool by the server's own name.
+    pub fn covers(&self, server: &ServerKey, tool: Option<&str>) -> bool {
+        self.server == *server && self.tool.as_deref() == tool
     }
 
     /// What every gate said.
@@ -62,18 +66,14 @@ impl Permit {
 /// A call that waits for a person.
 #[derive(Debug)]
 pub struct Question {
-    server: ServerName,
+    server: ServerKey,
+    tool: Arc<str>,
     trace: Trace,
 }
 
 impl Question {
-    pub(super) fn new(server: ServerName, trace: Trace) -> Self {
-        Self { server, trace }
-    }
-
-    /// The server that would be called.
-    pub fn server(&self) -> &ServerName {
-        &self.server
+    pub(super) fn new(server: ServerKey, tool: Arc<str>, trace: Trace) -> Self {
+        Self { server, tool, trace }
     }
 
     /// What every gate said.
@@ -95,7 +95,7 @@ impl Question {
             reason: claimed.decision_reason.clone(),
             by: claimed.decided_by.clone(),
         });
-        Ok(Permit::new(self.server, self.trace))
+        Ok(Permit::new(self.server, Some(self.tool), self.trace))
     }
 }
 

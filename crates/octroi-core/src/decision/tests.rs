@@ -26,7 +26,7 @@ struct Scene {
 
 impl Scene {
     fn new(profile: Profile, risk: Risk, tags: &[&str]) -> Self {
-        let server = ServerName::parse("fs").unwrap();
+        let server = ServerKey::parse("fs").unwrap();
         Self {
             tool: ToolDescriptor {
                 id: CanonicalId::mcp(&server, "touch"),
@@ -79,7 +79,7 @@ impl Scene {
     }
 
     fn decide(&self) -> Decision {
-        let server = ServerName::parse("fs").unwrap();
+        let server = ServerKey::parse("fs").unwrap();
         let find_facts = Facts::default;
         let mut call =
             Call::imagined(Some("coder"), &self.context, &self.tool, &self.arguments, &find_facts, 0);
@@ -353,7 +353,7 @@ fn what_an_allow_rule_answers() {
 struct Broken;
 
 impl crate::policy::Program for Broken {
-    fn judge(&self, _call: &Call<'_>) -> Result<Option<Said>, String> {
+    fn judge(&self, _call: &Call<'_>) -> Result<Option<PolicyVerdict>, String> {
         Err("it does not answer".to_owned())
     }
 }
@@ -412,7 +412,7 @@ fn a_trace_names_every_gate() {
 
 #[test]
 fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
-    let server = ServerName::parse("fs").unwrap();
+    let server = ServerKey::parse("fs").unwrap();
     let told = |off, held| match decide_other(&server, off, held, 1) {
         Decision::Allow(_) => "allow".to_owned(),
         Decision::Ask(_) => "ask".to_owned(),

@@ -1,5 +1,9 @@
 //! Percent-encoded text, read as servers read it.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 /// The decoded text, up to twice; `None` if nothing in it is encoded.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let once = decode(text)?;
@@ -7,30 +11,11 @@ pub(super) fn decoded(text: &str) -> Option<String> {
 }
 
 fn decode(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return None;
+    match percent_decode_str(text).decode_utf8_lossy() {
+        Cow::Owned(decoded) => Some(decoded),
+        // Nothing was encoded.
+        Cow::Borrowed(_) => None,
     }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match pair(bytes, at) {
-            Some(value) if *byte == b'%' => {
-                out.push(value);
-                at += 3;
-            }
-            Some(_) | None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    (out.len() < bytes.len()).then(|| String::from_utf8_lossy(&out).into_owned())
-}
-
-fn pair(bytes: &[u8], at: usize) -> Option<u8> {
-    let digit = |offset: usize| bytes.get(at + offset).and_then(|byte| char::from(*byte).to_digit(16));
-    u8::try_from(digit(1)? * 16 + digit(2)?).ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const NAME_LENGTH_MAX: usize = 128;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundSecret {
     /// What it is, in a word that policies and people know.
     pub(crate) kind: &'static str,
     /// Its bytes, without the name or quotes around it.
@@ -47,9 +47,9 @@ impl<'a> Secrets<'a> {
 }
 
 impl Iterator for Secrets<'_> {
-    type Item = Found;
+    type Item = FoundSecret;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<FoundSecret> {
         let bytes = self.text.as_bytes();
         while self.at < bytes.len() {
             let at = self.at;
@@ -77,7 +77,7 @@ impl Secrets<'_> {
         at > 0 && self.text.as_bytes()[at - 1].is_ascii_alphanumeric()
     }
 
-    fn at_word(&mut self, word: Range<usize>) -> Option<Found> {
+    fn at_word(&mut self, word: Range<usize>) -> Option<FoundSecret> {
         let (bytes, at) = (self.text.as_bytes(), word.start);
         if let Some(found) = shapes::token(bytes, at) {
             return Some(found);
@@ -109,7 +109,7 @@ fn word_length(bytes: &[u8]) -> usize {
 }
 
 /// `password=…`, `"token": "…"`, `Authorization: Bearer …`.
-fn named_value(bytes: &[u8], word: Range<usize>) -> Option<Found> {
+fn named_value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     let skip = |from: usize, wanted: &dyn Fn(u8) -> bool, most: usize| {
         from + bytes[from..].iter().take(most).take_while(|byte| wanted(**byte)).count()
     };
@@ -143,7 +143,7 @@ fn named_value(bytes: &[u8], word: Range<usize>) -> Option<Found> {
     let value = std::str::from_utf8(&bytes[start..end]).ok()?;
     let kind = if is_scheme || scheme_length.is_some() { "bearer_token" } else { kind_of_name(name) };
     (value.len() >= VALUE_LENGTH_MIN && !is_placeholder(value) && is_random(value, kind))
-        .then_some(Found { kind, range: start..end })
+        .then_some(FoundSecret { kind, range: start..end })
 }
 
 fn is_placeholder(value: &str) -> bool {

@@ -103,9 +103,9 @@ impl fmt::Display for Change {
 
 /// A place in a definition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place(String);
+pub(super) struct JsonPath(String);
 
-impl Place {
+impl JsonPath {
     /// The member of this name.
     pub(super) fn member(&self, name: &str) -> Self {
         // Paths are copied at every step: a server may not make them as long as it likes.

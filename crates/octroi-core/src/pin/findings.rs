@@ -11,7 +11,7 @@ mod tests;
 mod wording;
 
 use super::characters::shown_in_line;
-use super::difference::Place;
+use super::difference::JsonPath;
 use crate::json::{Doubles, Node};
 use wording::Normal;
 
@@ -132,7 +132,7 @@ pub struct LintContext<'a> {
 pub fn findings(definition: &[u8], context: &LintContext<'_>) -> Vec<Finding> {
     let mut lint = Lint { context, findings: Vec::new() };
     match Node::parse(definition, Doubles::Refused) {
-        Ok(node) => lint.node(&Place::default(), &node, Spot::Root),
+        Ok(node) => lint.node(&JsonPath::default(), &node, Spot::Root),
         Err(error) => lint.findings.push(Finding {
             kind: FindingKind::Unreadable,
             severity: Severity::Danger,
@@ -189,7 +189,7 @@ struct Lint<'a> {
 }
 
 impl Lint<'_> {
-    fn node(&mut self, place: &Place, node: &Node, spot: Spot) {
+    fn node(&mut self, place: &JsonPath, node: &Node, spot: Spot) {
         match node {
             Node::Null | Node::Bool(_) | Node::Number(_) => {}
             Node::Text(text) => self.text(place, text, spot),
@@ -208,7 +208,7 @@ impl Lint<'_> {
         }
     }
 
-    fn text(&mut self, place: &Place, text: &str, spot: Spot) {
+    fn text(&mut self, place: &JsonPath, text: &str, spot: Spot) {
         let is_name = matches!(spot, Spot::Name | Spot::Key);
         let mut found = hidden::characters(text);
         found.extend(hidden::confusables(text, is_name));
@@ -223,7 +223,7 @@ impl Lint<'_> {
         found.extend(instructions.into_iter().map(|found| {
             // Nobody shows defaults and names to a person, and there is no honest reason to command in them.
             let severity = if is_smuggled && is_commanding { Severity::Danger } else { found.severity };
-            Found { severity, ..found }
+            FoundInText { severity, ..found }
         }));
         if spot == Spot::Value {
             found.extend(wording::prose(text));
@@ -232,9 +232,9 @@ impl Lint<'_> {
         let others = others.chain(self.context.tools.mentions(&normal, self.context.server));
         found.extend(others.map(|found| {
             let severity = if is_commanding { Severity::Danger } else { found.severity };
-            Found { severity, ..found }
+            FoundInText { severity, ..found }
         }));
-        for Found { kind, severity, at, note } in found {
+        for FoundInText { kind, severity, at, note } in found {
             let excerpt = note.unwrap_or_else(|| excerpt(text, at));
             self.findings.push(Finding { kind, severity, path: place.clone().into_text(), excerpt });
         }
@@ -243,7 +243,7 @@ impl Lint<'_> {
 
 /// A finding within one string.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct FoundInText {
     kind: FindingKind,
     severity: Severity,
     /// The byte where it begins.
@@ -252,7 +252,7 @@ struct Found {
     note: Option<String>,
 }
 
-impl Found {
+impl FoundInText {
     const fn at(kind: FindingKind, severity: Severity, at: usize) -> Self {
         Self { kind, severity, at, note: None }
     }

@@ -77,7 +77,7 @@ impl DefinitionHash {
 
 impl fmt::Display for DefinitionHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(&hex::encode(self.0))
     }
 }
 
@@ -96,17 +96,8 @@ impl FromStr for DefinitionHash {
     type Err = NotAHash;
 
     fn from_str(text: &str) -> Result<Self, NotAHash> {
-        let digits = text.as_bytes();
-        if digits.len() != 64 {
-            return Err(NotAHash);
-        }
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            for digit in pair {
-                let value = char::from(*digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-                *byte = *byte << 4 | value.ok_or(NotAHash)?;
-            }
-        }
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| NotAHash)?;
         Ok(Self(bytes))
     }
 }

@@ -9,6 +9,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use super::hash::{DefinitionHash, PinKind};
+use crate::name::ServerKey;
 
 pub use text::LockError;
 
@@ -19,10 +20,10 @@ pub struct Lock {
 }
 
 /// Which item of which server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PinKey {
     /// The server.
-    pub server: String,
+    pub server: ServerKey,
     /// What it is.
     pub kind: PinKind,
     /// The name that the server gives it; for a template its address, for the server itself nothing.

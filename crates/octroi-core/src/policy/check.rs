@@ -5,9 +5,9 @@ use std::fmt;
 use super::document::{Document, Example, Expected, TestCase};
 use super::rule::{Rule, ToolPattern, Word};
 use super::{Level, Policy};
-use crate::config::did_you_mean;
 use crate::decision::{AgentContext, Call};
 use crate::facts::Facts;
+use crate::suggest::did_you_mean;
 use crate::tool::ToolDescriptor;
 
 /// One thing that is wrong with a policy.

@@ -12,9 +12,10 @@ use super::index::Index;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, ToolPattern, Word};
 use crate::arguments;
-use crate::config::{Format, Map, Member, Node, Origin, Value, did_you_mean, parse};
+use crate::config::{Format, Map, Member, Node, Origin, Value, parse};
 use crate::decision::{Call, Mode};
 use crate::glob::Glob;
+use crate::suggest::did_you_mean;
 use crate::time::parse_time;
 use crate::tool::Risk;
 

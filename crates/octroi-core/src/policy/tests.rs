@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::decision::AgentContext;
 use crate::facts::Facts;
-use crate::name::{CanonicalId, ServerName};
+use crate::name::{CanonicalId, ServerKey};
 use crate::server::Trust;
 use crate::tool::infer::{self, infer};
 use crate::tool::{Annotations, Source, ToolDescriptor};
@@ -20,7 +20,7 @@ fn tool(server: &str, name: &str) -> ToolDescriptor {
     };
     let (risk, side_effects) = infer(known, &[]);
     ToolDescriptor {
-        id: CanonicalId::mcp(&ServerName::parse(server).unwrap(), name),
+        id: CanonicalId::mcp(&ServerKey::parse(server).unwrap(), name),
         source: Source::Mcp,
         source_id: server.into(),
         name: name.into(),
@@ -54,7 +54,7 @@ fn said(policy: &str, call: &str) -> String {
     let call = Call::imagined(Some(agent), &context, &tool, &arguments, &find, 1_000);
     match policy.judge(&call).unwrap() {
         None => "silent".to_owned(),
-        Some(Said { word, by, .. }) => format!("{} by {by}", word.as_str()),
+        Some(PolicyVerdict { word, by, .. }) => format!("{} by {by}", word.as_str()),
     }
 }
 
@@ -322,7 +322,7 @@ fn what_is_wrong_is_told() {
 
         --- [[deny]]
         tool = "gti.push"
-        line 1: deny[1] can never match: no server is called `gti`
+        line 1: deny[1] can never match: no server is called `gti`; did you mean `git`?
 
         --- [[deny]]
         tool = "fs.read_*"

@@ -2,16 +2,21 @@
 
 use std::fmt::Write as _;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::escaped;
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/// What RFC 3986 leaves as it is.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// What `encodeURIComponent` leaves as it is.
+const RESERVED_IN_SCRIPTS: &AsciiSet =
+    &RESERVED.remove(b'!').remove(b'\'').remove(b'(').remove(b')').remove(b'*');
 
 /// All forms of a secret, some of them more than once.
 pub(super) fn of(secret: &str) -> Vec<String> {
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let by_script = |byte: u8| unreserved(byte) || b"!'()*".contains(&byte);
-    let percent = percent(secret, &unreserved);
+    let percent = utf8_percent_encode(secret, RESERVED).to_string();
     let mut forms = vec![
         secret.to_owned(),
         escaped(secret),
@@ -19,27 +24,14 @@ pub(super) fn of(secret: &str) -> Vec<String> {
         escaped_to_ascii(secret),
         percent.replace("%20", "+"),
         percent,
-        self::percent(secret, &by_script),
-        secret.bytes().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        }),
+        utf8_percent_encode(secret, RESERVED_IN_SCRIPTS).to_string(),
+        hex::encode(secret),
     ];
-    for alphabet in [STANDARD, URL] {
-        forms.extend((0..3).map(|offset| base64_inside(secret.as_bytes(), offset, alphabet)));
+    for offset in 0..3 {
+        forms.push(base64_inside(secret.as_bytes(), offset, &STANDARD_NO_PAD));
+        forms.push(base64_inside(secret.as_bytes(), offset, &URL_SAFE_NO_PAD));
     }
     forms
-}
-
-fn percent(secret: &str, is_kept: &dyn Fn(u8) -> bool) -> String {
-    secret.bytes().fold(String::new(), |mut out, byte| {
-        if is_kept(byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }
 
 /// As encoders write it that keep to ASCII, or keep JSON safe within HTML.
@@ -59,15 +51,11 @@ fn escaped_to_ascii(secret: &str) -> String {
 
 /// What is the same in every base64 text in which the secret begins at this byte of a group of three: without the
 /// characters that its neighbours share.
-fn base64_inside(secret: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
+fn base64_inside(secret: &[u8], offset: usize, engine: &impl Engine) -> String {
     let first = (offset * 8).div_ceil(6);
     let end = (offset + secret.len()) * 8 / 6;
-    let bit = |index: usize| {
-        let byte = (index / 8).checked_sub(offset).and_then(|at| secret.get(at)).copied().unwrap_or(0);
-        usize::from(byte >> (7 - index % 8) & 1)
-    };
-    let character = |at: usize| (0..6).fold(0, |value, place| value << 1 | bit(at * 6 + place));
-    (first..end).map(|at| char::from(alphabet[character(at)])).collect()
+    let text = engine.encode([&[0; 3][..offset], secret].concat());
+    text.get(first..end).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -77,11 +65,12 @@ mod tests {
     #[test]
     fn base64_is_found_at_every_place() {
         // `secretvalue` alone, after one byte and after two.
-        assert_eq!(base64_inside(b"secretvalue", 0, STANDARD), "c2VjcmV0dmFsdW");
-        assert_eq!(base64_inside(b"secretvalue", 1, STANDARD), "NlY3JldHZhbHVl");
-        assert_eq!(base64_inside(b"secretvalue", 2, STANDARD), "zZWNyZXR2YWx1Z");
-        assert_eq!(base64_inside(&[0xfb, 0xff, 0xfe], 0, STANDARD), "+//+");
-        assert_eq!(base64_inside(&[0xfb, 0xff, 0xfe], 0, URL), "-__-");
+        assert_eq!(base64_inside(b"secretvalue", 0, &STANDARD_NO_PAD), "c2VjcmV0dmFsdW");
+        assert_eq!(base64_inside(b"secretvalue", 1, &STANDARD_NO_PAD), "NlY3JldHZhbHVl");
+        assert_eq!(base64_inside(b"secretvalue", 2, &STANDARD_NO_PAD), "zZWNyZXR2YWx1Z");
+        assert_eq!(base64_inside(b"", 2, &STANDARD_NO_PAD), "");
+        assert_eq!(base64_inside(&[0xfb, 0xff, 0xfe], 0, &STANDARD_NO_PAD), "+//+");
+        assert_eq!(base64_inside(&[0xfb, 0xff, 0xfe], 0, &URL_SAFE_NO_PAD), "-__-");
     }
 
     #[test]

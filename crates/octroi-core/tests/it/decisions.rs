@@ -10,7 +10,7 @@ use octroi_core::facts::Facts;
 use octroi_core::policy::{Document, Policies, Policy};
 use octroi_core::server::{ToolAccess, Trust};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
-use octroi_core::{CanonicalId, ServerName};
+use octroi_core::{CanonicalId, ServerKey};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -119,8 +119,8 @@ fn scene() -> impl Strategy<Value = Scene> {
     )
 }
 
-fn fs() -> ServerName {
-    ServerName::parse("fs").expect("a name")
+fn fs() -> ServerKey {
+    ServerKey::parse("fs").expect("a name")
 }
 
 /// How far a call got: 0 denied, 1 asked, 2 allowed.

@@ -186,14 +186,14 @@ mcp_servers:
 ",
     );
     let states: String = config.servers.iter().fold(String::new(), |mut text, server| {
-        let _ = write!(text, "{} {} {:?}, ", server.name, server.enabled, server.trust);
+        let _ = write!(text, "{} {} {:?}, ", server.name(), server.enabled, server.trust);
         text
     });
     assert_eq!(
         states, "off false Medium, risky false Low, approved true Low, remote true Low, ",
         "a remote server is on unless somebody says that it is not trusted"
     );
-    let on: Vec<&str> = config.enabled_servers().map(|server| server.name.as_str()).collect();
+    let on: Vec<&str> = config.enabled_servers().map(|server| server.name().as_str()).collect();
     assert_eq!(on, ["approved", "remote"]);
     expect![[r#"
         off: stdio run [] in /cfg

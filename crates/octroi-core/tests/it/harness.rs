@@ -59,7 +59,7 @@ pub(crate) fn check(format: Format, text: &str, expect: Expect) {
 pub(crate) fn describe(config: &Config) -> String {
     let mut text = String::new();
     for (spec, shown) in config.servers.iter().zip(&config.shown.servers) {
-        let _ = writeln!(text, "{}: {}", spec.name, place(&spec.transport));
+        let _ = writeln!(text, "{}: {}", spec.name(), place(&spec.transport));
         let rest: Vec<String> = shown.iter().filter(|shown| is_news(shown)).map(setting).collect();
         if !rest.is_empty() {
             let _ = writeln!(text, "    {}", rest.join(", "));

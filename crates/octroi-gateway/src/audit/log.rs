@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use octroi_core::Clock;
 use octroi_core::audit::{Event, PublicKey, SigningKey};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -42,11 +43,14 @@ struct Inner {
     node: String,
     key: Arc<SigningKey>,
     recovered_until: u64,
+    clock: Clock,
 }
 
 /// How a log is kept.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What time it is.
+    pub clock: Clock,
     /// The name of this node, for a log that is begun; a random one if none is given. A log keeps the
     /// name that it was begun with.
     pub node: Option<String>,
@@ -60,9 +64,11 @@ pub struct Options {
     pub(super) faults: Arc<Faults>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// What is usual.
+    pub fn new(clock: Clock) -> Self {
         Self {
+            clock,
             node: None,
             segment_bytes: 64 << 20,
             checkpoint_records: 1_000,
@@ -125,6 +131,7 @@ impl AuditLog {
             number: last_number + 1,
             reason: if problem.is_some() { "damaged" } else { "begun" },
             problem: problem.as_deref(),
+            at_ms: u64::try_from(options.clock.now_ms()).unwrap_or_default(),
         };
         let recovered_until = head.seq;
         let must_reopen = segment.is_some();
@@ -146,7 +153,8 @@ impl AuditLog {
                 interval: options.checkpoint_interval,
             },
             signed: signed.map_or(0, |signed| signed.size),
-            unsigned_since: Some(std::time::Instant::now()),
+            unsigned_since: Some(options.clock.instant()),
+            clock: options.clock.clone(),
             head,
             open_calls,
             segment,
@@ -163,8 +171,13 @@ impl AuditLog {
         }
         let publisher = Publisher { key: Arc::clone(&key), file: checkpoints, newest };
         let writer = start(writer, lock, publisher)?;
-        let inner = Inner { shared, writer, directory: directory.to_owned(), node, key, recovered_until };
+        let (directory, clock) = (directory.to_owned(), options.clock.clone());
+        let inner = Inner { shared, writer, directory, node, key, recovered_until, clock };
         Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        u64::try_from(self.inner.clock.now_ms()).unwrap_or_default()
     }
 
     /// Records an event, and waits until it counts as written. Tells its number. If this fails, what

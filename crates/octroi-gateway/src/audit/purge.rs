@@ -11,7 +11,6 @@ use super::file::sync_directory;
 use super::format::segments;
 use super::log::{AuditLog, Durability};
 use super::walk::Walk;
-use super::writer::now_ms;
 
 /// What was taken away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +41,7 @@ impl AuditLog {
             let event = Event {
                 level: Level::Warn,
                 context: &context,
-                ..Event::new(now_ms(), Kind::AuditPurged, actor)
+                ..Event::new(self.now_ms(), Kind::AuditPurged, actor)
             };
             self.append(&event, Durability::Disk).await?;
             fs::remove_file(&path).map_err(|error| AuditError::io(&path, error))?;

@@ -43,7 +43,7 @@ pub struct Reader {
     segments: Vec<Known>,
     indexes: HashMap<u32, Index>,
     /// Where the record after the last one that was read begins: who goes on from there need not look for it.
-    stopped: Option<(u32, Place)>,
+    stopped: Option<(u32, RecordLocation)>,
     /// Nothing after this record is read: what is not acknowledged may yet be cut.
     limit: u64,
 }
@@ -57,7 +57,7 @@ struct Known {
 /// Where some of the records of a segment stand.
 #[derive(Debug)]
 struct Index {
-    places: Vec<Place>,
+    places: Vec<RecordLocation>,
     /// How far the segment was looked at.
     until: u64,
     /// The number of the last record before that.
@@ -65,7 +65,7 @@ struct Index {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RecordLocation {
     seq: u64,
     offset: u64,
 }
@@ -210,7 +210,7 @@ impl Reader {
             }
             let is_far = index.places.last().is_none_or(|last| frame.offset - last.offset >= INDEX_STEP);
             if is_far {
-                index.places.push(Place { seq: frame.seq, offset: frame.offset });
+                index.places.push(RecordLocation { seq: frame.seq, offset: frame.offset });
             }
             index.last_seq = frame.seq;
             index.until = frame.offset + (super::format::FRAME_HEAD + frame.body.len()) as u64;
@@ -291,7 +291,8 @@ impl Records<'_> {
                     let record = record(&frame);
                     self.next = record.seq.saturating_add(1);
                     self.has_begun = true;
-                    self.reader.stopped = Some((number, Place { seq: self.next, offset: cursor.offset() }));
+                    self.reader.stopped =
+                        Some((number, RecordLocation { seq: self.next, offset: cursor.offset() }));
                     return Ok(Some(record));
                 }
                 Step::End | Step::Torn { .. } if is_last => return Ok(None),

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use octroi_core::Clock;
 use octroi_core::audit::merkle::Tree;
 use octroi_core::audit::{Actor, CallId, Checkpoint, Event, Hash, Kind, Level, chain};
 use tokio::sync::watch;
@@ -78,6 +79,7 @@ pub(super) struct Writer {
     pub(super) signed: u64,
     /// Since when there are records without a checkpoint.
     pub(super) unsigned_since: Option<Instant>,
+    pub(super) clock: Clock,
 }
 
 impl Writer {
@@ -107,7 +109,7 @@ impl Writer {
             return Err(error);
         }
         self.position.send_replace(self.head.seq);
-        self.syncer.written(Instant::now(), &mut Vec::new());
+        self.syncer.written(self.clock.instant(), &mut Vec::new());
         if self.is_checkpoint_due() {
             self.sign();
         }
@@ -144,7 +146,7 @@ impl Writer {
                 for (seq, _) in &mut waiting {
                     *seq = self.head.seq;
                 }
-                self.syncer.written(Instant::now(), &mut waiting);
+                self.syncer.written(self.clock.instant(), &mut waiting);
             }
             Err(error) => answer(std::mem::take(&mut waiting), &Err(error.clone())),
         }
@@ -171,7 +173,7 @@ impl Writer {
     /// When the thread must look again, though nobody wakes it.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         let checkpoint = self.unsigned_since.map(|since| since + self.checkpoint_rule.interval);
-        let retry = (!self.kept.is_empty()).then(|| Instant::now() + RETRY);
+        let retry = (!self.kept.is_empty()).then(|| self.clock.instant() + RETRY);
         checkpoint.into_iter().chain(retry).min()
     }
 
@@ -197,7 +199,7 @@ impl Writer {
                     Wait::Disk(answer) => for_disk.push((seq, answer)),
                 }
             }
-            self.syncer.written(Instant::now(), &mut for_disk);
+            self.syncer.written(self.clock.instant(), &mut for_disk);
         }
         Ok(())
     }
@@ -237,7 +239,7 @@ impl Writer {
         self.put()?;
         self.head = head;
         self.segment.n_records += n_written as u64;
-        self.unsigned_since.get_or_insert_with(Instant::now);
+        self.unsigned_since.get_or_insert_with(|| self.clock.instant());
         if !self.syncer.is_suspect(self.segment.number) {
             self.shared.set_well();
         }
@@ -284,7 +286,14 @@ impl Writer {
         // First the old one: if the power goes now, the end of the log may be lost, but not its middle.
         let synced = self.segment.file.sync();
         let (segment, head) = create_segment(
-            &Begin { directory: &self.directory, node: &self.node, number, reason, problem },
+            &Begin {
+                directory: &self.directory,
+                node: &self.node,
+                number,
+                reason,
+                problem,
+                at_ms: self.now_ms(),
+            },
             &self.head,
             &self.open_calls,
             &self.faults,
@@ -294,13 +303,13 @@ impl Writer {
         self.segment = segment;
         self.head = head;
         self.position.send_replace(self.head.seq);
-        self.unsigned_since.get_or_insert_with(Instant::now);
+        self.unsigned_since.get_or_insert_with(|| self.clock.instant());
         Ok(())
     }
 
     /// Writes to the current segment that the log was opened.
     pub(super) fn reopen(&mut self, reason: &str, cut_bytes: u64) -> Result<(), AuditError> {
-        let body = opened(reason, self.segment.number, &self.open_calls, cut_bytes, None);
+        let body = opened(self.now_ms(), reason, self.segment.number, &self.open_calls, cut_bytes, None);
         self.make_sound()?;
         let mut head = self.head.clone();
         self.buffer.clear();
@@ -310,14 +319,18 @@ impl Writer {
         self.segment.n_records += 1;
         self.head = head;
         self.position.send_replace(self.head.seq);
-        self.unsigned_since.get_or_insert_with(Instant::now);
+        self.unsigned_since.get_or_insert_with(|| self.clock.instant());
         Ok(())
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.clock.now_ms()).unwrap_or_default()
     }
 
     fn is_checkpoint_due(&self) -> bool {
         self.unsigned_since.is_some_and(|since| {
             self.head.seq - self.signed >= self.checkpoint_rule.n_records
-                || since.elapsed() >= self.checkpoint_rule.interval
+                || self.clock.instant().saturating_duration_since(since) >= self.checkpoint_rule.interval
         })
     }
 
@@ -332,7 +345,7 @@ impl Writer {
             size: self.head.seq,
             root: self.head.tree.root(),
             chain: self.head.chain,
-            at_ms: now_ms(),
+            at_ms: self.now_ms(),
         });
     }
 }
@@ -356,6 +369,7 @@ pub(super) struct Begin<'a> {
     pub(super) number: u32,
     pub(super) reason: &'a str,
     pub(super) problem: Option<&'a str>,
+    pub(super) at_ms: u64,
 }
 
 /// Makes a segment that goes on after `head`, with the record that opens it, on disk.
@@ -374,7 +388,7 @@ pub(super) fn create_segment(
     };
     let mut head = head.clone();
     let mut bytes = header.encode();
-    head.push(&opened(begin.reason, begin.number, open_calls, 0, begin.problem), &mut bytes);
+    head.push(&opened(begin.at_ms, begin.reason, begin.number, open_calls, 0, begin.problem), &mut bytes);
     let create = || {
         let file = LogFile::create(&path, faults)?;
         file.write(&bytes, 0)?;
@@ -394,6 +408,7 @@ pub(super) fn create_segment(
 /// The record that opens a log or a segment. With it, nobody has to look further back to find calls
 /// that were never ended.
 fn opened(
+    at_ms: u64,
     reason: &str,
     segment: u32,
     open_calls: &OpenCalls,
@@ -411,7 +426,7 @@ fn opened(
     }
     let context = context.to_string();
     let level = if problem.is_some() { Level::Error } else { Level::Info };
-    Event { level, context: &context, ..Event::new(now_ms(), Kind::AuditOpened, Actor::SYSTEM) }.body()
+    Event { level, context: &context, ..Event::new(at_ms, Kind::AuditOpened, Actor::SYSTEM) }.body()
 }
 
 /// Keeps track of which calls are under way.
@@ -422,9 +437,4 @@ pub(super) fn note_call(open_calls: &mut OpenCalls, kind: Kind, call: Option<Cal
         Kind::ToolInvocationEnd | Kind::RequestEnd => drop(open_calls.remove(&call)),
         _ => {}
     }
-}
-
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 use octroi_mcp::json::{self, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::result::ResultView;
@@ -77,7 +77,7 @@ impl ServerLists {
 
 /// Follows all pages of one list.
 pub(crate) async fn fetch(
-    server: &ServerName,
+    server: &ServerKey,
     connection: &Connection,
     method: &Method,
     is_http: bool,
@@ -135,7 +135,7 @@ struct Page<'a> {
 }
 
 fn read_page(
-    server: &ServerName,
+    server: &ServerKey,
     method: &Method,
     page: &Bytes,
     is_http: bool,
@@ -152,7 +152,7 @@ fn read_page(
 
 /// Reads one entry of a list.
 pub(crate) fn read_item(
-    server: &ServerName,
+    server: &ServerKey,
     method: &Method,
     definition: Bytes,
     is_http: bool,

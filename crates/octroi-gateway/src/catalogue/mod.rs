@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::pin::PinKind;
-use octroi_core::{ServerName, uri, wire_name};
+use octroi_core::policy::ToolPattern;
+use octroi_core::{CanonicalId, ServerKey, ServerName, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
 use serde_json::json;
 
-use crate::desk::Builtins;
-
+mod builtins;
 mod fetch;
 mod offer;
 mod render;
 
+pub(crate) use builtins::Builtins;
+pub use builtins::OfferedByOctroi;
 pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
@@ -24,24 +26,24 @@ pub use render::Rendered;
 /// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    offers: BTreeMap<ServerName, Arc<Offer>>,
+    offers: BTreeMap<ServerKey, Arc<Offer>>,
     tools: HashMap<String, FoundTool>,
-    prompts: HashMap<String, Found>,
+    prompts: HashMap<String, FoundPrompt>,
     /// Other spellings; two entries where a spelling could mean two tools.
     aliases: HashMap<String, Vec<String>>,
     merged: Rendered,
-    managed: Rendered,
     proposing: Rendered,
-    single: HashMap<ServerName, Rendered>,
+    single: HashMap<ServerKey, Rendered>,
     /// Tools under their own names that have arguments in headers; few have.
-    headers: HashMap<ServerName, HashMap<String, Arc<ParamHeaders>>>,
+    headers: HashMap<ServerKey, HashMap<String, Arc<ParamHeaders>>>,
+    builtins: Arc<Builtins>,
 }
 
 /// Where a wire name leads.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundPrompt {
     /// The server that has it.
-    pub(crate) server: ServerName,
+    pub(crate) server: ServerKey,
     /// Its own name there.
     pub(crate) name: String,
 }
@@ -50,7 +52,7 @@ pub(crate) struct Found {
 #[derive(Clone, Debug)]
 pub(crate) struct FoundTool {
     /// The server that has it.
-    pub(crate) server: ServerName,
+    pub(crate) server: ServerKey,
     /// Arguments that travel as headers.
     pub(crate) headers: Arc<ParamHeaders>,
     /// What the gates know of it.
@@ -60,8 +62,8 @@ pub(crate) struct FoundTool {
 impl Catalogue {
     /// Merges the lists of all servers.
     pub(crate) fn new(
-        offers: BTreeMap<ServerName, Arc<Offer>>,
-        builtins: &Builtins,
+        offers: BTreeMap<ServerKey, Arc<Offer>>,
+        builtins: &Arc<Builtins>,
         wire_name_max: usize,
     ) -> Self {
         let mut catalogue = Self::default();
@@ -89,16 +91,15 @@ impl Catalogue {
             }
         }
         for (wire, server, item) in &prompts {
-            let found = Found { server: (*server).clone(), name: item.name.clone() };
+            let found = FoundPrompt { server: (*server).clone(), name: item.name.clone() };
             catalogue.prompts.insert(wire.clone(), found);
         }
         tools.retain(|(_, server, item)| offers[*server].shows_tool(&item.name));
         prompts.retain(|(_, server, item)| offers[*server].held(PinKind::Prompt, &item.name).is_none());
-        let servers: BTreeMap<ServerName, Arc<ServerLists>> =
+        let servers: BTreeMap<ServerKey, Arc<ServerLists>> =
             offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.shown))).collect();
         catalogue.merged = render::merged(&servers, &tools, &prompts, None);
-        catalogue.managed = render::merged(&servers, &tools, &prompts, Some(&builtins.people));
-        catalogue.proposing = render::merged(&servers, &tools, &prompts, Some(&builtins.agents));
+        catalogue.proposing = render::merged(&servers, &tools, &prompts, Some(builtins));
         catalogue.single =
             servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
         for (name, lists) in &servers {
@@ -107,20 +108,21 @@ impl Catalogue {
             catalogue.headers.insert(name.clone(), table);
         }
         catalogue.offers = offers;
+        catalogue.builtins = Arc::clone(builtins);
         catalogue
     }
 
     /// The lists of one server, if they were ever fetched.
-    pub(crate) fn server(&self, name: &ServerName) -> Option<&Arc<ServerLists>> {
+    pub(crate) fn server(&self, name: &ServerKey) -> Option<&Arc<ServerLists>> {
         self.offers.get(name).map(|offer| &offer.shown)
     }
 
     /// What one server offers, if it was ever asked.
-    pub(crate) fn offer(&self, name: &ServerName) -> Option<&Arc<Offer>> {
+    pub(crate) fn offer(&self, name: &ServerKey) -> Option<&Arc<Offer>> {
         self.offers.get(name)
     }
 
-    pub(crate) fn offers(&self) -> &BTreeMap<ServerName, Arc<Offer>> {
+    pub(crate) fn offers(&self) -> &BTreeMap<ServerKey, Arc<Offer>> {
         &self.offers
     }
 
@@ -129,19 +131,19 @@ impl Catalogue {
         &self.merged
     }
 
-    /// The rendered lists of everything, and of Octroi itself.
-    pub(crate) fn managed(&self) -> &Rendered {
-        &self.managed
-    }
-
     /// The rendered lists of everything, and of what agents have that may propose policies.
     pub(crate) fn proposing(&self) -> &Rendered {
         &self.proposing
     }
 
     /// The rendered lists of one server.
-    pub fn single(&self, name: &ServerName) -> Option<&Rendered> {
+    pub fn single(&self, name: &ServerKey) -> Option<&Rendered> {
         self.single.get(name)
+    }
+
+    /// What Octroi itself offers to agents.
+    pub(crate) fn builtins(&self) -> &Builtins {
+        &self.builtins
     }
 
     /// All tools by their wire names, also those that nobody sees.
@@ -165,9 +167,32 @@ impl Catalogue {
         }
     }
 
+    /// Finds a tool by its name with its server's, as rules write it, or by the name under which clients see it.
+    pub(crate) fn named_tool(&self, name: &str) -> Result<(ServerKey, Arc<Tool>), String> {
+        let literal = ToolPattern::parse(name).and_then(|pattern| pattern.literal());
+        let found = literal.and_then(|(server, own)| {
+            let server = ServerKey::parse(&server)?;
+            let tool = Arc::clone(self.offer(&server)?.tools.get(&own)?);
+            Some((server, tool))
+        });
+        match found {
+            Some(found) => Ok(found),
+            None => match self.tool(name) {
+                Ok(found) => Ok((found.server.clone(), Arc::clone(&found.tool))),
+                Err(error) => Err(error.message),
+            },
+        }
+    }
+
+    /// The tool of a canonical id, if a server has it.
+    pub(crate) fn tool_by_id(&self, id: &str) -> Option<&Arc<Tool>> {
+        let (server, name) = CanonicalId::parse_mcp(id)?;
+        self.offer(&server)?.tools.get(name)
+    }
+
     /// Why a tool that was decided about may not be called any more: what the server lists by now is not
     /// what was decided about.
-    pub(crate) fn withdrawn(&self, server: &ServerName, tool: &Tool) -> Option<String> {
+    pub(crate) fn withdrawn(&self, server: &ServerKey, tool: &Tool) -> Option<String> {
         let offer = self.offers.get(server)?;
         let name = &*tool.descriptor.name;
         if let Some(reason) = offer.held(PinKind::Tool, name) {
@@ -181,25 +206,27 @@ impl Catalogue {
     }
 
     /// The arguments of a server's own tool that travel as headers.
-    pub(crate) fn own_headers(&self, server: &ServerName, tool: &str) -> Option<&Arc<ParamHeaders>> {
+    pub(crate) fn own_headers(&self, server: &ServerKey, tool: &str) -> Option<&Arc<ParamHeaders>> {
         self.headers.get(server)?.get(tool)
     }
 
     /// Finds a prompt by its wire name.
-    pub(crate) fn prompt(&self, name: &str) -> Result<&Found, RpcError> {
+    pub(crate) fn prompt(&self, name: &str) -> Result<&FoundPrompt, RpcError> {
         self.prompts.get(name).ok_or_else(|| unknown("prompt", name, &[]))
     }
 
     /// Finds the server of a resource and the server's own URI: by the published form, or by the
     /// server's own form where exactly one server has it. Links inside results carry the latter.
-    pub fn resource(&self, published: &str) -> Result<(ServerName, String), RpcError> {
+    pub fn resource(&self, published: &str) -> Result<(ServerKey, String), RpcError> {
         if let Some((server, own)) = uri::resolve(published)
-            && let Ok(server) = ServerName::parse(server)
-            && self.offers.contains_key(&server)
+            && let Ok(name) = ServerName::parse(server)
         {
-            return Ok((server, own));
+            let server = ServerKey::system(name);
+            if self.offers.contains_key(&server) {
+                return Ok((server, own));
+            }
         }
-        let owners: Vec<&ServerName> = self
+        let owners: Vec<&ServerKey> = self
             .offers
             .iter()
             .filter(|(_, offer)| offer.shown.has_resource(published))
@@ -211,7 +238,7 @@ impl Catalogue {
                 .with_data(json!({"code": "resource_not_found", "uri": published}))),
             _ => {
                 let forms: Vec<String> =
-                    owners.iter().map(|server| uri::publish(server, published)).collect();
+                    owners.iter().map(|server| uri::publish(&server.name, published)).collect();
                 Err(RpcError::invalid_params(format!(
                     "`{published}` is offered by several servers: {}",
                     forms.join(", ")
@@ -243,16 +270,16 @@ fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
 
 /// Items of all servers with their wire names, in a stable order.
 fn named<'a>(
-    offers: &'a BTreeMap<ServerName, Arc<Offer>>,
+    offers: &'a BTreeMap<ServerKey, Arc<Offer>>,
     list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
     is_taken: &dyn Fn(&str) -> bool,
     max: usize,
-) -> Vec<(String, &'a ServerName, &'a Item)> {
-    let items: Vec<(&ServerName, &Item)> = offers
+) -> Vec<(String, &'a ServerKey, &'a Item)> {
+    let items: Vec<(&ServerKey, &Item)> = offers
         .iter()
         .flat_map(|(name, offer)| list(&offer.raw).iter().map(move |item| (name, item)))
         .collect();
-    let keys: Vec<(&ServerName, &str)> =
+    let keys: Vec<(&ServerKey, &str)> =
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
     let names = wire_name::assign(&keys, is_taken, max);
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
@@ -263,17 +290,7 @@ fn distance(left: &str, right: &str) -> usize {
     if left.len().abs_diff(right.len()) > 3 {
         return usize::MAX;
     }
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.bytes().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(a != b)).min(above + 1).min(row[j] + 1);
-            diagonal = above;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
+    strsim::levenshtein(left, right)
 }
 
 /// What the gateway says it can do, and says about itself, for one view.

@@ -2,15 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
-use octroi_core::server::ServerSpec;
+use octroi_core::server::{ServerSpec, Trust};
 use octroi_core::tool::infer::{InferenceRule, Known, infer};
-use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor, ToolOverride};
-use octroi_core::{CanonicalId, visible};
+use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
+use octroi_core::{CanonicalId, ServerName, visible};
 use octroi_mcp::json::{self, Span};
 use serde_json::Value;
 use tracing::warn;
@@ -155,7 +156,7 @@ fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
                 Some((_, near)) => format!("; did you mean `{}`?", visible(near)),
                 None => String::new(),
             };
-            format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.name)
+            format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.key)
         })
         .collect()
 }
@@ -188,7 +189,7 @@ impl Tool {
         let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
         let hint = |name: &str| annotations[name].as_bool();
         let known = Known {
-            server: spec.name.as_str(),
+            server: spec.name().as_str(),
             name: &item.name,
             description: description.as_str().unwrap_or_default(),
             annotations: Annotations {
@@ -207,7 +208,7 @@ impl Tool {
         };
         let enabled = said.enabled.unwrap_or(true);
         let off_because = (!enabled).then(|| {
-            let by_whom = format!("`tools_override` of server `{}` switches it off", spec.name);
+            let by_whom = format!("`tools_override` of server `{}` switches it off", spec.key);
             said.reason.clone().unwrap_or(by_whom).into()
         });
         let info: Option<Value> =
@@ -215,9 +216,9 @@ impl Tool {
         let version = info.as_ref().and_then(|info| info["version"].as_str()).map(Into::into);
         Self {
             descriptor: ToolDescriptor {
-                id: CanonicalId::mcp(&spec.name, &item.name),
+                id: CanonicalId::mcp(&spec.key, &item.name),
                 source: Source::Mcp,
-                source_id: spec.name.as_str().into(),
+                source_id: spec.key.to_string().into(),
                 name: item.name.as_str().into(),
                 risk,
                 side_effects,
@@ -231,6 +232,31 @@ impl Tool {
             },
             said,
             definition: item.definition.clone(),
+            schema: OnceLock::new(),
+        }
+    }
+
+    /// One of Octroi's own: it reads and proposes, and a person decides about whatever comes of it.
+    pub(super) fn builtin(name: &str, source: &ServerName, definition: Bytes) -> Self {
+        let item = Item { name: name.to_owned(), definition: definition.clone(), headers: Arc::default() };
+        Self {
+            descriptor: ToolDescriptor {
+                id: CanonicalId::builtin(name),
+                source: Source::Builtin,
+                source_id: source.as_str().into(),
+                name: name.into(),
+                risk: Risk::Low,
+                side_effects: SideEffects::default(),
+                requires_admin: false,
+                enabled: true,
+                off_because: None,
+                trust: Trust::High,
+                timeout: Duration::from_secs(30),
+                version: None,
+                definition_hash: *hash_of(PinKind::Tool, &item).as_bytes(),
+            },
+            said: ToolOverride::default(),
+            definition,
             schema: OnceLock::new(),
         }
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use octroi_core::{ServerName, uri};
+use octroi_core::{ServerKey, uri};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::{Era, Method};
 use serde_json::Value;
 
+use super::builtins::Builtins;
 use super::fetch::{Item, ServerLists};
-use crate::desk::Written;
 
 /// How long a client may keep a list. News come by notification; this is for clients that do not
 /// listen.
@@ -115,18 +115,18 @@ pub(super) fn single(lists: &ServerLists) -> Rendered {
 
 /// Everything under names that tell servers apart.
 pub(super) fn merged(
-    servers: &BTreeMap<ServerName, Arc<ServerLists>>,
-    tools: &[(String, &ServerName, &Item)],
-    prompts: &[(String, &ServerName, &Item)],
-    builtins: Option<&Written>,
+    servers: &BTreeMap<ServerKey, Arc<ServerLists>>,
+    tools: &[(String, &ServerKey, &Item)],
+    prompts: &[(String, &ServerKey, &Item)],
+    builtins: Option<&Builtins>,
 ) -> Rendered {
-    let own = |list: fn(&Written) -> &Vec<Bytes>| builtins.map(list).cloned().unwrap_or_default();
+    let own = |list: usize| builtins.map(|own| own.definitions[list].clone()).unwrap_or_default();
     let published = |own: Vec<Bytes>, list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
         let published = servers
             .iter()
             .flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)))
             .map(|(server, item)| {
-                let uri = json::quote(&uri::publish(server, &item.name));
+                let uri = json::quote(&uri::publish(&server.name, &item.name));
                 Bytes::from(json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())]))
             });
         own.into_iter().chain(published).collect()
@@ -139,22 +139,16 @@ pub(super) fn merged(
         })
         .collect();
     Rendered::of([
-        (Method::ToolsList, own(|builtins| &builtins.tools).into_iter().chain(tools).collect()),
+        (Method::ToolsList, own(0).into_iter().chain(tools).collect()),
         (Method::PromptsList, prompts),
-        (
-            Method::ResourcesList,
-            published(own(|builtins| &builtins.resources), |lists| &lists.resources, "uri"),
-        ),
-        (
-            Method::TemplatesList,
-            published(own(|builtins| &builtins.templates), |lists| &lists.templates, "uriTemplate"),
-        ),
+        (Method::ResourcesList, published(own(1), |lists| &lists.resources, "uri")),
+        (Method::TemplatesList, published(own(2), |lists| &lists.templates, "uriTemplate")),
     ])
 }
 
 /// A tool under its wire name. A missing description gets one that names the tool, and a page for the
 /// user that the tool brings along is named the way the resource list names it.
-fn tool(wire: &str, server: &ServerName, item: &Item) -> Bytes {
+fn tool(wire: &str, server: &ServerKey, item: &Item) -> Bytes {
     let name = json::quote(wire);
     let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
     let mut edits = vec![Edit::Set("name", name.as_bytes())];
@@ -164,7 +158,7 @@ fn tool(wire: &str, server: &ServerName, item: &Item) -> Bytes {
         edits.push(Edit::Set("description", description.as_bytes()));
     }
     let page = definition.pointer("/_meta/ui/resourceUri").and_then(Value::as_str);
-    let page = page.map(|own| json::quote(&uri::publish(server, own)));
+    let page = page.map(|own| json::quote(&uri::publish(&server.name, own)));
     let set_page = page.as_ref().map(|page| [Edit::Set("resourceUri", page.as_bytes())]);
     let in_ui = set_page.as_ref().map(|set| [Edit::Within("ui", set)]);
     if let Some(in_ui) = &in_ui {

@@ -40,15 +40,15 @@ impl Guard for NoGuard {
 fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
     let program =
         octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
-    let name = ServerName::parse(name).unwrap();
+    let name = ServerKey::parse(name).unwrap();
     let spec = octroi_core::server::ServerSpec::new(name, octroi_core::server::Transport::Http(program));
     Arc::new(Offer::new(Arc::clone(lists), &spec, &Arc::default(), &NoGuard, None))
 }
 
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
     let servers =
-        servers.iter().map(|(name, lists)| (ServerName::parse(name).unwrap(), offer(name, lists))).collect();
-    Catalogue::new(servers, &crate::desk::Builtins::default(), 64)
+        servers.iter().map(|(name, lists)| (ServerKey::parse(name).unwrap(), offer(name, lists))).collect();
+    Catalogue::new(servers, &Arc::default(), 64)
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn tools_are_found_by_wire_name_and_alias_and_never_by_splitting() {
         let found = catalogue
             .tool(name)
             .ok()
-            .map(|found| (found.server.as_str(), found.tool.descriptor.name.to_string()));
+            .map(|found| (found.server.name.as_str(), found.tool.descriptor.name.to_string()));
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -96,7 +96,7 @@ fn resources_are_found_by_both_forms() {
         ("x://none", None),
     ] {
         let found = catalogue.resource(uri).ok();
-        let found = found.as_ref().map(|(server, own)| (server.as_str(), own.as_str()));
+        let found = found.as_ref().map(|(server, own)| (server.name.as_str(), own.as_str()));
         assert_eq!(found, expected, "{uri}");
     }
 }
@@ -104,7 +104,7 @@ fn resources_are_found_by_both_forms() {
 #[test]
 fn lists_keep_what_they_do_not_change() {
     let catalogue = catalogue(&[("s", lists(&["t"], &["x://r"], &[]))]);
-    let server = ServerName::parse("s").unwrap();
+    let server = ServerKey::parse("s").unwrap();
     let modern = catalogue.merged().result(&Method::ToolsList, Era::Modern);
     assert_eq!(
         modern,

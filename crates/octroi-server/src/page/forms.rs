@@ -1,56 +1,12 @@
 //! What the page's forms send, and who may send them.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
-use octroi_core::principal::TokenHash;
-use octroi_gateway::Choice;
-use parking_lot::Mutex;
-use tokio::time::Instant;
+use octroi_api::operations::approvals::ApprovalDecision;
 
-/// How long a person may look at a call before they have to sign in again.
-const TICKET_LIFE: Duration = Duration::from_mins(10);
-/// Nobody looks at more at once; the oldest go first.
-const TICKETS_MAX: usize = 1_000;
 /// Longer reasons are cut.
 const REASON_MAX: usize = 2_000;
-
-/// Leave to decide about one approval, for whoever showed a person's token.
-#[derive(Default)]
-pub(crate) struct Tickets {
-    issued: Mutex<HashMap<String, Ticket>>,
-}
-
-struct Ticket {
-    approval: String,
-    /// Of a token, so that one which is taken away takes its tickets with it.
-    token: TokenHash,
-    issued: Instant,
-}
-
-impl Tickets {
-    pub(super) fn issue(&self, approval: &str, token: TokenHash, now: Instant) -> Option<String> {
-        let name = random()?;
-        let mut issued = self.issued.lock();
-        issued.retain(|_, ticket| now.duration_since(ticket.issued) < TICKET_LIFE);
-        if issued.len() >= TICKETS_MAX {
-            let oldest = issued.iter().min_by_key(|(_, ticket)| ticket.issued).map(|(name, _)| name.clone());
-            oldest.and_then(|name| issued.remove(&name));
-        }
-        issued.insert(name.clone(), Ticket { approval: approval.to_owned(), token, issued: now });
-        Some(name)
-    }
-
-    /// Uses a ticket up, if it is for this approval.
-    pub(super) fn take(&self, name: &str, approval: &str, now: Instant) -> Option<TokenHash> {
-        let mut issued = self.issued.lock();
-        issued.get(name).filter(|ticket| ticket.approval == approval)?;
-        let ticket = issued.remove(name)?;
-        (now.duration_since(ticket.issued) < TICKET_LIFE).then_some(ticket.token)
-    }
-}
 
 /// What a person sent.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,7 +14,7 @@ pub(super) enum Form {
     /// A token, to see the call.
     SignIn { token: String },
     /// What they decided.
-    Decide { ticket: String, choice: Choice, reason: Option<String> },
+    Decide { ticket: String, decision: ApprovalDecision, reason: Option<String> },
 }
 
 /// Reads a form; `None` if it is none of the page's own.
@@ -82,10 +38,15 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
             let reason = fields.remove("reason").unwrap_or_default();
             let reason: String = reason.trim().chars().take(REASON_MAX).collect();
             let reason = (!reason.is_empty()).then_some(reason);
-            Some(Form::Decide { ticket, choice: Choice::parse(&choice)?, reason })
+            Some(Form::Decide { ticket, decision: decision(&choice)?, reason })
         }
         _ => None,
     }
+}
+
+/// The words of the table, which the buttons send.
+fn decision(choice: &str) -> Option<ApprovalDecision> {
+    serde_json::from_value(serde_json::Value::from(choice)).ok()
 }
 
 fn decode(text: &[u8]) -> Option<String> {
@@ -96,9 +57,8 @@ fn decode(text: &[u8]) -> Option<String> {
         match first {
             b'+' => out.push(b' '),
             b'%' => {
-                let ([high, low], after) = after.split_first_chunk::<2>()?;
-                let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                out.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
+                let (digits, after) = after.split_first_chunk::<2>()?;
+                out.extend(hex::decode(digits).ok()?);
                 rest = after;
             }
             byte => out.push(*byte),
@@ -127,17 +87,6 @@ pub(super) fn is_approval_id(id: &str) -> bool {
     })
 }
 
-/// A text that nobody can guess.
-pub(super) fn random() -> Option<String> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).ok()?;
-    let mut text = String::with_capacity(64);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +101,7 @@ mod tests {
         let sign_in = |token: &str| Some(Form::SignIn { token: token.to_owned() });
         let decide = |reason: Option<&str>| {
             let reason = reason.map(str::to_owned);
-            Some(Form::Decide { ticket: "t".to_owned(), choice: Choice::DenyAbort, reason })
+            Some(Form::Decide { ticket: "t".to_owned(), decision: ApprovalDecision::DenyAbort, reason })
         };
         for (body, expected) in [
             ("token=oct_1", sign_in("oct_1")),
@@ -207,23 +156,6 @@ mod tests {
         ] {
             assert_eq!(is_same_origin(&headers(pairs)), same, "{pairs:?}");
         }
-    }
-
-    #[test]
-    fn a_ticket_is_for_one_decision_about_one_approval_and_does_not_last() {
-        let tickets = Tickets::default();
-        let now = Instant::now();
-        let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
-        assert_eq!(tickets.take("", "ap_1", now), None);
-        assert_eq!(tickets.take(&ticket, "ap_2", now), None);
-        assert_eq!(tickets.take(&ticket, "ap_1", now), Some([7; 32]));
-        assert_eq!(tickets.take(&ticket, "ap_1", now), None, "once");
-        let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
-        assert_eq!(tickets.take(&ticket, "ap_1", now + TICKET_LIFE), None);
-        for _ in 0..TICKETS_MAX + 10 {
-            tickets.issue("ap_1", [7; 32], now).unwrap();
-        }
-        assert_eq!(tickets.issued.lock().len(), TICKETS_MAX);
     }
 
     #[test]

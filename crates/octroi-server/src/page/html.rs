@@ -1,8 +1,10 @@
 //! How the page looks. Whatever comes from agents and servers is written so that it can do nothing and
 //! hide nothing.
+//!
+//! The templates escape every text by themselves. What others wrote goes through [`Visible`] besides, which
+//! also names the characters that are not seen.
 
-use std::fmt::Write as _;
-
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::pin::is_hidden;
 use octroi_core::time::show_time;
@@ -12,101 +14,116 @@ const STYLE: &str = include_str!("style.css");
 /// What a page holds.
 pub(super) struct Content {
     title: &'static str,
-    body: String,
+    body: Markup,
 }
 
 /// The whole document.
 pub(super) fn document(content: &Content, nonce: &str) -> String {
-    let Content { title, body } = content;
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"robots\" content=\"noindex\">\n<title>{title} · Octroi</title>\n\
-         <style nonce=\"{nonce}\">{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <p class=\"brand\">Octroi</p>\n{body}</main>\n</body>\n</html>\n"
-    )
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { (content.title) " · Octroi" }
+                style nonce=(nonce) { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    p class="brand" { "Octroi" }
+                    (content.body)
+                }
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// The form for a token. It tells nothing about the call, nor whether there is one.
 pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
-    let complaint =
-        complaint.map(|text| format!("<p class=\"complaint\" role=\"alert\">{}</p>\n", visible(text)));
-    let body = format!(
-        "<h1>A call waits for a person</h1>\n{}\
-         <form method=\"post\" autocomplete=\"off\">\n\
-         <label for=\"token\">Your token</label>\n\
-         <input id=\"token\" name=\"token\" type=\"password\" maxlength=\"4096\" required autofocus \
-         spellcheck=\"false\" aria-describedby=\"about\">\n\
-         <p id=\"about\" class=\"quiet\">A person's token: the admin token of the data directory, or one from the \
-         configuration file. It is used for this page only and kept nowhere.</p>\n\
-         <p class=\"buttons\"><button class=\"main\">Look at the call</button></p>\n</form>\n{}",
-        complaint.unwrap_or_default(),
-        by_command(id),
-    );
+    let body = html! {
+        h1 { "A call waits for a person" }
+        @if let Some(text) = complaint {
+            p class="complaint" role="alert" { (Visible(text)) }
+        }
+        form method="post" autocomplete="off" {
+            label for="token" { "Your token" }
+            input id="token" name="token" type="password" maxlength="4096" required autofocus
+                spellcheck="false" aria-describedby="about";
+            p id="about" class="quiet" {
+                "A person's token: the admin token of the data directory, or one from the configuration file. "
+                "It is used for this page only and kept nowhere."
+            }
+            p class="buttons" { button class="main" { "Look at the call" } }
+        }
+        (by_command(id))
+    };
     Content { title: "Sign in", body }
 }
 
 /// The call and the buttons. The reason is no `input`: there the enter key would press the first button.
 pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Content {
-    let body = format!(
-        "{}{}<form method=\"post\" autocomplete=\"off\">\n\
-         <input type=\"hidden\" name=\"ticket\" value=\"{}\">\n\
-         <label for=\"reason\">Reason <span class=\"quiet\">(told to the agent, and kept)</span></label>\n\
-         <textarea id=\"reason\" name=\"reason\" rows=\"2\" maxlength=\"2000\"></textarea>\n\
-         <p class=\"buttons\">\
-         <button class=\"main\" name=\"choice\" value=\"approve\">Approve once</button>\
-         <button name=\"choice\" value=\"deny_continue\">Deny, it goes on</button>\
-         <button class=\"stop\" name=\"choice\" value=\"deny_abort\">Deny, it stops</button></p>\n</form>\n{}",
-        heading(approval, "wants to call"),
-        facts(approval, Some(now_ms)),
-        visible(ticket),
-        by_command(&approval.id),
-    );
+    let body = html! {
+        (heading(approval, "wants to call"))
+        (facts(approval, Some(now_ms)))
+        form method="post" autocomplete="off" {
+            input type="hidden" name="ticket" value=(Visible(ticket));
+            label for="reason" { "Reason " span class="quiet" { "(told to the agent, and kept)" } }
+            textarea id="reason" name="reason" rows="2" maxlength="2000" {}
+            p class="buttons" {
+                button class="main" name="choice" value="approve" { "Approve once" }
+                button name="choice" value="deny_continue" { "Deny, it goes on" }
+                button class="stop" name="choice" value="deny_abort" { "Deny, it stops" }
+            }
+        }
+        (by_command(&approval.id))
+    };
     Content { title: "Decide", body }
 }
 
 /// What was decided, just now or before.
 pub(super) fn decided(approval: &Approval) -> Content {
-    let said = match approval.state {
+    let outcome = match approval.state {
         ApprovalState::DeniedContinue => "The call is denied. The agent goes on without it.",
         ApprovalState::DeniedAbort => "The call is denied. The agent is told to stop.",
         ApprovalState::Claimed => "The call is approved, and it is being made.",
         ApprovalState::Done => "The call is approved, and it was made.",
         _ => "The call is approved. It can be made once.",
     };
-    let body = format!(
-        "{}<p class=\"verdict\" role=\"status\">{said} {}</p>\n{}<p class=\"quiet\">You can close this page.</p>\n",
-        heading(approval, "asked for"),
-        decision(approval),
-        facts(approval, None),
-    );
+    let body = html! {
+        (heading(approval, "asked for"))
+        p class="verdict" role="status" { (outcome) " " (decision(approval)) }
+        (facts(approval, None))
+        p class="quiet" { "You can close this page." }
+    };
     Content { title: "Decided", body }
 }
 
 /// Somebody else was faster.
 pub(super) fn too_late(approval: &Approval) -> Content {
-    let decided = decided(approval);
-    let body = format!(
-        "<p class=\"complaint\" role=\"alert\">This was decided already; what you chose changes nothing.</p>\n{}",
-        decided.body
-    );
+    let body = html! {
+        p class="complaint" role="alert" { "This was decided already; what you chose changes nothing." }
+        (decided(approval).body)
+    };
     Content { title: "Decided already", body }
 }
 
 /// Nothing can be decided any more.
 pub(super) fn gone(approval: &Approval) -> Content {
-    let said = match approval.state {
+    let outcome = match approval.state {
         ApprovalState::Cancelled => "The call was taken back. Nothing was done.",
         ApprovalState::Orphaned => {
             "Octroi was restarted while the call was being made. Nobody knows how far it came."
         }
         _ => "Nobody decided in time. Nothing was done; the agent can ask again.",
     };
-    let body = format!(
-        "{}<p class=\"verdict\" role=\"status\">{said}</p>\n{}<p class=\"quiet\">You can close this page.</p>\n",
-        heading(approval, "asked for"),
-        facts(approval, None),
-    );
+    let body = html! {
+        (heading(approval, "asked for"))
+        p class="verdict" role="status" { (outcome) }
+        (facts(approval, None))
+        p class="quiet" { "You can close this page." }
+    };
     Content { title: "Over", body }
 }
 
@@ -117,15 +134,25 @@ pub(super) fn unknown() -> Content {
 
 /// Something went wrong.
 pub(super) fn problem(title: &'static str, text: &str) -> Content {
-    let body = format!("<h1>{title}</h1>\n<p role=\"alert\">{}</p>\n", visible(text));
+    let body = html! {
+        h1 { (title) }
+        p role="alert" { (Visible(text)) }
+    };
     Content { title, body }
 }
 
-fn heading(approval: &Approval, verb: &str) -> String {
-    let binding = &approval.binding;
-    let who = binding.agent.as_deref().unwrap_or(&binding.principal);
-    let (server, tool) = server_and_tool(&binding.tool);
-    format!("<h1><b>{}</b> {verb} <code>{}.{}</code></h1>\n", visible(who), visible(server), visible(tool))
+fn heading(approval: &Approval, verb: &str) -> Markup {
+    let (server, tool) = server_and_tool(&approval.binding.tool);
+    html! {
+        h1 {
+            b { (Visible(caller(approval))) } " " (verb) " "
+            code { (Visible(server)) "." (Visible(tool)) }
+        }
+    }
+}
+
+fn caller(approval: &Approval) -> &str {
+    approval.binding.agent.as_deref().unwrap_or(&approval.binding.principal)
 }
 
 fn server_and_tool(id: &str) -> (&str, &str) {
@@ -133,67 +160,64 @@ fn server_and_tool(id: &str) -> (&str, &str) {
 }
 
 /// Everything about the call that a person may see.
-fn facts(approval: &Approval, now_ms: Option<i64>) -> String {
-    let binding = &approval.binding;
-    let (server, tool) = server_and_tool(&binding.tool);
-    let list = |items: &[String]| {
-        items.iter().fold(String::new(), |mut out, item| {
-            let _ = write!(out, "<li>{}</li>", visible(item));
-            out
-        })
-    };
-    let effects = match approval.side_effects.as_slice() {
-        [] => "none known".to_owned(),
-        effects => format!("<ul class=\"tags\">{}</ul>", list(effects)),
-    };
-    let arguments: Vec<String> = indented(&approval.arguments_preview).lines().map(visible).collect();
-    let when = match now_ms {
-        Some(now_ms) => format!(" <span class=\"quiet\">in {}</span>", left(approval.expires_at_ms - now_ms)),
-        None => String::new(),
-    };
-    let rows = [
-        ("Agent", visible(binding.agent.as_deref().unwrap_or(&binding.principal))),
-        ("Tool", format!("<code>{}</code>", visible(tool))),
-        ("Server", format!("<code>{}</code>", visible(server))),
-        (
-            "Risk",
-            format!("<span class=\"risk {}\">{}</span>", risk_class(&approval.risk), visible(&approval.risk)),
-        ),
-        ("Side effects", effects),
-        ("Asked because", format!("<ul>{}</ul>", list(&approval.reasons))),
-        ("Asked at", visible(&show_time(approval.requested_at_ms))),
-        ("Expires", format!("{}{when}", visible(&show_time(approval.expires_at_ms)))),
-    ];
-    let mut out = String::from("<dl>\n");
-    for (name, value) in rows {
-        let _ = writeln!(out, "<dt>{name}</dt><dd>{value}</dd>");
-    }
-    let _ = writeln!(
-        out,
-        "</dl>\n<h2>Arguments</h2>\n<pre tabindex=\"0\">{}</pre>\n\
-         <p class=\"quiet\">Secrets are taken out, and what is long is cut. Characters that are not seen are \
-         written as <span class=\"odd\">U+…</span>.</p>",
-        arguments.join("\n")
-    );
-    out
-}
-
-fn decision(approval: &Approval) -> String {
-    let by = approval.decided_by.as_deref().map(|by| format!("Decided by {}", visible(by)));
-    let at = approval.decided_at_ms.map(|at_ms| format!(" at {}", show_time(at_ms)));
-    let reason = approval.decision_reason.as_deref().map(|reason| format!(": {}", visible(reason)));
-    match by {
-        Some(by) => format!("{by}{}{}.", at.unwrap_or_default(), reason.unwrap_or_default()),
-        None => String::new(),
+fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
+    let (server, tool) = server_and_tool(&approval.binding.tool);
+    let items = |items: &[String]| html! { @for item in items { li { (Visible(item)) } } };
+    let arguments = indented(&approval.arguments_preview);
+    html! {
+        dl {
+            dt { "Agent" } dd { (Visible(caller(approval))) }
+            dt { "Tool" } dd { code { (Visible(tool)) } }
+            dt { "Server" } dd { code { (Visible(server)) } }
+            dt { "Risk" }
+            dd { span class={ "risk " (risk_class(&approval.risk)) } { (Visible(&approval.risk)) } }
+            dt { "Side effects" }
+            dd {
+                @if approval.side_effects.is_empty() { "none known" }
+                @else { ul class="tags" { (items(&approval.side_effects)) } }
+            }
+            dt { "Asked because" } dd { ul { (items(&approval.reasons)) } }
+            dt { "Asked at" } dd { (show_time(approval.requested_at_ms)) }
+            dt { "Expires" }
+            dd {
+                (show_time(approval.expires_at_ms))
+                @if let Some(now_ms) = now_ms {
+                    " " span class="quiet" { "in " (left(approval.expires_at_ms - now_ms)) }
+                }
+            }
+        }
+        h2 { "Arguments" }
+        pre tabindex="0" {
+            @for (number, line) in arguments.lines().enumerate() {
+                @if number > 0 { "\n" }
+                (Visible(line))
+            }
+        }
+        p class="quiet" {
+            "Secrets are taken out, and what is long is cut. Characters that are not seen are written as "
+            span class="odd" { "U+…" } "."
+        }
     }
 }
 
-fn by_command(id: &str) -> String {
-    let id = visible(id);
-    format!(
-        "<p class=\"quiet\">Or without this page: <code>octroi approve {id}</code> or \
-         <code>octroi deny {id}</code>.</p>\n"
-    )
+fn decision(approval: &Approval) -> Markup {
+    html! {
+        @if let Some(by) = &approval.decided_by {
+            "Decided by " (Visible(by))
+            @if let Some(at_ms) = approval.decided_at_ms { " at " (show_time(at_ms)) }
+            @if let Some(reason) = &approval.decision_reason { ": " (Visible(reason)) }
+            "."
+        }
+    }
+}
+
+fn by_command(id: &str) -> Markup {
+    html! {
+        p class="quiet" {
+            "Or without this page: " code { "octroi approve " (Visible(id)) }
+            " or " code { "octroi deny " (Visible(id)) } "."
+        }
+    }
 }
 
 /// A word of ours, whatever the store says.
@@ -214,27 +238,26 @@ fn left(milliseconds: i64) -> String {
     }
 }
 
-/// Text for HTML, also within quotes: nothing in it is markup, and every character that is not seen or
-/// that reorders others is named.
-pub(super) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\r' | '\t' => named(&mut out, character),
-            _ if is_hidden(character) => named(&mut out, character),
-            _ => out.push(character),
+/// Text that somebody else wrote. Nothing in it is markup, also within quotes of either kind, and every
+/// character that is not seen or that reorders others is named.
+pub(super) struct Visible<'a>(pub(super) &'a str);
+
+impl Render for Visible<'_> {
+    fn render_to(&self, out: &mut String) {
+        for character in self.0.chars() {
+            match character {
+                // The templates write attributes in double quotes and so leave this one as it is.
+                '\'' => out.push_str("&#39;"),
+                '\n' | '\r' | '\t' => named(character).render_to(out),
+                _ if is_hidden(character) => named(character).render_to(out),
+                _ => character.encode_utf8(&mut [0; 4]).render_to(out),
+            }
         }
     }
-    out
 }
 
-fn named(out: &mut String, character: char) {
-    let _ = write!(out, "<span class=\"odd\">U+{:04X}</span>", u32::from(character));
+fn named(character: char) -> Markup {
+    html! { span class="odd" { (format!("U+{:04X}", u32::from(character))) } }
 }
 
 /// JSON in lines. Only the white space between its parts changes, so that what is shown is what is meant.

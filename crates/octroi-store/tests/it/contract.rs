@@ -111,7 +111,7 @@ async fn a_definition_gets_a_revision_with_each_change() {
 async fn servers_of_one_name_but_other_scopes_are_apart() {
     on_every_database(async |store| {
         let name = ServerName::parse("files").unwrap();
-        let scopes = [Scope::System, Scope::User("ada".to_owned()), Scope::User("bob".to_owned())];
+        let scopes = [Scope::System, Scope::User("ada".into()), Scope::User("bob".into())];
         for (number, scope) in scopes.iter().enumerate() {
             let key = ServerKey { scope: scope.clone(), name: name.clone() };
             store.record_server(&key, ManagedBy::Preset, &definition("x"), 1).await.unwrap();

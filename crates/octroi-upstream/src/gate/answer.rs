@@ -59,7 +59,9 @@ impl Raw {
         };
         let reason = match self.reason {
             // Blotted out before it is cut, or half of a secret could be left.
-            Some(Value::String(text)) => Some(one_line(&logs.blotted(&text))).filter(|text| !text.is_empty()),
+            Some(Value::String(text)) => {
+                Some(one_line(&logs.redacted(&text))).filter(|text| !text.is_empty())
+            }
             Some(_) => return Err(Wrong::Form("`reason` is no text")),
             None => None,
         };
@@ -92,13 +94,14 @@ mod tests {
     use super::*;
 
     fn logs() -> Logs {
-        Logs::of_program(&Program {
+        let program = Program {
             command: "gate".into(),
             args: Vec::new(),
             env: BTreeMap::from([("KEY".into(), Secret::new("hunter2"))]),
             inherit_env: Vec::new(),
             cwd: None,
-        })
+        };
+        Logs::of_program(&program, &crate::system_clock())
     }
 
     /// An answer in the tables below.

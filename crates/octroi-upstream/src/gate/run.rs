@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_core::Clock;
 use octroi_core::config::GateSpec;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -17,9 +18,9 @@ use tracing::debug;
 
 use super::answer::{self, Identified, Wrong};
 use super::{GateAnswer, GateError, LINE_BYTES};
-use crate::child::{Order, Process, Running, Streams};
-use crate::keeper::Memory;
+use crate::child::{Order, Process, ProcessList, Streams};
 use crate::logs::Logs;
+use crate::reaper::Memory;
 use crate::upstream::Context;
 
 /// So many questions in a row without an answer in time end the program.
@@ -46,6 +47,7 @@ pub(super) struct Run {
     writer: mpsc::Sender<Question>,
     table: Mutex<Table>,
     over: CancellationToken,
+    clock: Clock,
     started: Instant,
     logs: Arc<Logs>,
 }
@@ -77,7 +79,7 @@ impl Run {
     ) -> Result<Arc<Self>, GateError> {
         let memory = Some(Memory::mebibytes(spec.memory_mib));
         let order = Order { name: &spec.name, program: &spec.program, memory };
-        let kept = (logs, &Arc::<Running>::default());
+        let kept = (logs, &Arc::<ProcessList>::default());
         let spawned = Process::spawn(order, &context.spawner, kept, &context.tasks).await;
         let (process, Streams { stdin, stdout }) = spawned
             .map_err(|error| GateError::Start { gate: spec.name.clone(), reason: error.to_string() })?;
@@ -87,7 +89,8 @@ impl Run {
             writer,
             table: Mutex::default(),
             over: CancellationToken::new(),
-            started: Instant::now(),
+            clock: context.clock.clone(),
+            started: Instant::from_std(context.clock.instant()),
             logs: Arc::clone(logs),
         });
         let all = &context.tasks;
@@ -101,7 +104,7 @@ impl Run {
     pub(super) async fn ask(&self, id: u64, line: Vec<u8>, deadline: Instant) -> Said {
         let answer = self.open(id)?;
         // Also when the caller does not wait for the end of this.
-        let _asked = Asked { run: self, id };
+        let _asked = OpenQuestion { run: self, id };
         let exchange = async {
             // If nobody takes it, the run is about to be over, and the answer says why.
             let _ = self.writer.send(Question { id, line }).await;
@@ -127,6 +130,10 @@ impl Run {
         Some((failure, table.has_answered.then(|| at.duration_since(self.started)), at))
     }
 
+    fn instant(&self) -> Instant {
+        Instant::from_std(self.clock.instant())
+    }
+
     fn gate(&self) -> String {
         self.spec.name.clone()
     }
@@ -150,7 +157,7 @@ impl Run {
         let is_hung = {
             let mut table = self.table.lock();
             table.n_late = table.n_late.saturating_add(1);
-            is_hung(table.n_late, table.has_answered, self.started.elapsed())
+            is_hung(table.n_late, table.has_answered, self.instant().duration_since(self.started))
         };
         if is_hung {
             self.fail(GateError::Hung { gate: self.gate() });
@@ -164,7 +171,7 @@ impl Run {
             if table.end.is_some() {
                 return;
             }
-            table.end = Some((failure.clone(), Instant::now()));
+            table.end = Some((failure.clone(), self.instant()));
             std::mem::take(&mut table.open)
         };
         for (_, answer) in open {
@@ -279,7 +286,7 @@ impl Run {
     fn keep(&self, line: &[u8]) {
         const SHOWN: usize = 500;
         // Blotted out before it is cut, or half of a secret could be left.
-        let text = self.logs.blotted(&String::from_utf8_lossy(line));
+        let text = self.logs.redacted(&String::from_utf8_lossy(line));
         let shown: String = text.chars().take(SHOWN).collect();
         self.logs.push(&format!("[standard output] {shown}"));
     }
@@ -301,7 +308,7 @@ impl Run {
             how = process.exited() => {
                 let _ = timeout(LAST_ANSWERS, &mut reader).await;
                 self.fail(ended(how));
-                // Should somebody have killed its keeper, what that kept is still there.
+                // Should somebody have killed its reaper, what that kept is still there.
                 Duration::ZERO
             }
             _ = &mut reader => {
@@ -325,12 +332,12 @@ impl Run {
 }
 
 /// A question from when it is asked until nobody waits for its answer.
-struct Asked<'a> {
+struct OpenQuestion<'a> {
     run: &'a Run,
     id: u64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let mut table = self.run.table.lock();
         if table.open.remove(&self.id).is_some() {

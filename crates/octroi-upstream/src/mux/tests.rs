@@ -1,17 +1,17 @@
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 
 use super::*;
 
 struct Channel {
     mux: Arc<Mux>,
     sent: mpsc::Receiver<Bytes>,
-    events: mpsc::Receiver<(ServerName, crate::event::ServerEvent)>,
+    events: mpsc::Receiver<(ServerKey, crate::event::ServerEvent)>,
 }
 
 fn channel() -> Channel {
     let (writer, sent) = mpsc::channel(16);
     let (sender, events) = mpsc::channel(16);
-    let sink = EventSink::new(ServerName::parse("s").unwrap(), sender);
+    let sink = EventSink::new(ServerKey::parse("s").unwrap(), sender);
     Channel { mux: Mux::new(writer, sink, 1024), sent, events }
 }
 

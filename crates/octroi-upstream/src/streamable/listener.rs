@@ -107,7 +107,7 @@ impl Streamable {
 mod tests {
     use std::collections::BTreeMap;
 
-    use octroi_core::ServerName;
+    use octroi_core::ServerKey;
     use octroi_core::server::Remote;
     use octroi_mcp::Era;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::event::EventSink;
-    use crate::http::{Address, HttpClient};
+    use crate::http::HttpClient;
     use crate::streamable::Setup;
 
     /// How long it takes to be listening to a server that answers after `delay`.
@@ -135,11 +135,12 @@ mod tests {
             let _ = stream.write_all(head).await;
             let _ = stream.read(&mut [0; 1]).await;
         });
+        let client = HttpClient::new(crate::system_clock()).unwrap();
         let setup = Setup {
-            client: HttpClient::new().unwrap(),
-            address: Address::new(&Remote { url, headers: BTreeMap::new() }).unwrap(),
+            address: client.address(&Remote { url, headers: BTreeMap::new() }).unwrap(),
+            client,
             initialize_params: bytes::Bytes::new(),
-            events: EventSink::new(ServerName::parse("slow").unwrap(), mpsc::channel(1).0),
+            events: EventSink::new(ServerKey::parse("slow").unwrap(), mpsc::channel(1).0),
             tasks,
             closed: closed.clone(),
             limit: 1024,

@@ -109,11 +109,11 @@ impl Upstream {
 
     /// Ends the server for good, once its calls are done or the time is up.
     pub async fn retire(&self, limit: Duration) {
-        let until = Instant::now() + limit;
+        let until = self.instant() + limit;
         // At least once: somebody may just have found it and not begun the call yet.
         while self.rest(RETIRE_CHECK).await
             && self.n_in_flight() + self.n_waiting() > 0
-            && Instant::now() < until
+            && self.instant() < until
         {}
         self.is_wanted.store(false, Ordering::Relaxed);
         self.close().await;
@@ -143,7 +143,7 @@ impl Upstream {
                     match self.connection().await {
                         Ok(connection) => Some(connection),
                         Err(error) => {
-                            warn!(server.name = %self.spec.name, %error, retry_ms = backoff.as_millis(), "cannot connect");
+                            warn!(server.name = %self.spec.key, %error, retry_ms = backoff.as_millis(), "cannot connect");
                             if !self.rest(jittered(backoff)).await {
                                 return;
                             }
@@ -164,12 +164,12 @@ impl Upstream {
                     () = self.changed.notified() => continue,
                 }
             };
-            let since = Instant::now();
+            let since = self.instant();
             is_idle = self.attend(&connection).await;
             if self.closing.is_cancelled() {
                 return;
             }
-            if since.elapsed() > STABLE {
+            if self.instant().duration_since(since) > STABLE {
                 backoff = BACKOFF_FIRST;
             }
             if keeps_connected() && self.spec.reconnect && !is_idle {
@@ -192,7 +192,7 @@ impl Upstream {
 
     /// Stays with a connection until it is gone; `true` if it was ended because nobody used it.
     async fn attend(&self, connection: &Arc<Connection>) -> bool {
-        let mut next_check = self.spec.health_interval.map(|every| Instant::now() + jittered(every));
+        let mut next_check = self.spec.health_interval.map(|every| self.instant() + jittered(every));
         loop {
             let look = self.spec.idle_stop.map(|idle| idle.min(IDLE_CHECK));
             let event = tokio::select! {
@@ -208,11 +208,11 @@ impl Upstream {
                 Event::Changed if connection.is_closed() => return false,
                 Event::Changed => {}
                 Event::Check => {
-                    next_check = self.spec.health_interval.map(|every| Instant::now() + every);
+                    next_check = self.spec.health_interval.map(|every| self.instant() + every);
                     // Calls in flight have time limits of their own, and a server that does one thing
                     // at a time is not ill.
                     if self.n_in_flight() == 0 && self.check(connection).await.0.health == Health::Unhealthy {
-                        warn!(server.name = %self.spec.name, "does not answer, ended");
+                        warn!(server.name = %self.spec.key, "does not answer, ended");
                         connection.close().await;
                         return false;
                     }
@@ -225,7 +225,7 @@ impl Upstream {
                         && self.n_in_flight() == 0
                         && self.shared.watched.is_empty()
                     {
-                        info!(server.name = %self.spec.name, "not used, ended until the next call");
+                        info!(server.name = %self.spec.key, "not used, ended until the next call");
                         connection.close().await;
                         return true;
                     }
@@ -236,7 +236,7 @@ impl Upstream {
 
     /// Asks the server whether it is there, and keeps what comes of it.
     async fn check(&self, connection: &Connection) -> (Checks, Option<UpstreamError>) {
-        let begun = Instant::now();
+        let begun = self.instant();
         let limit = CHECK_LIMIT.min(self.spec.timeouts.list);
         let outcome = connection.control(Control::Alive, limit).await;
         let error = match outcome {
@@ -246,7 +246,7 @@ impl Upstream {
         };
         let checks = {
             let mut checks = self.checks.lock();
-            checks.observe(error.is_none().then(|| begun.elapsed()));
+            checks.observe(error.is_none().then(|| self.instant().duration_since(begun)));
             checks.clone()
         };
         self.events.send(ServerEvent::Checked(checks.clone(), error.clone())).await;

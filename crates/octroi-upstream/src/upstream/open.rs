@@ -10,7 +10,6 @@ use super::Upstream;
 use crate::connection::{Connection, Link};
 use crate::error::UpstreamError;
 use crate::handshake::{self, Introduction, Probe};
-use crate::http::Address;
 use crate::mux::Mux;
 use crate::streamable::{Mirror, Setup, Streamable};
 use crate::{old_sse, stdio};
@@ -78,7 +77,12 @@ impl Upstream {
         match handshake::over_channel(&mux, choice, introduction).await {
             Ok(identity) => {
                 guard.disarm();
-                Ok(Connection::new(identity, Link::Shared(mux), introduction.client_info.clone()))
+                Ok(Connection::new(
+                    self.spec.key.clone(),
+                    identity,
+                    Link::Shared(mux),
+                    introduction.client_info.clone(),
+                ))
             }
             Err(error) => {
                 mux.close(error.to_string());
@@ -92,8 +96,8 @@ impl Upstream {
         remote: &Remote,
         introduction: &Introduction,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let address = Address::new(remote)?;
         let context = &self.context;
+        let address = context.http.address(remote)?;
         let limit = self.spec.limits.message_bytes;
         let mux = old_sse::connect(
             &context.http,
@@ -116,7 +120,7 @@ impl Upstream {
         let setup = || -> Result<Setup, UpstreamError> {
             Ok(Setup {
                 client: self.context.http.clone(),
-                address: Address::new(remote)?,
+                address: self.context.http.address(remote)?,
                 initialize_params: introduction.initialize_params(),
                 events: self.events.clone(),
                 tasks: self.context.tasks.clone(),
@@ -129,6 +133,7 @@ impl Upstream {
             match (link.probe(introduction).await, choice) {
                 (Ok(Probe::Modern(identity)), _) => {
                     return Ok(Connection::new(
+                        self.spec.key.clone(),
                         *identity,
                         Link::Http(link),
                         introduction.client_info.clone(),
@@ -157,7 +162,12 @@ impl Upstream {
             Ok(result) => {
                 let identity = handshake::read_initialized(&result)?;
                 link.start_listening().await;
-                Ok(Connection::new(identity, Link::Http(link), introduction.client_info.clone()))
+                Ok(Connection::new(
+                    self.spec.key.clone(),
+                    identity,
+                    Link::Http(link),
+                    introduction.client_info.clone(),
+                ))
             }
             // No Streamable HTTP here; the same address may be an old event stream.
             Err(error @ (UpstreamError::Status(400..=499) | UpstreamError::Protocol(_))) => {

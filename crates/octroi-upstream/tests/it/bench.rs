@@ -19,9 +19,9 @@ pub(crate) const LONG: Duration = Duration::from_mins(1);
 /// Sets `id` to that of the question in `q`.
 pub(crate) const ID: &str = r"id=${q#*:}; id=${id%%[,\}]*}";
 
-/// The program that these tests have as a keeper.
-pub(crate) fn keeper() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_octroi-upstream-keeper"))
+/// The program that these tests have as a reaper.
+pub(crate) fn reaper() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_octroi-upstream-reaper"))
 }
 
 pub(crate) struct Bench {
@@ -31,19 +31,20 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        Self::with_keeper(Some(keeper()))
+        Self::with_reaper(Some(reaper()))
     }
 
-    pub(crate) fn with_keeper(keeper: Option<PathBuf>) -> Self {
+    pub(crate) fn with_reaper(reaper: Option<PathBuf>) -> Self {
         let owner = owner();
         let (events, _) = mpsc::channel(1);
         let context = Context {
-            http: HttpClient::new().unwrap(),
-            spawner: Spawner::new(owner.clone(), keeper, Handle::current()).unwrap(),
+            http: HttpClient::new(octroi_upstream::system_clock()).unwrap(),
+            spawner: Spawner::new(owner.clone(), reaper, Handle::current()).unwrap(),
             client_info: "{}".into(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             shutdown: CancellationToken::new(),
+            clock: octroi_upstream::system_clock(),
             events,
         };
         Self { context: Arc::new(context), owner }

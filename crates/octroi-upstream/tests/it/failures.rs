@@ -100,7 +100,7 @@ async fn a_gate_that_ends_or_makes_noise() {
 async fn a_gate_that_closes_its_input() {
     let bench = Bench::new();
     let answer = r#"read q; echo '{"id":1,"verdict":"pass"}'"#;
-    // Its keeper lets go of the pipe a moment later than it starts the program.
+    // Its reaper lets go of the pipe a moment later than it starts the program.
     let let_go = r#"until [ "$(readlink /proc/$PPID/fd/0)" = /dev/null ]; do sleep 0.01; done"#;
     let script = format!("{answer}; exec <&-; {let_go}; echo closed >&2; exec sleep 1000");
     let gate = bench.gate(shell(&script), LONG);

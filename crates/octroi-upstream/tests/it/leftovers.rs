@@ -3,7 +3,7 @@
 use std::io::BufRead as _;
 use std::process::{Command, Stdio};
 
-use crate::bench::{Bench, LONG, keeper, owner, processes_of, shell, until, until_nothing_is_left_of};
+use crate::bench::{Bench, LONG, owner, processes_of, reaper, shell, until, until_nothing_is_left_of};
 
 /// Starts what is hard to end, answers the first question, and goes on.
 const HOSTILE: &str = r#"
@@ -14,7 +14,7 @@ read q
 echo '{"id":1,"verdict":"pass"}'
 while :; do sleep 1000; done
 "#;
-/// The keeper, the script, its sleep, two that left, and what one of those started.
+/// The reaper, the script, its sleep, two that left, and what one of those started.
 const N_HOSTILE: usize = 6;
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn nothing_is_left_after_a_shutdown() {
 async fn nothing_is_left_of_a_gateway_that_was_killed() {
     let owner = owner();
     let mut gateway =
-        Command::new(keeper()).args([owner.as_str(), HOSTILE]).stdout(Stdio::piped()).spawn().unwrap();
+        Command::new(reaper()).args([owner.as_str(), HOSTILE]).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     std::io::BufReader::new(gateway.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "pass\n");

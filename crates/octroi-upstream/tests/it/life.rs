@@ -29,7 +29,7 @@ async fn one_program_answers_all_questions() {
     assert!(!gate.is_running(), "started at the first question");
     let (one, two, three) = tokio::join!(reason(&gate), reason(&gate), reason(&gate));
     assert_eq!([&two, &three, &reason(&gate).await], [&one, &one, &one]);
-    assert_eq!(bench.processes().len(), 2, "the program and its keeper");
+    assert_eq!(bench.processes().len(), 2, "the program and its reaper");
     gate.close().await;
     assert_eq!(gate.ask("{}").await, Err(GateError::Stopping { gate: "g".to_owned() }));
 }

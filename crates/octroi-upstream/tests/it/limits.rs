@@ -38,8 +38,8 @@ async fn the_same_holds_for_what_the_program_starts() {
 }
 
 #[tokio::test]
-async fn the_limits_are_hard_also_without_a_keeper() {
-    for bench in [Bench::new(), Bench::with_keeper(None)] {
+async fn the_limits_are_hard_also_without_a_reaper() {
+    for bench in [Bench::new(), Bench::with_reaper(None)] {
         let script = format!(
             r#"while read -r q; do {ID}; printf '{{"id":%s,"verdict":"deny","reason":"%s"}}\n' "$id" "$(ulimit -Hd) $(ulimit -Sd) $(ulimit -Hc)"; done"#
         );

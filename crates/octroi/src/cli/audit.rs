@@ -3,34 +3,36 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use octroi_core::audit::{Kind, Ruling};
 
 use super::Target;
+use super::words::word;
 
 /// What to do with the audit log.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
     /// List records, the newest first.
     #[command(visible_alias = "ls")]
-    List(List),
+    List(ListRecords),
     /// Show a record, or all records of a call, in full.
-    Show(Show),
+    Show(ShowRecords),
     /// Count what happened, for a review.
-    Report(ReportOptions),
+    Report(CountRecords),
     /// Say whether anybody changed the log. Reads the files; a gateway may be running.
-    Verify(Verify),
+    Verify(VerifyLog),
     /// Prove that a record is part of the log, for somebody who does not have it.
-    Prove(Prove),
+    Prove(ProveRecord),
     /// Check a proof.
     CheckProof(CheckProof),
     /// Hand records to other programs.
-    Export(Export),
-    /// Take old records away. The log says that this was done.
-    Purge(PurgeOptions),
+    Export(ExportRecords),
+    /// Remove old records. The log says that this was done.
+    Purge(PurgeRecords),
 }
 
-/// Where the files are.
+/// Where the files of the log are.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct LogLocation {
     /// The gateway's data directory [default: the user's data directory].
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
@@ -38,7 +40,7 @@ pub(crate) struct Place {
 
 /// Which records are meant.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Which {
+pub(crate) struct RecordFilter {
     /// Not older than this: `30m`, `7d`, or a time as in `2027-01-31T12:00:00Z`.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
@@ -48,8 +50,8 @@ pub(crate) struct Which {
     pub(crate) until: Option<String>,
 
     /// What happened, as in `policy_violation`; may be given more than once.
-    #[arg(long, value_name = "KIND")]
-    pub(crate) kind: Vec<String>,
+    #[arg(long = "kind", value_name = "KIND", value_parser = word::<Kind>(), hide_possible_values = true)]
+    pub(crate) kinds: Vec<Kind>,
 
     /// The tool; `*` stands for any letters.
     #[arg(long, value_name = "PATTERN")]
@@ -70,13 +72,13 @@ pub(crate) struct Which {
 
 /// Options of `octroi audit list`.
 #[derive(Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListRecords {
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) filter: RecordFilter,
 
-    /// What was decided: `allow`, `ask`, `deny_continue` or `deny_abort`.
-    #[arg(long)]
-    pub(crate) decision: Option<String>,
+    /// What was decided.
+    #[arg(long, value_parser = word::<Ruling>())]
+    pub(crate) decision: Option<Ruling>,
 
     /// The call.
     #[arg(long, value_name = "ID")]
@@ -92,7 +94,7 @@ pub(crate) struct List {
 
 /// Options of `octroi audit show`.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowRecords {
     /// The number of a record, or a call.
     #[arg(value_name = "NUMBER|CALL")]
     pub(crate) what: String,
@@ -103,7 +105,7 @@ pub(crate) struct Show {
 
 /// Options of `octroi audit report`.
 #[derive(Debug, Args)]
-pub(crate) struct ReportOptions {
+pub(crate) struct CountRecords {
     /// Not older than this.
     #[arg(long, value_name = "TIME", default_value = "7d")]
     pub(crate) since: String,
@@ -114,9 +116,9 @@ pub(crate) struct ReportOptions {
 
 /// Options of `octroi audit verify`.
 #[derive(Debug, Args)]
-pub(crate) struct Verify {
+pub(crate) struct VerifyLog {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) location: LogLocation,
 
     /// A copy of `key.pub` that was kept elsewhere [default: the one beside the log].
     #[arg(long, value_name = "FILE")]
@@ -133,13 +135,13 @@ pub(crate) struct Verify {
 
 /// Options of `octroi audit prove`.
 #[derive(Debug, Args)]
-pub(crate) struct Prove {
+pub(crate) struct ProveRecord {
     /// The number of the record.
     #[arg(value_name = "NUMBER")]
     pub(crate) seq: u64,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) location: LogLocation,
 
     /// Where to write the proof [default: standard output].
     #[arg(long, value_name = "FILE")]
@@ -159,25 +161,25 @@ pub(crate) struct CheckProof {
 
 /// Options of `octroi audit export`.
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportRecords {
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) filter: RecordFilter,
 
     /// What the records are written as.
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = RecordFormat::Jsonl)]
+    pub(crate) format: RecordFormat,
 
     /// Where to write them [default: standard output].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) location: LogLocation,
 }
 
 /// A form that other programs read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum RecordFormat {
     /// One JSON object in each line.
     Jsonl,
     /// A table for spreadsheets.
@@ -188,7 +190,7 @@ pub(crate) enum Format {
 
 /// Options of `octroi audit purge`.
 #[derive(Debug, Args)]
-pub(crate) struct PurgeOptions {
+pub(crate) struct PurgeRecords {
     /// Older than this.
     #[arg(long, value_name = "TIME")]
     pub(crate) before: String,

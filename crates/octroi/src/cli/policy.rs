@@ -3,44 +3,47 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use octroi_api::operations::policies::LevelRequest;
+use octroi_core::decision::Mode;
 use octroi_core::policy::Level;
 
 use super::Target;
+use super::words::word;
 
 /// What to do with policies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Print the active policy of a level.
-    Show(Show),
+    Show(ShowPolicy),
     /// Say what is wrong with a policy file, and where.
-    Check(OneFile),
+    Check(CandidatePolicy),
     /// Run the tests that stand in a policy file.
-    Test(OneFile),
+    Test(CandidatePolicy),
     /// Say what would become of a call, and what every gate says of it. Nothing is called.
-    Why(Why),
-    /// Say in plain sentences what holds for an agent, level by level.
-    Explain(Explain),
+    Why(ExplainCall),
+    /// Say in plain sentences what is in effect for an agent, level by level.
+    Explain(ExplainPolicies),
     /// Show how a file differs from the active policy.
-    Diff(OneFile),
+    Diff(CandidatePolicy),
     /// Make a policy file the active policy of its level, or an old version active again.
     #[command(disable_version_flag = true)]
-    Apply(Apply),
+    Apply(ApplyPolicy),
     /// Decide recorded calls again with another policy, and list those that come out otherwise.
-    Replay(Replay),
+    Replay(ReplayCalls),
     /// List what agents propose, or show one proposal.
-    Proposals(Proposals),
+    Proposals(ListProposals),
     /// Make a proposed policy active.
     ApproveProposal(OneProposal),
-    /// Say no to a proposed policy.
-    RejectProposal(Reject),
+    /// Reject a proposed policy.
+    RejectProposal(RejectProposal),
     /// Print the Cedar schema of the tools that there are.
     Schema(Target),
 }
 
-/// Where a policy holds.
+/// At which level a policy is in effect, and for whom.
 #[derive(Clone, Debug, Default, Args)]
 #[group(multiple = false)]
-pub(crate) struct At {
+pub(crate) struct PolicyScope {
     /// The policy of this agent.
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
@@ -49,18 +52,23 @@ pub(crate) struct At {
     #[arg(long)]
     pub(crate) floor: bool,
 
-    /// The policy for everybody; so it is without any of these.
+    /// The policy for everybody; the default.
     #[arg(long)]
     pub(crate) global: bool,
 }
 
-impl At {
+impl PolicyScope {
     pub(crate) fn level(&self) -> Level {
         match (&self.agent, self.floor) {
             (Some(_), _) => Level::Agent,
             (None, true) => Level::Floor,
             (None, false) => Level::Global,
         }
+    }
+
+    /// For operations about one level.
+    pub(crate) fn request(&self) -> LevelRequest {
+        LevelRequest { level: self.level().into(), agent_id: self.agent.clone() }
     }
 
     /// As it is typed.
@@ -83,9 +91,9 @@ impl At {
 
 /// Options of `octroi policy show`.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowPolicy {
     #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) scope: PolicyScope,
 
     /// List all versions instead.
     #[arg(long)]
@@ -95,14 +103,14 @@ pub(crate) struct Show {
     pub(crate) target: Target,
 }
 
-/// A policy file and where it is to hold.
+/// A policy file, and at which level it is meant to be.
 #[derive(Debug, Args)]
-pub(crate) struct OneFile {
+pub(crate) struct CandidatePolicy {
     /// The policy file.
     pub(crate) file: PathBuf,
 
     #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) scope: PolicyScope,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -110,7 +118,7 @@ pub(crate) struct OneFile {
 
 /// Options of `octroi policy why`.
 #[derive(Debug, Args)]
-pub(crate) struct Why {
+pub(crate) struct ExplainCall {
     /// The tool, as server.tool.
     pub(crate) tool: String,
 
@@ -122,9 +130,9 @@ pub(crate) struct Why {
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
 
-    /// As if the agent were in this mode: planning or execution.
-    #[arg(long)]
-    pub(crate) mode: Option<String>,
+    /// As if the agent were in this mode.
+    #[arg(long, value_parser = word::<Mode>())]
+    pub(crate) mode: Option<Mode>,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -132,7 +140,7 @@ pub(crate) struct Why {
 
 /// Options of `octroi policy explain`.
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainPolicies {
     /// For whom [default: a person].
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
@@ -143,7 +151,7 @@ pub(crate) struct Explain {
 
 /// Options of `octroi policy apply`.
 #[derive(Debug, Args)]
-pub(crate) struct Apply {
+pub(crate) struct ApplyPolicy {
     /// The policy file.
     #[arg(required_unless_present = "version")]
     pub(crate) file: Option<PathBuf>,
@@ -153,7 +161,7 @@ pub(crate) struct Apply {
     pub(crate) version: Option<i64>,
 
     #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) scope: PolicyScope,
 
     /// Do not ask.
     #[arg(long)]
@@ -165,7 +173,7 @@ pub(crate) struct Apply {
 
 /// Options of `octroi policy replay`.
 #[derive(Debug, Args)]
-pub(crate) struct Replay {
+pub(crate) struct ReplayCalls {
     /// The policy file to try.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: PathBuf,
@@ -175,7 +183,7 @@ pub(crate) struct Replay {
     pub(crate) since: String,
 
     #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) scope: PolicyScope,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -183,7 +191,7 @@ pub(crate) struct Replay {
 
 /// Options of `octroi policy proposals`.
 #[derive(Debug, Args)]
-pub(crate) struct Proposals {
+pub(crate) struct ListProposals {
     /// Show this one.
     pub(crate) id: Option<i64>,
 
@@ -207,7 +215,7 @@ pub(crate) struct OneProposal {
 
 /// Options of `octroi policy reject-proposal`.
 #[derive(Debug, Args)]
-pub(crate) struct Reject {
+pub(crate) struct RejectProposal {
     #[command(flatten)]
     pub(crate) proposal: OneProposal,
 

@@ -1,8 +1,10 @@
-//! Options of the commands about tools.
+//! What can be typed about tools.
 
 use clap::{Args, Subcommand};
+use octroi_core::tool::{Risk, Source};
 
 use super::Target;
+use super::words::word;
 
 /// Options of `octroi tools`.
 #[derive(Debug, Args)]
@@ -15,17 +17,17 @@ pub(crate) struct Tools {
     #[arg(long = "server", value_name = "NAME")]
     pub(crate) servers: Vec<String>,
 
-    /// Only of this risk: low, medium, high or critical; may be given more than once.
-    #[arg(long = "risk", value_name = "LEVEL")]
-    pub(crate) risks: Vec<String>,
+    /// Only of this risk; may be given more than once.
+    #[arg(long = "risk", value_name = "LEVEL", value_parser = word::<Risk>())]
+    pub(crate) risks: Vec<Risk>,
 
     /// Only with this side effect, as `fs.write`; with several, one is enough.
     #[arg(long = "effect", value_name = "TAG")]
     pub(crate) effects: Vec<String>,
 
-    /// Only from this source: mcp, extension or builtin [default: all but Octroi's own].
-    #[arg(long = "source", value_name = "TYPE")]
-    pub(crate) sources: Vec<String>,
+    /// Only from this source; may be given more than once [default: all but Octroi's own].
+    #[arg(long = "source", value_name = "TYPE", value_parser = word::<Source>())]
+    pub(crate) sources: Vec<Source>,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -44,17 +46,6 @@ pub(crate) struct OneTool {
     /// Its id, `server.tool`, or the name that clients call it by.
     #[arg(value_name = "TOOL")]
     pub(crate) name: String,
-
-    #[command(flatten)]
-    pub(crate) target: Target,
-}
-
-/// Options of `octroi refresh`.
-#[derive(Debug, Args)]
-pub(crate) struct Refresh {
-    /// The server [default: all that are switched on].
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: Option<String>,
 
     #[command(flatten)]
     pub(crate) target: Target,

@@ -1,80 +1,111 @@
 //! Commands about agents.
 
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::agents::{Agent, AgentsList, AgentsUpdate, UpdateAgentRequest};
 use owo_colors::OwoColorize as _;
-use serde_json::{Map, Value, json};
 
-use super::Failure;
-use crate::cli::people::{Agents, AgentsCommand, SetAgent};
+use crate::cli::agents::{Agents, AgentsCommand, SetAgent};
 use crate::client::Client;
+use crate::failure::Failure;
 use crate::printer::{self, visible};
 
 pub(super) async fn run(agents: &Agents) -> Result<(), Failure> {
     if let Some(AgentsCommand::Set(options)) = &agents.command {
         return set(options).await;
     }
-    let told = Client::find(&agents.target)?.call("agents_list", json!({})).await?;
-    let all = told["agents"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let list = Client::find(&agents.target)?.call::<AgentsList>(&NoArguments {}).await?;
     if agents.target.json {
-        printer::data(&json!(all).to_string());
-    } else if all.is_empty() {
+        printer::json(&list.agents);
+    } else if list.agents.is_empty() {
         printer::say("no agent is configured, and none has called a tool yet");
     } else {
-        all.iter().for_each(tell);
+        list.agents.iter().for_each(|agent| printer::data(&line(agent)));
     }
     Ok(())
 }
 
 async fn set(options: &SetAgent) -> Result<(), Failure> {
-    let mut arguments = Map::new();
-    let texts = [
-        ("mode", options.mode.clone()),
-        ("profile", options.profile.clone()),
-        ("project", options.project.clone()),
-        ("project_root", options.project_root.as_ref().map(|root| root.to_string_lossy().into_owned())),
-        ("spec_hash", options.freeze.clone()),
-    ];
-    for (name, value) in texts {
-        arguments.extend(value.map(|value| (name.to_owned(), json!(value))));
+    let request = update_request(options);
+    if request == (UpdateAgentRequest { agent_id: options.id.clone(), ..UpdateAgentRequest::default() }) {
+        return Err(Failure::usage("there is nothing to set")
+            .hint("`octroi agents set --help` lists what can be set"));
     }
-    if options.unfreeze {
-        arguments.insert("unfreeze".to_owned(), json!(true));
-    }
-    if let Some(tags) = &options.blacklist {
-        let tags: Vec<&str> = tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()).collect();
-        arguments.insert("blacklist".to_owned(), json!(tags));
-    }
-    if arguments.is_empty() {
-        let failure = Failure::new("there is nothing to set");
-        return Err(Failure { exit_code: 2, ..failure.hint("`octroi agents set --help` lists what can be") });
-    }
-    arguments.insert("agent_id".to_owned(), json!(options.id));
-    let told = Client::find(&options.target)?.call("agents_update", Value::Object(arguments)).await?;
+    let agent = Client::find(&options.target)?.call::<AgentsUpdate>(&request).await?;
     if options.target.json {
-        printer::data(&told.to_string());
+        printer::json(&agent);
     } else {
-        tell(&told);
+        printer::data(&line(&agent));
     }
     Ok(())
 }
 
-fn tell(agent: &Value) {
-    let text = |name: &str| visible(agent[name].as_str().unwrap_or_default());
-    let mut parts = vec![text("id").bold().to_string(), text("profile"), text("mode")];
-    for (name, label) in [("project", "project"), ("project_root", "in")] {
-        if agent[name].is_string() {
-            parts.push(format!("{label} {}", text(name)));
-        }
+fn update_request(options: &SetAgent) -> UpdateAgentRequest {
+    let tags = |tags: &Vec<String>| {
+        let tags = tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty());
+        tags.map(str::to_owned).collect()
+    };
+    UpdateAgentRequest {
+        agent_id: options.id.clone(),
+        profile: options.profile.map(Into::into),
+        mode: options.mode.map(Into::into),
+        project: options.project.clone(),
+        project_root: options.project_root.as_ref().map(|root| root.to_string_lossy().into_owned()),
+        spec_hash: options.freeze.clone(),
+        unfreeze: options.unfreeze,
+        blacklist: options.blacklist.as_ref().map(tags),
     }
-    if agent["spec_frozen"] == true {
-        parts.push(format!("specification {} frozen", text("spec_hash")));
+}
+
+/// An agent in one line: what is set about it, besides what is usual.
+fn line(agent: &Agent) -> String {
+    let mut parts =
+        vec![visible(&agent.id).bold().to_string(), agent.profile.to_string(), agent.mode.to_string()];
+    parts.extend(agent.project.as_ref().map(|project| format!("project {}", visible(project))));
+    parts.extend(agent.project_root.as_ref().map(|root| format!("in {}", visible(root))));
+    if agent.spec_frozen {
+        let hash = agent.spec_hash.as_deref().unwrap_or_default();
+        parts.push(format!("specification {} frozen", visible(hash)));
     }
-    let tags: Vec<String> =
-        agent["blacklist"].as_array().into_iter().flatten().filter_map(Value::as_str).map(visible).collect();
-    if !tags.is_empty() {
+    if !agent.blacklist.is_empty() {
+        let tags: Vec<String> = agent.blacklist.iter().map(|tag| visible(tag)).collect();
         parts.push(format!("never {}", tags.join(", ")));
     }
-    if agent["set_by"].is_string() {
-        parts.push(format!("set by {}", text("set_by")));
+    parts.extend(agent.set_by.as_ref().map(|person| format!("set by {}", visible(person))));
+    parts.join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::decision::{Mode, Profile};
+
+    use super::*;
+
+    #[test]
+    fn an_agent_is_one_line() {
+        let mut agent = Agent {
+            id: "coder".to_owned(),
+            profile: Profile::Guarded.into(),
+            mode: Mode::Execution.into(),
+            project: None,
+            project_root: None,
+            spec_hash: Some("abc".to_owned()),
+            spec_frozen: false,
+            blacklist: Vec::new(),
+            configured: true,
+            set_at: None,
+            set_by: None,
+        };
+        let plain = |agent: &Agent| anstream::adapter::strip_str(&line(agent)).to_string();
+        assert_eq!(plain(&agent), "coder  guarded  execution");
+        agent.project = Some("house".to_owned());
+        agent.project_root = Some("/house\n".to_owned());
+        agent.spec_frozen = true;
+        agent.blacklist = vec!["fs.write".to_owned(), "network.http".to_owned()];
+        agent.set_by = Some("admin".to_owned());
+        assert_eq!(
+            plain(&agent),
+            "coder  guarded  execution  project house  in /house\\n  specification abc frozen  \
+             never fs.write, network.http  set by admin"
+        );
     }
-    printer::data(&parts.join("  "));
 }

@@ -4,10 +4,10 @@ use octroi_core::config::schema::schema;
 use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
 use serde_json::json;
 
-use super::Failure;
 use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
 use crate::config::{ConfigError, load};
+use crate::failure::Failure;
 use crate::printer;
 
 pub(super) fn run(command: ConfigCommand) -> Result<(), Failure> {
@@ -37,7 +37,7 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         printer::data(&format!("{:#}", json!({ "ok": n_errors == 0, "problems": problems })));
     } else {
         for problem in &problems {
-            printer::data(&line(problem));
+            printer::data(&problem_line(problem));
         }
     }
     if n_errors > 0 {
@@ -45,12 +45,11 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         return Err(Failure::new(format!("{things} wrong")).hint("`octroi config schema` has every key"));
     }
     let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
-    let servers = if n_servers == 1 { "1 server".to_owned() } else { format!("{n_servers} servers") };
-    printer::say(&format!("{file}: fine, {servers}"));
+    printer::say(&format!("{file}: fine, {}", printer::count(n_servers, "server")));
     Ok(())
 }
 
-fn line(problem: &Problem) -> String {
+fn problem_line(problem: &Problem) -> String {
     let word = if problem.severity == Severity::Warning { "warning" } else { "error" };
     format!("{word}: {problem}")
 }

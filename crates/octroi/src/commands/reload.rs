@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_api::operations::config::ConfigChanges;
 use octroi_core::principal::TokenHash;
-use octroi_core::{Principal, Role, Tokens};
-use octroi_gateway::{Changes, Gateway};
-use octroi_server::{Access, AccessSettings, Control, Reloading};
+use octroi_core::{Principal, Tokens};
+use octroi_gateway::{Changes, Gateway, PlannedChange};
+use octroi_server::{Access, AccessSettings, Control, PlannedReload, ReloadError, Reloading};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Failure;
 use crate::config::{self, Config, Sources};
-use crate::governance;
+use crate::failure::Failure;
+use crate::{governance, token};
 
 /// How often to look whether a file changed. Looking at a name finds whatever is behind it, also after
 /// an editor replaced the file or somebody turned a link, which a watch on the file itself would miss.
@@ -30,13 +31,15 @@ pub(super) struct Reloader {
     grace: Option<Duration>,
     access: Arc<Access>,
     state: Mutex<State>,
-    reloading: tokio::sync::Mutex<()>,
+    reloading: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The tokens that no file names.
 pub(super) struct OwnTokens {
     /// Of the person who runs Octroi.
     pub(super) admin: TokenHash,
+    /// Of the agent `default`.
+    pub(super) default_agent: TokenHash,
     /// Of clients that start `octroi stdio`.
     pub(super) local: TokenHash,
 }
@@ -51,14 +54,7 @@ impl Reloader {
     pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
         // Nobody comes in before the first configuration was applied.
         let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
-        Arc::new(Self {
-            sources,
-            own,
-            grace,
-            access,
-            state: Mutex::default(),
-            reloading: tokio::sync::Mutex::default(),
-        })
+        Arc::new(Self { sources, own, grace, access, state: Mutex::default(), reloading: Arc::default() })
     }
 
     pub(super) fn access(&self) -> Arc<Access> {
@@ -68,16 +64,15 @@ impl Reloader {
     /// Puts a configuration into effect.
     pub(super) async fn apply(&self, config: Config, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
         let mut settings = config.settings;
+        settings.tokens.insert(self.own.admin, token::admin_principal());
+        settings.tokens.insert(self.own.default_agent, Principal::default_agent());
+        settings.tokens.insert(self.own.local, Principal::local());
         let (governance, files) = governance::read(&settings)?;
         let secrets = governance::secrets(&settings);
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
             Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
         })?;
-        let principal =
-            Principal { id: "admin".into(), role: Role::Human, agent_id: None, token: "admin".into() };
-        settings.tokens.insert(self.own.admin, principal);
-        settings.tokens.insert(self.own.local, Principal::local());
         let rules = AccessSettings {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
@@ -91,38 +86,38 @@ impl Reloader {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
             }
         }
-        let changes = gateway.apply(settings.servers, settings.mcp.enabled);
+        let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
         Ok(changes)
     }
 
-    /// Reads the files and puts them into effect; if they cannot be used, everything stays as it is.
-    async fn reload(&self, gateway: &Arc<Gateway>) -> Result<Changes, String> {
-        // What was read first must not count last.
-        let _reloading = self.reloading.lock().await;
+    /// Reads the files and plans to put them into effect; if they cannot be used, everything stays as it is.
+    async fn plan(self: Arc<Self>, gateway: Arc<Gateway>) -> Result<PlannedReload, ReloadError> {
+        // What was read first must not take effect last.
+        let reloading = Arc::clone(&self.reloading).lock_owned().await;
         let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
             match config.settings.listen_problem() {
                 Some(problem) => Err(Failure::from(problem)),
                 None => Ok(config),
             }
         });
-        let applied = match loaded {
-            Ok(config) => self.apply(config, gateway).await,
-            Err(failure) => Err(failure),
-        };
-        match applied {
-            Ok(changes) => {
-                tracing::info!(?changes, "configuration read again");
-                Ok(changes)
-            }
-            Err(failure) => {
-                let told =
-                    std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
-                tracing::warn!(error = told, "configuration not usable, the old one stays");
-                gateway.set_problems(vec![format!("not read again, the old configuration stays: {told}")]);
-                Err(told)
-            }
-        }
+        let config = loaded.map_err(|failure| refused(failure, &gateway))?;
+        let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
+        let before = json!({"servers": names, "problems": *gateway.problems()});
+        let settings = &config.settings;
+        let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
+        let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
+        let after = json!({"servers": names, "problems": problems});
+        let subject = json!({"change": "config_reloaded"});
+        Ok(PlannedChange::new(subject, before, after, async move {
+            let _reloading = reloading;
+            let applied = self.apply(config, &gateway).await;
+            let changes = applied.map_err(|failure| refused(failure, &gateway))?;
+            tracing::info!(?changes, "configuration read again");
+            let Changes { added, changed, removed, unchanged } = changes;
+            let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
+            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems().to_vec() })
+        }))
     }
 
     /// Reloads when a file changes or SIGHUP comes, for ever.
@@ -139,7 +134,9 @@ impl Reloader {
             let found = self.fingerprint();
             if is_asked || (found != seen && self.state.lock().is_automatic) {
                 // What is wrong is told where people look; there is nobody here to tell.
-                let _ = self.reload(&gateway).await;
+                if let Ok(plan) = Arc::clone(&self).plan(Arc::clone(&gateway)).await {
+                    let _ = plan.apply().await;
+                }
             }
             seen = found;
         }
@@ -159,12 +156,15 @@ impl Reloader {
 }
 
 impl Control for Reloader {
-    fn reload<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Reloading<'a> {
-        Box::pin(async move {
-            let changes = Reloader::reload(self, gateway).await?;
-            let mut told: Value = json!(changes);
-            told["problems"] = json!(*gateway.problems());
-            Ok(told)
-        })
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>) -> Reloading {
+        Box::pin(self.plan(gateway))
     }
+}
+
+/// Says where people look why the old configuration stays.
+fn refused(failure: Failure, gateway: &Gateway) -> ReloadError {
+    let message = std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
+    tracing::warn!(error = message, "configuration not usable, the old one stays");
+    gateway.set_problems(vec![format!("not read again, the old configuration stays: {message}")]);
+    ReloadError { message, hint: None }
 }

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use octroi_core::config::Origin;
 use octroi_core::principal::hash_token;
-use octroi_gateway::{Gateway, Memory, MemoryError, Processes};
-use octroi_server::{Control, Door, DoorSettings, Management};
+use octroi_gateway::{Gateway, GatewayOptions, Persistence, PersistenceError, Processes};
+use octroi_server::{AgentTools, Control, Door, DoorSettings, Operations};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
 use super::reload::{OwnTokens, Reloader};
 use crate::cli::Source;
 use crate::config::{self, Config, Sources};
 use crate::endpoint::Endpoint;
-use crate::printer;
+use crate::failure::Failure;
 use crate::token::{self, KeptToken};
+use crate::{clock, printer};
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
@@ -35,7 +35,10 @@ pub(super) enum Pace {
 pub(super) struct OwnGateway {
     pub(super) gateway: Arc<Gateway>,
     pub(super) address: SocketAddr,
+    pub(super) operations: Arc<Operations>,
     pub(super) admin: KeptToken,
+    /// Of the agent `default`, for clients.
+    pub(super) agent: KeptToken,
     listener: TcpListener,
     door: Arc<Door>,
     reloader: Arc<Reloader>,
@@ -43,12 +46,12 @@ pub(super) struct OwnGateway {
 }
 
 impl OwnGateway {
-    /// Puts a configuration into effect and opens the door. Who has the memory has the directory, so nobody
+    /// Puts a configuration into effect and opens the door. Who has the store has the directory, so nobody
     /// else makes its tokens at the same time.
     pub(super) async fn open(
         sources: Sources,
         config: Config,
-        memory: Memory,
+        persistence: Persistence,
         pace: Pace,
     ) -> Result<Self, Failure> {
         let data = sources.data.clone();
@@ -60,6 +63,7 @@ impl OwnGateway {
             })
         };
         let (admin, local) = (kept(token::admin(&data))?, kept(token::local(&data))?);
+        let agent = kept(token::default_agent(&data))?;
         let address = config.settings.server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Failure::new(format!("cannot listen at {address}"))
@@ -80,15 +84,23 @@ impl OwnGateway {
                 Some(limit)
             }
         };
-        let own = OwnTokens { admin: hash_token(&admin.token), local: hash_token(&local.token) };
+        let own = OwnTokens {
+            admin: hash_token(&admin.token),
+            default_agent: hash_token(&agent.token),
+            local: hash_token(&local.token),
+        };
         let reloader = Reloader::new(sources, own, grace);
-        let gateway = start(&data, memory, &reloader).await?;
+        let agent_tools = Arc::new(AgentTools::default());
+        let gateway = start(&data, persistence, Arc::clone(&agent_tools)).await?;
+        let control = Arc::clone(&reloader) as Arc<dyn Control>;
+        let operations = Operations::new(Arc::clone(&gateway), control);
+        agent_tools.connect(&operations);
         let approvals_url = config.settings.approvals.url.clone();
         reloader.apply(config, &gateway).await?;
-        gateway.set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
-        let door = Door::new(Arc::clone(&gateway), reloader.access(), door_settings);
+        gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
+        let door = Door::new(Arc::clone(&operations), reloader.access(), door_settings);
         let endpoint = Endpoint::announce(&data, address);
-        Ok(Self { gateway, address, admin, listener, door, reloader, endpoint })
+        Ok(Self { gateway, address, operations, admin, agent, listener, door, reloader, endpoint })
     }
 
     /// Lets everybody in until `leaving` is done, then ends everything.
@@ -109,28 +121,36 @@ impl OwnGateway {
     }
 }
 
-async fn start(data: &Path, memory: Memory, reloader: &Arc<Reloader>) -> Result<Arc<Gateway>, Failure> {
+async fn start(
+    data: &Path,
+    persistence: Persistence,
+    agent_tools: Arc<AgentTools>,
+) -> Result<Arc<Gateway>, Failure> {
     let owner = data.canonicalize().unwrap_or_else(|_| data.to_path_buf());
     let processes = Processes {
         owner: format!("up:{}", owner.display()),
-        keeper: Some(keeper()),
+        reaper: Some(reaper()),
         // Who has the store has the directory to itself.
         is_alone: true,
     };
-    let desk = Arc::new(Management::new(Arc::clone(reloader) as Arc<dyn Control>));
-    Gateway::start(Vec::new(), processes, Some(memory), Some(desk))
-        .await
-        .map_err(|error| Failure::from_error(&error))
+    let options = GatewayOptions {
+        servers: Vec::new(),
+        processes,
+        persistence: Some(persistence),
+        builtin: Some(agent_tools),
+        clock: clock::system(),
+    };
+    Gateway::start(options).await.map_err(|error| Failure::from_error(&error))
 }
 
 /// The program that stays with servers: this one, also after its file was replaced by an update. Where
 /// another program runs this one, as valgrind does, a variable says where it is.
-fn keeper() -> PathBuf {
-    std::env::var_os("OCTROI_KEEPER").map_or_else(|| PathBuf::from("/proc/self/exe"), PathBuf::from)
+fn reaper() -> PathBuf {
+    std::env::var_os("OCTROI_REAPER").map_or_else(|| PathBuf::from("/proc/self/exe"), PathBuf::from)
 }
 
 /// Why the data directory cannot be had.
-pub(super) fn no_memory(error: &MemoryError) -> Failure {
+pub(super) fn no_store(error: &PersistenceError) -> Failure {
     Failure::from_error(error).hint(error.hint())
 }
 

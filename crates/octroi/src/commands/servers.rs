@@ -2,69 +2,72 @@
 
 use std::time::Duration;
 
-use owo_colors::OwoColorize as _;
-use serde_json::{Value, json};
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::config::ConfigReload;
+use octroi_api::operations::servers::{
+    LogsRequest, RefreshRequest, Refreshed, ServerRequest, ServerStatus, ServersGet, ServersList,
+    ServersLogs, ServersRefresh, ServersToggle, ToggleRequest,
+};
+use octroi_api::{ErrorCode, Operation};
+use octroi_core::Lifecycle;
 
-use super::Failure;
-use crate::cli::{Logs, OneServer, Target};
+use crate::cli::Target;
+use crate::cli::servers::{Logs, OneServer, Refresh};
 use crate::client::Client;
+use crate::failure::Failure;
 use crate::printer::{self, visible};
+
+mod render;
+
+pub(super) use render::gate_line;
+use render::{detail_lines, table};
 
 /// How often `logs --follow` asks for more.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 
 pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let client = Client::find(target)?;
-    let told = client.call("servers_list", json!({})).await?;
+    let list = client.call::<ServersList>(&NoArguments {}).await?;
     if target.json {
-        printer::data(&told.to_string());
+        printer::json(&list);
         return Ok(());
     }
-    let servers = told["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let running = servers.iter().filter(|server| server["state"] == "running").count();
-    printer::data(&format!("{}  {running} of {} servers running", client.url, servers.len()));
-    table(servers);
-    gates(&told).for_each(|line| printer::data(&format!("  {line}")));
-    for problem in told["problems"].as_array().into_iter().flatten() {
-        printer::warn(text(problem));
+    let n_running = list.servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
+    printer::data(&format!("{}  {n_running} of {} servers running", client.url, list.servers.len()));
+    for line in table(&list.servers) {
+        printer::data(&line);
     }
+    list.gates.iter().for_each(|gate| printer::data(&format!("  {}", gate_line(gate))));
+    list.problems.iter().for_each(|problem| printer::warn(problem));
     // The names of tools are the servers' words.
-    for warning in servers.iter().flat_map(|server| server["warnings"].as_array().into_iter().flatten()) {
-        printer::warn(&visible(text(warning)));
-    }
+    let warnings = list.servers.iter().flat_map(|server| &server.warnings);
+    warnings.for_each(|warning| printer::warn(&visible(warning)));
     Ok(())
 }
 
 pub(super) async fn list(target: &Target) -> Result<(), Failure> {
-    let told = Client::find(target)?.call("servers_list", json!({})).await?;
-    let servers = told["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let list = Client::find(target)?.call::<ServersList>(&NoArguments {}).await?;
     if target.json {
-        printer::data(&json!(servers).to_string());
-    } else if servers.is_empty() {
+        printer::json(&list.servers);
+    } else if list.servers.is_empty() {
         printer::say("no servers; add [[mcp.servers]] to the configuration, see examples/octroi.toml");
     } else {
-        table(servers);
+        for line in table(&list.servers) {
+            printer::data(&line);
+        }
     }
     Ok(())
 }
 
 pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
-    let told = Client::find(&server.target)?.call("servers_get", json!({"name": server.name})).await?;
+    let request = ServerRequest { name: server.name.clone() };
+    let detail = Client::find(&server.target)?.call::<ServersGet>(&request).await?;
     if server.target.json {
-        printer::data(&told.to_string());
-        return Ok(());
-    }
-    for (name, value) in told.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
-        let value = match value {
-            Value::String(text) => visible(text),
-            // The past in words, newest first, or what is warned of.
-            Value::Array(items) => {
-                let word = |item: &Value| visible(item.as_str().unwrap_or_else(|| text(&item["health"])));
-                items.iter().map(word).collect::<Vec<_>>().join(", ")
-            }
-            other => other.to_string(),
-        };
-        printer::data(&format!("{:<22} {value}", name.replace('_', " ")));
+        printer::json(&detail);
+    } else {
+        for line in detail_lines(&detail) {
+            printer::data(&line);
+        }
     }
     Ok(())
 }
@@ -72,133 +75,92 @@ pub(super) async fn get(server: &OneServer) -> Result<(), Failure> {
 pub(super) async fn logs(options: &Logs) -> Result<(), Failure> {
     let OneServer { name, target } = &options.server;
     let client = Client::find(target)?;
-    let (mut lines, mut from) = (options.lines, 0);
+    let mut request = LogsRequest { name: name.clone(), lines: Some(options.lines), from: Some(0) };
     loop {
-        let told = client.call("servers_logs", json!({"name": name, "lines": lines, "from": from})).await?;
-        for line in told["lines"].as_array().into_iter().flatten() {
-            from = line["number"].as_u64().map_or(from, |number| number + 1);
+        for line in client.call::<ServersLogs>(&request).await?.lines {
+            request.from = Some(line.number + 1);
             if target.json {
-                printer::data(&line.to_string());
+                printer::json(&line);
             } else {
-                printer::data(&plain(text(&line["text"])));
+                printer::data(&render::log_line(&line.text));
             }
         }
         if !options.follow {
             return Ok(());
         }
-        lines = u64::from(u32::MAX);
+        // What was written since is shown whole, however much it is.
+        request.lines = Some(u64::from(u32::MAX));
         tokio::time::sleep(FOLLOW_EVERY).await;
     }
 }
 
-/// A line of a server's log without colours, and without anything else that would move a terminal.
-fn plain(line: &str) -> String {
-    let line = anstream::adapter::strip_str(line).to_string();
-    line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
-}
-
 /// Does something to one server and says how it is then.
-pub(super) async fn act(server: &OneServer, tool: &str, done: &str) -> Result<(), Failure> {
-    let told = Client::find(&server.target)?.call(tool, json!({"name": server.name})).await?;
-    tell(server, &told, done);
+pub(super) async fn act<O>(server: &OneServer, done: &str) -> Result<(), Failure>
+where
+    O: Operation<Request = ServerRequest, Response = ServerStatus>,
+{
+    let request = ServerRequest { name: server.name.clone() };
+    let status = Client::find(&server.target)?.call::<O>(&request).await?;
+    report(server, &status, done);
     Ok(())
 }
 
 pub(super) async fn toggle(server: &OneServer, enabled: bool) -> Result<(), Failure> {
-    let arguments = json!({"name": server.name, "enabled": enabled});
-    let told = Client::find(&server.target)?.call("servers_toggle", arguments).await?;
-    let done =
-        if enabled { "enabled; undo with `octroi disable`" } else { "disabled; undo with `octroi enable`" };
-    tell(server, &told, done);
+    let request = ToggleRequest { name: server.name.clone(), enabled };
+    let status = Client::find(&server.target)?.call::<ServersToggle>(&request).await?;
+    let (done, undo) = if enabled { ("enabled", "disable") } else { ("disabled", "enable") };
+    report(server, &status, &format!("{done}; undo with `octroi {undo} {}`", server.name));
+    Ok(())
+}
+
+fn report(server: &OneServer, status: &ServerStatus, done: &str) {
+    if server.target.json {
+        printer::json(status);
+    } else {
+        let latency = status.latency_ms.map(|ms| format!(", {ms} ms")).unwrap_or_default();
+        printer::data(&format!("{} {done} ({}{latency})", server.name, status.state));
+    }
+}
+
+pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
+    let request = RefreshRequest { name: options.server.clone() };
+    let refreshed = Client::find(&options.target)?.call::<ServersRefresh>(&request).await?;
+    if options.target.json {
+        printer::json(&refreshed);
+        return Ok(());
+    }
+    match refreshed {
+        Refreshed::One(server) => printer::data(&format!("{} listed {} tools", server.name, server.tools)),
+        Refreshed::All(all) => {
+            match all.refreshed {
+                1 => printer::data("1 server gave its lists again"),
+                n => printer::data(&format!("{n} servers gave their lists again")),
+            }
+            for (server, reason) in all.failed {
+                printer::warn(&format!("{server}: {}", visible(&reason)));
+            }
+        }
+    }
     Ok(())
 }
 
 pub(super) async fn reload(target: &Target) -> Result<(), Failure> {
-    let told = Client::find(target)?.call("config_reload", json!({})).await.map_err(|failure| {
-        if failure.exit_code != 1 {
-            return failure;
+    let reloaded = Client::find(target)?.call::<ConfigReload>(&NoArguments {}).await;
+    let changes = reloaded.map_err(|failure| match failure.code {
+        Some(ErrorCode::InvalidConfig) => {
+            failure.hint("nothing was changed; `octroi config check` lists everything that is wrong")
         }
-        failure.hint("nothing was changed; `octroi config check` lists everything that is wrong")
+        _ => failure,
     })?;
     if target.json {
-        printer::data(&told.to_string());
+        printer::json(&changes);
         return Ok(());
     }
-    for word in ["added", "changed", "removed"] {
-        let names: Vec<&str> = told[word].as_array().into_iter().flatten().map(text).collect();
-        if !names.is_empty() {
-            printer::data(&format!("{word:<10} {}", names.join(", ")));
-        }
+    let lists = [("added", &changes.added), ("changed", &changes.changed), ("removed", &changes.removed)];
+    for (word, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        printer::data(&format!("{word:<10} {}", names.join(", ")));
     }
-    printer::data(&format!("{:<10} {}", "unchanged", told["unchanged"]));
-    for problem in told["problems"].as_array().into_iter().flatten() {
-        printer::warn(text(problem));
-    }
+    printer::data(&format!("{:<10} {}", "unchanged", changes.unchanged));
+    changes.problems.iter().for_each(|problem| printer::warn(problem));
     Ok(())
-}
-
-fn tell(server: &OneServer, told: &Value, done: &str) {
-    if server.target.json {
-        printer::data(&told.to_string());
-    } else {
-        let state = text(&told["state"]);
-        let latency = told["latency_ms"].as_u64().map(|ms| format!(", {ms} ms")).unwrap_or_default();
-        printer::data(&format!("{} {done} ({state}{latency})", server.name));
-    }
-}
-
-fn table(servers: &[Value]) {
-    let width = servers.iter().map(|server| text(&server["name"]).len()).max().unwrap_or_default().max(4);
-    for server in servers {
-        let state = text(&server["state"]);
-        let padded = format!("{state:<10}");
-        let state = match state {
-            "running" => padded.green().to_string(),
-            "failed" | "needs_auth" => padded.red().to_string(),
-            _ => padded.dimmed().to_string(),
-        };
-        let tools = format!("{} tools", server["tools"]);
-        let health = text(&server["health"]);
-        let transport = text(&server["transport"]);
-        let line =
-            format!("  {:<width$}  {state} {health:<9}  {transport:<5}  {tools:>9}", text(&server["name"]));
-        match server["error"].as_str() {
-            Some(error) => printer::data(&format!("{line}  {}", visible(error))),
-            None => printer::data(line.trim_end()),
-        }
-    }
-}
-
-/// How programs are doing that are asked about calls, each in a line.
-pub(super) fn gates(told: &Value) -> impl Iterator<Item = String> {
-    told["gates"].as_array().into_iter().flatten().map(|gate| {
-        let (name, state) = (visible(text(&gate["name"])), text(&gate["state"]));
-        let error =
-            gate["last_error"].as_str().map(|error| format!(": {}", visible(error))).unwrap_or_default();
-        format!(
-            "gate {name}  {state}, asked {} times, {} without a verdict{error}",
-            gate["asked"], gate["failed"]
-        )
-    })
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_a_server_moves_no_terminal() {
-        for (line, shown) in [
-            ("ready\tin 3 ms", "ready\tin 3 ms"),
-            ("\u{1b}[32mready\u{1b}[0m", "ready"),
-            ("\u{1b}]0;title\u{7}ready\r", "ready\\r"),
-            ("a\u{202e}b", "a\\u{202e}b"),
-        ] {
-            assert_eq!(plain(line), shown, "{line:?}");
-        }
-    }
 }

@@ -7,19 +7,19 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
+use octroi_api::ErrorCode;
 use octroi_core::Principal;
-use octroi_gateway::{Memory, MemoryError};
+use octroi_gateway::{Persistence, PersistenceError};
 use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
-use super::run::{OwnGateway, Pace, load, no_memory, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
 use crate::cli::Stdio;
-use crate::client::{SIGN_IN, UNREACHABLE};
 use crate::config::Sources;
 use crate::endpoint::Announced;
+use crate::failure::Failure;
 use crate::relay::{self, Link};
-use crate::{printer, token};
+use crate::{clock, printer, token};
 
 /// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
 /// standard input and SIGKILL two seconds later; by then the servers should have left by themselves.
@@ -33,7 +33,7 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let sources = sources(&options.source, Some(LISTEN));
     match find(&sources.data).await? {
-        Found::Free(memory) => own(&options, sources, *memory).await,
+        Found::Free(persistence) => own(&options, sources, *persistence).await,
         Found::Gateway(place) => relay(&options, &sources, place).await,
     }
 }
@@ -41,7 +41,7 @@ pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
 /// What became of the data directory.
 enum Found {
     /// It is ours now.
-    Free(Box<Memory>),
+    Free(Box<Persistence>),
     /// A gateway has it, and can be reached.
     Gateway(Announced),
 }
@@ -51,8 +51,8 @@ enum Found {
 async fn find(data: &Path) -> Result<Found, Failure> {
     let mut holder = None;
     for _ in 0..N_LOOKS {
-        match Memory::open(data).await {
-            Ok(memory) => return Ok(Found::Free(Box::new(memory))),
+        match Persistence::open(data, clock::system()).await {
+            Ok(persistence) => return Ok(Found::Free(Box::new(persistence))),
             Err(error) if error.is_in_use() => {
                 let place = Announced::read(data).filter(|place| Some(place.process) == error.holder());
                 if let Some(place) = place {
@@ -60,20 +60,18 @@ async fn find(data: &Path) -> Result<Found, Failure> {
                 }
                 holder = Some(error);
             }
-            Err(error) => return Err(no_memory(&error)),
+            Err(error) => return Err(no_store(&error)),
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Err(unreachable(holder.as_ref()))
 }
 
-fn unreachable(holder: Option<&MemoryError>) -> Failure {
+fn unreachable(holder: Option<&PersistenceError>) -> Failure {
     let told = holder.map_or_else(String::new, ToString::to_string);
-    let failure = Failure {
-        exit_code: UNREACHABLE,
-        ..Failure::new(format!("{told}, and it does not say where it can be reached"))
-    };
-    match holder.and_then(MemoryError::holder) {
+    let failure =
+        Failure::of(ErrorCode::GatewayGone, format!("{told}, and it does not say where it can be reached"));
+    match holder.and_then(PersistenceError::holder) {
         Some(process) => {
             failure.hint(format!("stop it (kill {process}), or name another directory with --data DIR"))
         }
@@ -82,21 +80,24 @@ fn unreachable(holder: Option<&MemoryError>) -> Failure {
 }
 
 /// The gateway of this client, and of others while this one is there.
-async fn own(options: &Stdio, sources: Sources, memory: Memory) -> Result<(), Failure> {
+async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Result<(), Failure> {
     let config = load(&sources)?;
     let principal = match &options.token {
         None => Principal::local(),
-        Some(token) => config.settings.tokens.find(token).cloned().ok_or_else(|| Failure {
-            exit_code: SIGN_IN,
-            ..Failure::new("the token is not known").hint("use one of [[tokens]] in octroi.toml, or none")
-        })?,
+        Some(token) => {
+            let configured = config.settings.tokens.find(token).cloned();
+            configured.or_else(|| token::holder(&sources.data, token)).ok_or_else(|| {
+                Failure::of(ErrorCode::Unauthenticated, "the token is not known")
+                    .hint("use one of [[tokens]] in octroi.toml, or none")
+            })?
+        }
     };
-    let own = OwnGateway::open(sources, config, memory, Pace::Within(GRACE)).await?;
+    let own = OwnGateway::open(sources, config, persistence, Pace::Within(GRACE)).await?;
     tracing::info!(address = %own.address, "the data directory was free; this is its gateway now");
-    let gateway = own.gateway.clone();
+    let operations = own.operations.clone();
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(cancel_at_signal(shutdown.clone()));
-    let client = serve_stdio(gateway, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown);
+    let client = serve_stdio(operations, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown);
     let served = own.serve(client).await;
     signals.abort();
     served?.map_err(|error| Failure::from_error(&error))
@@ -113,9 +114,8 @@ async fn relay(options: &Stdio, sources: &Sources, place: Announced) -> Result<(
     }
     let token = match &options.token {
         Some(token) => token.clone(),
-        None => token::read_local(&sources.data).map_err(|error| Failure {
-            exit_code: SIGN_IN,
-            ..Failure::new("no token for the gateway that runs")
+        None => token::read_local(&sources.data).map_err(|error| {
+            Failure::of(ErrorCode::Unauthenticated, "no token for the gateway that runs")
                 .cause(error)
                 .hint("restart the gateway, which then makes one, or give --token")
         })?,

@@ -1,12 +1,18 @@
 //! Commands about the tools of all servers.
 
+use octroi_api::operations::tools::{
+    CatalogRequest, ToolDetail, ToolRequest, ToolSummary, ToolsGet, ToolsListCatalog,
+};
+use octroi_core::tool::{Risk, Source};
 use owo_colors::OwoColorize as _;
-use serde_json::{Value, json};
 
-use super::Failure;
-use crate::cli::tools::{OneTool, Refresh, Tools, ToolsCommand};
+use crate::cli::tools::{OneTool, Tools, ToolsCommand};
 use crate::client::Client;
+use crate::failure::Failure;
 use crate::printer::{self, visible};
+
+/// What is listed if nobody says of which sources: what others offer.
+const USUAL_SOURCES: [Source; 2] = [Source::Mcp, Source::Extension];
 
 pub(super) async fn run(tools: &Tools) -> Result<(), Failure> {
     match &tools.command {
@@ -16,113 +22,94 @@ pub(super) async fn run(tools: &Tools) -> Result<(), Failure> {
 }
 
 async fn list(options: &Tools) -> Result<(), Failure> {
-    let sources = match options.sources.as_slice() {
-        [] => json!(["mcp", "extension"]),
-        sources => json!(sources),
+    let sources = if options.sources.is_empty() { &USUAL_SOURCES[..] } else { &options.sources };
+    let request = CatalogRequest {
+        servers: options.servers.clone(),
+        source_types: sources.iter().copied().map(Into::into).collect(),
+        risk_levels: options.risks.iter().copied().map(Into::into).collect(),
+        side_effect_tags: options.effects.clone(),
     };
-    let arguments = json!({
-        "servers": options.servers,
-        "source_types": sources,
-        "risk_levels": options.risks,
-        "side_effect_tags": options.effects,
-    });
-    let told = Client::find(&options.target)?.call("tools_list_catalog", arguments).await?;
-    let tools = told["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let tools = Client::find(&options.target)?.call::<ToolsListCatalog>(&request).await?.tools;
     if options.target.json {
-        printer::data(&json!(tools).to_string());
+        printer::json(&tools);
     } else if tools.is_empty() {
         printer::say("no such tools; `octroi status` says which servers run");
     } else {
-        table(tools);
+        for line in table(&tools) {
+            printer::data(&line);
+        }
         printer::say("look closer with `octroi tools show TOOL`");
     }
     Ok(())
 }
 
-fn table(tools: &[Value]) {
-    let name = |tool: &Value| visible(text(tool, "wire_name"));
-    let width = tools.iter().map(|tool| name(tool).chars().count()).max().unwrap_or_default();
-    for tool in tools {
-        let line = format!("{:<width$}  {}  {}", name(tool), risk(tool, 8), effects(tool));
-        match tool["hidden_because"].as_str() {
-            Some(reason) => {
-                printer::data(&format!("{line}  {}", format!("hidden: {}", visible(reason)).dimmed()))
-            }
-            None => printer::data(line.trim_end()),
+async fn show(one: &OneTool) -> Result<(), Failure> {
+    let request = ToolRequest { tool_id: one.name.clone() };
+    let tool = Client::find(&one.target)?.call::<ToolsGet>(&request).await?;
+    if one.target.json {
+        printer::json(&tool);
+    } else {
+        for line in detail_lines(&tool) {
+            printer::data(&line);
         }
     }
+    Ok(())
 }
 
-async fn show(one: &OneTool) -> Result<(), Failure> {
-    let told = Client::find(&one.target)?.call("tools_get", json!({ "tool_id": one.name })).await?;
-    if one.target.json {
-        printer::data(&told.to_string());
-        return Ok(());
-    }
-    let yes_or_no = |name: &str| if told[name] == true { "yes" } else { "no" };
-    let seen = match told["hidden_because"].as_str() {
+fn table(tools: &[ToolSummary]) -> Vec<String> {
+    let name = |tool: &ToolSummary| visible(&tool.wire_name);
+    let width = tools.iter().map(|tool| name(tool).chars().count()).max().unwrap_or_default();
+    let row = |tool: &ToolSummary| {
+        let line = format!("{:<width$}  {}  {}", name(tool), risk(tool, 8), effects(tool));
+        match &tool.hidden_because {
+            Some(reason) => format!("{line}  {}", format!("hidden: {}", visible(reason)).dimmed()),
+            None => line.trim_end().to_owned(),
+        }
+    };
+    tools.iter().map(row).collect()
+}
+
+fn detail_lines(detail: &ToolDetail) -> Vec<String> {
+    let tool = &detail.summary;
+    let yes_or_no = |is_so: bool| if is_so { "yes" } else { "no" };
+    let seen = match &tool.hidden_because {
         Some(reason) => format!("no: {}", visible(reason)),
         None => "yes".to_owned(),
     };
-    let source = format!("{} {}", text(&told, "source_id"), text(&told, "source_version"));
-    for (name, value) in [
-        ("id", visible(text(&told, "tool_id"))),
-        ("called", visible(text(&told, "wire_name"))),
-        ("description", visible(text(&told, "description"))),
-        ("source", visible(&format!("{}, {}", text(&told, "source_type"), source.trim_end()))),
-        ("risk", risk(&told, 0)),
-        ("side effects", effects(&told)),
-        ("admin token", yes_or_no("requires_admin_token").to_owned()),
-        ("trust", text(&told, "trust").to_owned()),
-        ("timeout", format!("{} s", told["timeout_ms"].as_u64().unwrap_or_default() / 1_000)),
+    let version = tool.source_version.as_deref().unwrap_or_default();
+    let source = format!("{}, {} {version}", tool.source_type, tool.source_id);
+    let rows = [
+        ("id", visible(&tool.tool_id)),
+        ("called", visible(&tool.wire_name)),
+        ("description", visible(tool.description.as_deref().unwrap_or_default())),
+        ("source", visible(source.trim_end())),
+        ("risk", risk(tool, 0)),
+        ("side effects", effects(tool)),
+        ("admin token", yes_or_no(tool.requires_admin_token).to_owned()),
+        ("trust", tool.trust.to_string()),
+        ("timeout", format!("{} s", tool.timeout_ms / 1_000)),
         ("seen by clients", seen),
-        ("definition", text(&told, "definition_hash").to_owned()),
-    ] {
-        printer::data(format!("{name:<16} {value}").trim_end());
-    }
-    for (name, member) in [("arguments", "input_schema"), ("result", "output_schema")] {
-        if !told[member].is_null() {
-            printer::data(name);
-            for line in format!("{:#}", told[member]).lines() {
-                printer::data(&format!("    {}", visible(line)));
-            }
+        ("definition", detail.definition_hash.clone()),
+    ];
+    let row = |(name, value): (&str, String)| format!("{name:<16} {value}").trim_end().to_owned();
+    let mut lines: Vec<String> = rows.into_iter().map(row).collect();
+    for (name, schema) in [("arguments", &detail.input_schema), ("result", &detail.output_schema)] {
+        if !schema.is_null() {
+            lines.push(name.to_owned());
+            lines.extend(format!("{schema:#}").lines().map(|line| format!("    {}", visible(line))));
         }
     }
-    Ok(())
+    lines
 }
 
-pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
-    let client = Client::find(&options.target)?;
-    let told = match &options.server {
-        Some(server) => client.call("servers_refresh", json!({ "name": server })).await?,
-        None => client.call("servers_refresh", json!({})).await?,
-    };
-    if options.target.json {
-        printer::data(&told.to_string());
-        return Ok(());
+fn risk(tool: &ToolSummary, width: usize) -> String {
+    let padded = format!("{:<width$}", tool.risk_level);
+    match tool.risk_level.0 {
+        Risk::High | Risk::Critical => padded.red().to_string(),
+        Risk::Low | Risk::Medium => padded,
     }
-    match &options.server {
-        Some(server) => printer::data(&format!("{server} listed {} tools", told["tools"])),
-        None if told["refreshed"] == 1 => printer::data("1 server gave its lists again"),
-        None => printer::data(&format!("{} servers gave their lists again", told["refreshed"])),
-    }
-    for (server, reason) in told["failed"].as_object().into_iter().flatten() {
-        printer::warn(&format!("{server}: {}", visible(reason.as_str().unwrap_or_default())));
-    }
-    Ok(())
 }
 
-fn risk(tool: &Value, width: usize) -> String {
-    let risk = text(tool, "risk_level");
-    let padded = format!("{risk:<width$}");
-    if matches!(risk, "high" | "critical") { padded.red().to_string() } else { padded }
-}
-
-fn effects(tool: &Value) -> String {
-    let tags = tool["side_effect_tags"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    tags.map(visible).collect::<Vec<_>>().join(", ")
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_default()
+fn effects(tool: &ToolSummary) -> String {
+    tool.side_effect_tags.iter().map(|tag| visible(tag)).collect::<Vec<_>>().join(", ")
 }

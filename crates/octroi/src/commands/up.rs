@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use octroi_gateway::Memory;
+use octroi_core::principal::DEFAULT_AGENT;
+use octroi_gateway::Persistence;
 
-use super::Failure;
-use super::run::{OwnGateway, Pace, load, no_memory, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
 use crate::cli::Up;
-use crate::{config, printer};
+use crate::failure::Failure;
+use crate::{clock, config, printer};
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let sources = sources(&options.source, options.listen);
     let config = load(&sources)?;
     let file = config.file.clone();
-    let memory = Memory::open(&sources.data).await.map_err(|error| no_memory(&error))?;
-    let own = OwnGateway::open(sources, config, memory, Pace::Configured).await?;
+    let persistence =
+        Persistence::open(&sources.data, clock::system()).await.map_err(|error| no_store(&error))?;
+    let own = OwnGateway::open(sources, config, persistence, Pace::Configured).await?;
     announce(file.as_deref(), &own);
     own.serve(async {
         wait_for_signal().await;
@@ -24,15 +26,19 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
 }
 
 fn announce(file: Option<&Path>, own: &OwnGateway) {
-    let (address, admin) = (own.address, &own.admin);
-    let n_servers = own.gateway.status().len();
+    let OwnGateway { address, admin, agent, .. } = own;
+    let n_servers = own.gateway.servers().status().len();
     printer::say(&format!("octroi {}  {n_servers} servers", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("http://{address}/mcp"));
-    if admin.is_new {
-        printer::fact("Token", &format!("{}   (shown once, kept in {})", admin.token, admin.file.display()));
+    // The agent's, because this is the line that people copy into their clients.
+    let kept = agent.file.display();
+    if agent.is_new {
+        let text = format!("{}   (agent {DEFAULT_AGENT}, shown once, kept in {kept})", agent.token);
+        printer::fact("Token", &text);
     } else {
-        printer::fact("Token", &format!("in {}", admin.file.display()));
+        printer::fact("Token", &format!("in {kept}   (agent {DEFAULT_AGENT})"));
     }
+    printer::fact("Admin", &format!("token in {}, for you and not for clients", admin.file.display()));
     match file {
         Some(file) => printer::fact("Config", &file.display().to_string()),
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),

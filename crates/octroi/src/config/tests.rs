@@ -23,7 +23,7 @@ fn problems(config: &Config) -> Vec<String> {
 }
 
 fn command(config: &Config, name: &str) -> Vec<String> {
-    let spec = config.settings.servers.iter().find(|spec| spec.name.as_str() == name);
+    let spec = config.settings.servers.iter().find(|spec| spec.name().as_str() == name);
     match spec.map(|spec| &spec.transport) {
         Some(Transport::Stdio(program)) => {
             std::iter::once(&program.command).chain(&program.args).cloned().collect()
@@ -61,7 +61,7 @@ fn each_directory_with_an_entry_script_is_a_server() {
 
     let config = load(&sources).unwrap();
     let names: Vec<(&str, bool)> =
-        config.settings.servers.iter().map(|spec| (spec.name.as_str(), spec.enabled)).collect();
+        config.settings.servers.iter().map(|spec| (spec.name().as_str(), spec.enabled)).collect();
     assert_eq!(names, [("off", false), ("files", true), ("deep", true), ("own", true), ("snake", true)]);
     let path = |name: &str| home.join(name).display().to_string();
     assert_eq!(command(&config, "snake"), ["python3", &path("snake/server.py")]);

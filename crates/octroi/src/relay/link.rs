@@ -11,13 +11,13 @@ use hyper::{Method as HttpMethod, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use octroi_api::ErrorCode;
 use octroi_mcp::{Id, Method, RpcError, Version, code, envelope, header as mcp_header, meta, sse};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::client::{SIGN_IN, UNREACHABLE};
-use crate::commands::Failure;
 use crate::endpoint::Announced;
+use crate::failure::Failure;
 
 /// How long a gateway that went away may take to come back, for what was not sent yet.
 const N_TRIES: usize = 25;
@@ -61,7 +61,7 @@ impl Link {
     /// Finds out whether the gateway is there and lets the holder of the token in.
     pub(crate) async fn open(data: &Path, place: Announced, token: &str) -> Result<Self, Failure> {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| Failure { exit_code: SIGN_IN, ..Failure::new("the token is none") })?;
+            .map_err(|_| Failure::of(ErrorCode::Unauthenticated, "the token is none"))?;
         authorization.set_sensitive(true);
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -74,11 +74,10 @@ impl Link {
         let response = link.ask(&Method::Discover).await.map_err(|_| link.unreachable())?;
         match response.status() {
             status if status.is_success() => Ok(link),
-            StatusCode::UNAUTHORIZED => Err(Failure {
-                exit_code: SIGN_IN,
-                ..Failure::new("the gateway that runs does not know the token")
-                    .hint("use one of [[tokens]] in its configuration, or none")
-            }),
+            StatusCode::UNAUTHORIZED => {
+                Err(Failure::of(ErrorCode::Unauthenticated, "the gateway that runs does not know the token")
+                    .hint("use one of [[tokens]] in its configuration, or none"))
+            }
             status => {
                 Err(Failure::new(format!("the gateway at {} answered HTTP {status}", link.place.lock().url)))
             }
@@ -88,11 +87,8 @@ impl Link {
     /// What to tell a person when the gateway is gone.
     pub(super) fn unreachable(&self) -> Failure {
         let place = self.place.lock();
-        Failure {
-            exit_code: UNREACHABLE,
-            ..Failure::new(format!("the gateway at {} (process {}) is gone", place.url, place.process))
-                .hint("start one with `octroi up`, then connect again")
-        }
+        let message = format!("the gateway at {} (process {}) is gone", place.url, place.process);
+        Failure::of(ErrorCode::GatewayGone, message).hint("start one with `octroi up`, then connect again")
     }
 
     /// A request of the relay's own, in the modern era.

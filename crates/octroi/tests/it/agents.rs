@@ -46,8 +46,8 @@ async fn people_set_what_agents_are_decided_by() {
     for (code, options) in [
         (2, &[][..]),
         (2, &["--freeze", "a", "--unfreeze"]),
-        (1, &["--mode", "sleeping"]),
-        (1, &["--profile", "none"]),
+        (2, &["--mode", "sleeping"]),
+        (2, &["--profile", "none"]),
         (1, &["--project-root", "house"]),
     ] {
         command(&gateway, code, &[&["agents", "set", "tester"], options].concat()).await;
@@ -64,7 +64,9 @@ async fn people_set_what_agents_are_decided_by() {
     let agents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
     let told: Vec<_> = agents.iter().map(|agent| (&agent["id"], &agent["mode"], &agent["project"])).collect();
     let expected = [
+        (json!("default"), json!("execution"), json!(null)),
         (json!("idle"), json!("planning"), json!("house")),
+        (json!("local"), json!("execution"), json!(null)),
         (json!("tester"), json!("execution"), json!("house")),
     ];
     assert_eq!(told, expected.each_ref().map(|(id, mode, project)| (id, mode, project)));

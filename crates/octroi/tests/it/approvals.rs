@@ -231,8 +231,8 @@ async fn decisions_are_remembered_as_narrowly_as_was_said() {
     assert_eq!(error.code(), Some(-32951), "{error}");
     let (directory, _) = gateway.stop_and_keep().await;
     let log = recorded(directory.path());
-    for kind in ["approval_requested", "approval_resolved", "policy_changed"] {
-        assert!(log.contains(kind), "{kind} is not recorded");
+    for words in ["approval_requested", "approval_resolved", "[[deny]]"] {
+        assert!(log.contains(words), "{words} is not recorded");
     }
     assert!(!log.contains(secret));
 }

@@ -43,7 +43,7 @@ async fn n_echoes(agent: &TestClient, n_reworded: u64) -> u64 {
 async fn reword(gateway: &TestGateway, agent: &TestClient) {
     assert_eq!(agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
     for _ in 0..400 {
-        if !command(gateway, 0, &["pins"]).await.contains("nothing is kept back") {
+        if !command(gateway, 0, &["pins"]).await.contains("nothing is quarantined") {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -128,7 +128,7 @@ async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
                 }
                 let told = command(&gateway, 0, &["approve", &id]).await;
                 let warning =
-                    if is_accepted { "definition has changed since" } else { "the tool is kept back" };
+                    if is_accepted { "definition has changed since" } else { "the tool is quarantined" };
                 assert!(told.contains("warning: ") && told.contains(warning), "{what}: {told}");
                 id
             };

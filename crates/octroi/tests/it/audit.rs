@@ -129,12 +129,12 @@ async fn every_call_is_told_twice_and_every_denial_once() {
     }
     for (arguments, code, expected) in [
         (&["audit", "list", "-n", "1"][..], 0, "mcp:peer:"),
-        (&["audit", "list", "--kind", "nonsense"], 1, "there are: tool_invocation_start"),
+        (&["audit", "list", "--kind", "nonsense"], 2, "possible values: tool_invocation_start"),
         (&["audit", "list", "--since", "soon"], 1, "is no time"),
         (&["audit", "show", "999999"], 1, "there is no record 999999"),
         (&["audit", "show", "nonsense"], 1, "is not the id of a call"),
         (&["audit", "purge", "--before", "1d"], 1, "say --yes"),
-        (&["audit", "purge", "--before", "1d", "--yes"], 0, "nothing to take away"),
+        (&["audit", "purge", "--before", "1d", "--yes"], 0, "nothing to remove"),
         (&["audit", "export", "--format", "csv"], 0, "policy_violation"),
         (&["audit", "export", "--format", "ocsf", "--tool", "echo"], 0, "6003"),
     ] {
@@ -198,7 +198,7 @@ async fn what_was_done_to_the_log_is_told() {
 
     // Without a gateway the files are opened here; nothing is old enough.
     let text = said(&data, &["audit", "purge", "--before", "1d", "--yes"], 0).await;
-    assert!(text.contains("nothing to take away"), "{text}");
+    assert!(text.contains("nothing to remove"), "{text}");
     said(&data, &["audit", "verify"], 0).await;
 
     let all = exported(&data).await;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 use crate::processes::{descendants, left_of};
+use crate::soak;
 
 const CALM: Duration = Duration::from_secs(10);
 const CHAOS: Duration = Duration::from_mins(2);
@@ -129,7 +130,7 @@ async fn healthy_servers_do_not_notice() {
     let bad = futures_util::future::join_all((1..=4).map(|seed| call_bad(&gateway, seed, stop.clone())));
     let chaos = async {
         let mut dice = Dice(7);
-        let until = Instant::now() + CHAOS;
+        let until = Instant::now() + soak::at_least(CHAOS);
         while Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(300)).await;
             // Healthy processes are left alone: those of bad servers run below `sh` or carry a fault.

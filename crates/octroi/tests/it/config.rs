@@ -110,45 +110,44 @@ fn check_says_what_is_wrong_and_where() {
         &[("octroi.toml", BAD)],
         &["config", "check", "--lenient", "--json"],
         expect![[r#"
-        exit: 1
-        ----- out
-        {
-          "ok": false,
-          "problems": [
+            exit: 1
+            ----- out
             {
-              "severity": "left_out",
-              "origin": "octroi.toml:2",
-              "subject": "server `files`",
-              "message": "it has neither `command` nor `url`, and there is no such server to switch",
-              "hint": null
-            },
-            {
-              "severity": "warning",
-              "origin": "octroi.toml:4",
-              "subject": "server `files`",
-              "message": "unknown key `comand`",
-              "hint": "did you mean `command`?"
-            },
-            {
-              "severity": "left_out",
-              "origin": "octroi.toml:8",
-              "subject": "server `tracker`",
-              "message": "`${TRACKER_KEY}` is not set and has no default (write `${TRACKER_KEY:-default}` to give one)",
-              "hint": null
-            },
-            {
-              "severity": "left_out",
-              "origin": "octroi.toml:9",
-              "subject": "server `tracker`",
-              "message": "`timeout` is not a duration",
-              "hint": "write 30s, 2m, 500ms or a number of milliseconds"
+              "ok": false,
+              "problems": [
+                {
+                  "severity": "left_out",
+                  "origin": "octroi.toml:2",
+                  "subject": "server `files`",
+                  "message": "it has neither `command` nor `url`, and there is no such server to switch",
+                  "hint": null
+                },
+                {
+                  "severity": "warning",
+                  "origin": "octroi.toml:4",
+                  "subject": "server `files`",
+                  "message": "unknown key `comand`",
+                  "hint": "did you mean `command`?"
+                },
+                {
+                  "severity": "left_out",
+                  "origin": "octroi.toml:8",
+                  "subject": "server `tracker`",
+                  "message": "`${TRACKER_KEY}` is not set and has no default (write `${TRACKER_KEY:-default}` to give one)",
+                  "hint": null
+                },
+                {
+                  "severity": "left_out",
+                  "origin": "octroi.toml:9",
+                  "subject": "server `tracker`",
+                  "message": "`timeout` is not a duration",
+                  "hint": "write 30s, 2m, 500ms or a number of milliseconds"
+                }
+              ]
             }
-          ]
-        }
-        ----- err
-        error: 3 things are wrong
-        hint: `octroi config schema` has every key
-    "#]],
+            ----- err
+            {"error":{"kind":"failed","message":"3 things are wrong","hint":"`octroi config schema` has every key"}}
+        "#]],
     );
     check(
         &[("octroi.toml", "[server]\nlisten = \"0.0.0.0:1\"\n")],

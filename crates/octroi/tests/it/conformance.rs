@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use octroi_testkit::auth_proxy::AuthProxy;
 use octroi_testkit::fixture_binary;
 use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
 use octroi_testkit::peer::process::PeerProcess;
-use octroi_testkit::porter::Porter;
 
 use crate::harness::{keep, octroi, remote_entry};
 use crate::suite::{self, Complaint, Report, check_id};
@@ -29,8 +29,8 @@ async fn what_passes_directly_passes_through_octroi() {
         })
         .concat();
     let gateway = TestGateway::start(&octroi(), &config).await;
-    let porter = Porter::start(&gateway.base, AGENT_TOKEN).await;
-    let through = |era: &str| format!("{}/mcp/servers/{era}", porter.base);
+    let proxy = AuthProxy::start(&gateway.base, AGENT_TOKEN).await;
+    let through = |era: &str| format!("{}/mcp/servers/{era}", proxy.base);
     let targets = [
         ("directly", fixture.url.clone()),
         ("legacy upstream", through("legacy")),

@@ -10,9 +10,10 @@ use serde_json::json;
 
 use crate::harness::{connect, octroi, stdio_entry};
 use crate::processes::{descendants, left_of};
+use crate::soak;
 
-const CYCLES: usize = 1_000;
-const GATEWAYS: usize = 12;
+const CYCLES: u64 = 1_000;
+const GATEWAYS: u64 = 12;
 
 /// Shell scripts that end as servers, after doing this first.
 const HOSTILE: [(&str, &str); 6] = [
@@ -49,7 +50,7 @@ async fn call(client: &TestClient, server: &str) {
     assert_eq!(answered.as_deref(), Ok("x"), "{server}");
 }
 
-/// The keeper of each server and what is below it.
+/// The reaper of each server and what is below it.
 fn kept(gateway: u32) -> Vec<u32> {
     descendants(gateway)
 }
@@ -76,10 +77,11 @@ async fn a_thousand_deaths_leave_nothing() {
     }
     let (before, n_temporary) = (descriptors(id), temporary());
     let n_processes = kept(id).len();
-    for cycle in 0..CYCLES {
+    for cycle in soak::rounds(CYCLES) {
+        let cycle = usize::try_from(cycle).expect("not that many");
         let (name, _) = HOSTILE[cycle % HOSTILE.len()];
         let processes = kept(id);
-        // Keepers, programs and what they started, in turn.
+        // Reapers, programs and what they started, in turn.
         let victim = processes[cycle * 7 % processes.len()];
         kill(victim, if cycle % 3 == 0 { "-TERM" } else { "-KILL" });
         call(&client, name).await;
@@ -105,7 +107,7 @@ async fn a_thousand_deaths_leave_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_takes_everything_with_it() {
-    for cycle in 0..GATEWAYS {
+    for cycle in soak::rounds(GATEWAYS) {
         let mut gateway = TestGateway::launch(&octroi(), &entries(), &[]).await;
         let id = gateway.child.id().expect("it runs");
         let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
@@ -113,7 +115,7 @@ async fn a_gateway_takes_everything_with_it() {
             call(&client, name).await;
         }
         let processes = kept(id);
-        assert!(processes.len() > 2 * HOSTILE.len(), "keepers, programs and what those started");
+        assert!(processes.len() > 2 * HOSTILE.len(), "reapers, programs and what those started");
         drop(client);
         if cycle % 2 == 0 {
             gateway.child.start_kill().expect("it can be killed");
@@ -142,21 +144,21 @@ async fn many_clients_share_their_servers() {
         }
     }
     let processes = kept(gateway.child.id().expect("it runs"));
-    assert_eq!(processes.len(), 20, "ten servers, each with its keeper");
+    assert_eq!(processes.len(), 20, "ten servers, each with its reaper");
     drop(clients);
     gateway.stop().await;
     assert_eq!(left_of(&processes).await, Vec::<u32>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_next_start_finds_what_is_left_when_keepers_are_killed_too() {
+async fn the_next_start_finds_what_is_left_when_reapers_are_killed_too() {
     let mut gateway = TestGateway::launch(&octroi(), &entries(), &[]).await;
     let id = gateway.child.id().expect("it runs");
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     call(&client, "daemon").await;
     drop(client);
     let processes = kept(id);
-    // Keepers that sleep cannot clean up, and then it is too late.
+    // Reapers that sleep cannot clean up, and then it is too late.
     for process in &processes {
         kill(*process, "-STOP");
     }

@@ -5,7 +5,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use octroi_testkit::client::TestClient;
-use octroi_testkit::client::options::{ClientOptions, Era, Transport};
+use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ use crate::harness::{SOON, connect, octroi, stdio_entry};
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
 pub(crate) async fn person(gateway: &TestGateway, era: Era) -> TestClient {
-    let token = std::fs::read_to_string(gateway.directory().join("data/admin.token")).expect("a token");
-    let transport = Transport::Http { url: gateway.url(), token: Some(token.trim().to_owned()) };
-    TestClient::connect(transport, era, ClientOptions::default()).await.expect("a person comes in")
+    TestClient::connect(gateway.admin_transport(), era, ClientOptions::default())
+        .await
+        .expect("a person comes in")
 }
 
 pub(crate) fn names(tools: &[Value]) -> Vec<&str> {
@@ -35,16 +35,21 @@ async fn people_manage_and_agents_do_not_know() {
     for era in ERAS {
         let person = person(&gateway, era).await;
         let tools = person.list_tools().await.expect("a list");
-        for name in ["servers_list", "health_check_all", "peer_echo"] {
+        for name in ["servers_list", "health_check_all", "tools_call"] {
             assert!(names(&tools).contains(&name), "{era:?}: {name}");
         }
+        assert!(!names(&tools).iter().any(|name| name.starts_with("peer_")), "{era:?}: {:?}", names(&tools));
         let told = person.call("servers_list", json!({})).await.expect("a result");
         assert_eq!(told["structuredContent"]["servers"][0]["name"], "peer");
         assert_eq!(read(&person, "resource://servers/peer").await["state"], "running");
         assert_eq!(read(&person, "resource://servers/list").await["servers"][0]["name"], "peer");
         let checked = person.call("health_check_all", json!({})).await.expect("a result");
         assert_eq!(checked["structuredContent"]["servers"]["peer"]["health"], "healthy");
-        assert_eq!(person.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
+        let refused = person.call("peer_echo", json!({"text": "x"})).await.expect_err("not for people");
+        assert!(refused.to_string().contains("an agent's token"), "{era:?}: {refused}");
+        let tried = json!({"agent": "tester", "tool": "peer.echo", "arguments": {"text": "x"}});
+        let tried = person.call("tools_call", tried).await.expect("a result");
+        assert_eq!(tried["structuredContent"]["result"]["content"][0]["text"], "x", "{era:?}: {tried}");
         for wrong in [json!({}), json!({"name": 1}), json!({"name": "peer", "more": 1})] {
             assert!(person.call("servers_get", wrong.clone()).await.is_err(), "{wrong}");
         }
@@ -124,7 +129,7 @@ async fn the_command_line_says_what_is_running() {
         (&["get", "peer"], 0, &["state", "running", "transport", "stdio"]),
         (&["restart", "talker"], 0, &["talker restarted (running"]),
         (&["logs", "talker"], 0, &["ready"]),
-        (&["disable", "talker"], 0, &["talker disabled; undo with `octroi enable` (disabled)"]),
+        (&["disable", "talker"], 0, &["talker disabled; undo with `octroi enable talker` (disabled)"]),
         (&["test", "talker"], 1, &["error: server `talker` is not available: it is disabled"]),
         (&["get", "nobody"], 1, &["there is no server `nobody`; there are: peer, talker"]),
         (&["reload"], 0, &["unchanged  2"]),

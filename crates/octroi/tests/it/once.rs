@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use octroi_testkit::client::TestClient;
-use octroi_testkit::client::options::{ClientOptions, Era, Transport};
+use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::harness::{connect, octroi};
+use crate::soak;
 
 const ROUNDS: u64 = 200;
 
@@ -44,9 +45,9 @@ pub(crate) fn config(directory: &Path) -> (String, PathBuf) {
 }
 
 pub(crate) async fn person(gateway: &TestGateway) -> TestClient {
-    let token = std::fs::read_to_string(gateway.directory().join("data/admin.token")).expect("a token");
-    let transport = Transport::Http { url: gateway.url(), token: Some(token.trim().to_owned()) };
-    TestClient::connect(transport, Era::Modern, ClientOptions::default()).await.expect("a person comes in")
+    TestClient::connect(gateway.admin_transport(), Era::Modern, ClientOptions::default())
+        .await
+        .expect("a person comes in")
 }
 
 /// The approvals that were asked for with this note.
@@ -92,7 +93,7 @@ async fn an_approved_call_is_made_once_whenever_the_gateway_is_killed() {
     let mut gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let (mut n_cut_off, mut n_completed) = (0, 0);
-    for round in 0..ROUNDS {
+    for round in soak::rounds(ROUNDS) {
         let note = format!("note-{round}");
         let era = if round % 2 == 0 { Era::Modern } else { Era::Legacy("2025-11-25") };
         let agent = connect(&gateway, era, ClientOptions::default()).await;

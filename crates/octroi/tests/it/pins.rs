@@ -32,7 +32,7 @@ async fn a_changed_tool_is_kept_back_until_accepted() {
     for era in [Era::Modern, Era::Legacy("2025-11-25")] {
         let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is kept back that nobody"));
+        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is quarantined that nobody"));
         reword(&agent).await;
 
         let error = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("kept back");
@@ -76,7 +76,7 @@ async fn a_changed_tool_is_kept_back_until_accepted() {
         assert!(offers_echo(&agent).await);
         assert_eq!(agent.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
         let refused = command(&gateway, 1, &["pins", "accept", "peer.echo"]).await;
-        assert!(refused.contains("is kept back"), "{refused}");
+        assert!(refused.contains("is quarantined"), "{refused}");
         let (directory, _) = gateway.stop_and_keep().await;
         let log = recorded(directory.path());
         for change in ["definition_kept_out", "definition_accepted"] {
@@ -138,7 +138,10 @@ async fn what_is_kept_out_stays_out_and_asks_nobody_again() {
     assert!(said.contains("kept out") && said.contains("octroi pins accept peer.echo"), "{said}");
     assert!(watcher.next(SOON).await.is_some(), "whoever watches is told");
     let listed = command(&gateway, 0, &["pins"]).await;
-    assert!(listed.contains("nothing is kept back that nobody") && !listed.contains("peer.echo"), "{listed}");
+    assert!(
+        listed.contains("nothing is quarantined that nobody") && !listed.contains("peer.echo"),
+        "{listed}"
+    );
     let all = command(&gateway, 0, &["pins", "--all"]).await;
     assert!(all.contains("kept out:") && all.contains("admin keeps it out"), "{all}");
     let stale = json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)});

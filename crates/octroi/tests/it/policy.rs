@@ -376,9 +376,8 @@ async fn what_is_wrong_is_told_with_lines() {
         hint: `octroi policy check test.toml` tells the lines
         [exit 1]
         $ octroi policy check test.toml --json
-        {"ok":false,"complaints":[{"line":4,"message":"test `echo` expects ask, got deny"}],"tests":[{"name":"echo","expected":"ask","got":"deny","passed":false}]}
-        error: 1 thing is wrong
-        hint: rules are explained in docs/policies.md
+        {"ok":false,"complaints":[{"line":4,"message":"test `echo` expects ask, got deny"}],"tests":[{"name":"echo","line":4,"expected":"ask","got":"deny","passed":false}]}
+        {"error":{"kind":"failed","message":"1 thing is wrong","hint":"rules are explained in docs/policies.md"}}
         [exit 1]
         $ octroi policy apply typo.toml --yes
         typo.toml:1: allow[1] can never match: no server is called `peeer`; did you mean `peer`?
@@ -411,7 +410,8 @@ async fn what_is_wrong_is_told_with_lines() {
         hint: start one with `octroi up`, or name one with --url
         [exit 4]
         $ octroi policy reject-proposal 7 --reason no
-        error: there is no such proposal (`octroi policy proposals` lists them)
+        error: there is no such proposal
+        hint: `octroi policy proposals` lists them
         [exit 1]
     "#]].assert_eq(&told);
     gateway.stop().await;

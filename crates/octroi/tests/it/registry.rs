@@ -104,7 +104,8 @@ async fn lists_are_asked_for_again_and_changes_are_heard_of() {
         assert_eq!(one["name"], "peer", "{one}");
         let mut watcher =
             person.watch(Watch::resource("resource://tools/list")).await.expect("it can be watched");
-        person.call("peer_grow", json!({})).await.expect("a result");
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        agent.call("peer_grow", json!({})).await.expect("a result");
         assert!(watcher.next(SOON).await.is_some(), "{era:?}: there is one tool more");
     }
     gateway.stop().await;
@@ -161,13 +162,17 @@ async fn the_command_line_lists_tools() {
     "#]]
     .assert_eq(&command(&gateway, 0, &["tools", "--effect", "no.such"]).await);
     expect![[r#"
-        error: unknown tool `two.nothing` (`octroi tools` lists all)
+        error: unknown tool `two.nothing`
+        hint: `octroi tools` lists all
     "#]]
     .assert_eq(&command(&gateway, 1, &["tools", "show", "two.nothing"]).await);
     expect![[r#"
-        error: `risk_levels` must be low, medium, high or critical, not `huge`
+        error: invalid value 'huge' for '--risk <LEVEL>'
+          [possible values: low, medium, high, critical]
+
+        For more information, try '--help'.
     "#]]
-    .assert_eq(&command(&gateway, 1, &["tools", "--risk", "huge"]).await);
+    .assert_eq(&command(&gateway, 2, &["tools", "--risk", "huge"]).await);
     expect![[r#"
         2 servers gave their lists again
     "#]]

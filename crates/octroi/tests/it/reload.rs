@@ -45,7 +45,7 @@ async fn one_change_among_fifty_servers_restarts_one() {
     until("the old process ending", async || descendants(id).len() == 2 * SERVERS).await;
     let after = descendants(id);
     let stayed = before.iter().filter(|process| after.contains(process)).count();
-    assert_eq!(stayed, 2 * SERVERS - 2, "one server and its keeper were replaced");
+    assert_eq!(stayed, 2 * SERVERS - 2, "one server and its reaper were replaced");
     let result = long.finish().await.expect("the long call ends well");
     assert_ne!(result["isError"], true, "{result}");
     drop(client);

@@ -323,7 +323,7 @@ async fn an_announced_change_is_seen_by_nobody() {
             let gateway = TestGateway::start(&octroi(), &config(case, server_era, &[])).await;
             let readers = Readers::connect(&gateway, era).await;
             let before = readers.definitions().await;
-            assert!(pins(&gateway).await.contains("nothing is kept back"), "{what}");
+            assert!(pins(&gateway).await.contains("nothing is quarantined"), "{what}");
             let watcher = Watcher::start(&readers, case.is_lie);
             assert_eq!(readers.all.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
             readers.wait_until_held(case.held, &what).await;

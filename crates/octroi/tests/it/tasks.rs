@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 use crate::manage::command;
-use crate::once;
+use crate::{once, soak};
 
 const OTHER_TOKEN: &str = "oct_agt_other";
 
@@ -459,7 +459,7 @@ async fn a_task_is_made_once_whenever_the_gateway_is_killed() {
     let mut gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let (mut n_cut_off, mut n_completed) = (0, 0);
-    for round in 0..40_u64 {
+    for round in soak::rounds(40) {
         let note = format!("task-{round}");
         let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
         let person = once::person(&gateway).await;

@@ -39,14 +39,14 @@ pub(in crate::config) const HANDLERS: [Word<HandlerWord>; 4] = [
 
 /// `[policy]`.
 pub const POLICY: &[Key] = &[
-    key("profile", Kind::Words(|| names(&PROFILES)), "guarded", "The profile of agents that name none."),
-    key("floor", Kind::Text, "none", "The policy file that nothing below it can loosen."),
+    key("profile", Kind::Words(|| names(&PROFILES)), "guarded", "The profile of agents without their own."),
+    key("floor", Kind::Text, "none", "The policy file that no other policy can loosen."),
     key("global", Kind::Text, "none", "The policy file for all agents."),
     key(
         "errors",
         Kind::Words(|| names(&DENIAL_STYLES)),
         "rpc",
-        "How clients are told of a denial: `rpc` is a JSON-RPC error, `result` a result that says it is one.",
+        "How clients get a denial: `rpc` as a JSON-RPC error, `result` as a result with `isError`.",
     ),
     key(
         "proposals",
@@ -58,13 +58,13 @@ pub const POLICY: &[Key] = &[
 
 /// `[[agents]]`.
 pub const AGENT: &[Key] = &[
-    key("id", Kind::Identifier, "", "Its name, as in `agent_id` of its token.").required(),
+    key("id", Kind::Identifier, "", "The agent's name, as in `agent_id` of its token.").required(),
     key("profile", Kind::Words(|| names(&PROFILES)), "`policy.profile`", "How strict the gates are with it."),
-    key("mode", Kind::Words(|| names(&MODES)), "execution", "`planning` may look, not touch."),
-    key("project", Kind::Text, "none", "What it works on."),
-    key("project_root", Kind::Text, "none", "The directory of what it works on."),
-    key("spec_hash", Kind::Text, "none", "The hash of what it is to build."),
-    key("spec_frozen", Kind::Flag, "false", "Whether what it is to build is settled."),
+    key("mode", Kind::Words(|| names(&MODES)), "execution", "`planning` may only read."),
+    key("project", Kind::Text, "none", "The project it works on."),
+    key("project_root", Kind::Text, "none", "The directory of the project."),
+    key("spec_hash", Kind::Text, "none", "The hash of its specification."),
+    key("spec_frozen", Kind::Flag, "false", "Whether its specification is frozen."),
     key(
         "blacklist",
         Kind::Texts,
@@ -80,17 +80,17 @@ pub const APPROVALS: &[Key] = &[
         "wait",
         Kind::DurationOrOff,
         "50s",
-        "How long a caller is kept waiting for a person; `false` answers at once that one was asked.",
+        "How long a caller waits for a person; `false` answers immediately that approval is pending.",
     ),
-    key("expires", Kind::Duration, "1h", "How long a question stays open."),
-    key("grant_expires", Kind::Duration, "10m", "How long an approved call may be picked up."),
+    key("expires", Kind::Duration, "1h", "How long an approval can be decided."),
+    key("grant_expires", Kind::Duration, "10m", "How long an approved call can be made."),
     key(
         "form",
         Kind::Flag,
         "false",
         "Whether a form that the agent's own client shows counts as a person's answer.",
     ),
-    key("url", Kind::Text, "where Octroi listens", "The address under which people reach Octroi."),
+    key("url", Kind::Text, "where Octroi listens", "The address at which people reach Octroi."),
 ];
 
 /// `[pins]`.
@@ -99,10 +99,10 @@ pub const PINS: &[Key] = &[
         "mode",
         Kind::Words(|| names(&PIN_MODES)),
         "trust_first",
-        "What becomes of a tool that is seen for the first time: `trust_first` takes it as it is, `ask` asks a \
-        person, `strict` refuses what is not in the lock file.",
+        "What happens to a tool that is seen for the first time. `trust_first` accepts it, `ask` quarantines \
+        it until a person has reviewed it, `strict` refuses what is not in the lock file.",
     ),
-    key("lock", Kind::Text, "octroi.lock beside the file", "Where the approved definitions are kept."),
+    key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
 ];
 
 /// `[audit]`.
@@ -111,22 +111,23 @@ pub const AUDIT: &[Key] = &[
         "durability",
         Kind::Words(|| names(&DURABILITIES)),
         "normal",
-        "`full` has every record on disk before its call is made; `normal` those of calls that change something.",
+        "`full` has every record on disk before its call is made; `normal` those of calls with side \
+        effects, high risk or an approval.",
     ),
     key(
         "retention",
         Kind::DurationOrOff,
         "false",
-        "How long records are kept, at least `1d`; `false` is for ever.",
+        "How long records are kept, at least `1d`; `false` keeps them forever.",
     ),
-    key("max_argument_bytes", Kind::Count(0), "4096", "How much of a call's arguments is kept."),
+    key("max_argument_bytes", Kind::Count(0), "4096", "How many bytes of a call's arguments are kept."),
     key("results", Kind::Words(|| names(&KEPT_RESULTS)), "summary", "How much of a call's result is kept."),
-    key("handlers", Kind::Tables(HANDLER), "", "Where else records are sent."),
+    key("handlers", Kind::Tables(HANDLER), "", "Where copies of records are sent."),
 ];
 
 /// `[[audit.handlers]]`.
 pub const HANDLER: &[Key] = &[
-    key("name", Kind::Identifier, "", "Its name.").required(),
+    key("name", Kind::Identifier, "", "The handler's name.").required(),
     key("kind", Kind::Words(|| names(&HANDLERS)), "", "How records are sent.").required(),
     key(
         "url",
@@ -136,27 +137,27 @@ pub const HANDLER: &[Key] = &[
         `unix:///dev/log` for `syslog`.",
     ),
     key("path", Kind::Text, "", "The file that `jsonl` appends to."),
-    key("headers", Kind::TextMap, "none", "Sent with every request of `webhook` and `otlp`."),
-    key("events", Kind::Texts, "all", "Only these kinds of events; `*` stands for any letters."),
+    key("headers", Kind::TextMap, "none", "Headers for every request of `webhook` and `otlp`."),
+    key("events", Kind::Texts, "all", "Only these kinds of events; `*` matches any characters."),
     key("max_lag", Kind::Count(1), "100000", "How many events may wait; more drop the oldest."),
-    key("timeout", Kind::Duration, "10s", "For sending once."),
+    key("timeout", Kind::Duration, "10s", "For one delivery."),
 ];
 
 /// `[[quotas]]`.
 pub const QUOTA: &[Key] = &[
-    key("name", Kind::Identifier, "its number", "What a refusal calls it."),
+    key("name", Kind::Identifier, "its number", "Its name in denials."),
     key("token", Kind::Text, "", "Whose calls count: a pattern over labels of tokens.").one_of(WHOSE),
     key("agent", Kind::Text, "", "Whose calls count: a pattern over ids of agents.").one_of(WHOSE),
     key("server", Kind::Text, "", "Which calls count: a pattern over names of servers.").one_of(WHOSE),
     key("tool", Kind::Text, "", "Which calls count: a pattern over `server.tool`.").one_of(WHOSE),
-    key("calls_per_minute", Kind::Count(1), "", "Calls begun within a minute.").one_of(LIMIT),
-    key("max_in_flight", Kind::Count(1), "", "Calls at once.").one_of(LIMIT),
+    key("calls_per_minute", Kind::Count(1), "", "Calls started within a minute.").one_of(LIMIT),
+    key("max_in_flight", Kind::Count(1), "", "Calls at the same time.").one_of(LIMIT),
     key("max_runtime", Kind::Duration, "", "How long one call may take.").one_of(LIMIT),
     key(
         "each",
         Kind::Flag,
         "true",
-        "Whether each token, agent, server or tool that fits counts for itself; `false` counts them together.",
+        "Whether each matching token, agent, server or tool is counted separately; `false` counts them together.",
     ),
 ];
 const WHOSE: &str = "one of `token`, `agent`, `server`, `tool`";
@@ -164,26 +165,26 @@ const LIMIT: &str = "one of `calls_per_minute`, `max_in_flight`, `max_runtime`";
 
 /// `[[gates]]`.
 pub const GATE: &[Key] = &[
-    key("name", Kind::Identifier, "", "What a denial calls it.").required(),
-    key(
-        "command",
-        Kind::Command,
-        "",
-        "The program to ask, alone or with its arguments; never run by a shell.",
-    )
-    .required(),
+    key("name", Kind::Identifier, "", "Its name in denials.").required(),
+    key("command", Kind::Command, "", "The program, alone or with its arguments; never run through a shell.")
+        .required(),
     key("args", Kind::Texts, "none", "More arguments."),
-    key("env", Kind::TextMap, "none", "Variables for the program, besides the few that every program gets."),
+    key(
+        "env",
+        Kind::TextMap,
+        "none",
+        "Environment variables for the program, besides the few that every program gets.",
+    ),
     key("tools", Kind::Texts, "all", "Patterns over `server.tool`: it is asked only about these."),
-    key("timeout", Kind::Duration, "2s", "For one answer; a late one denies."),
-    key("memory", Kind::Count(1), "256", "How much memory it may take, in MiB."),
+    key("timeout", Kind::Duration, "2s", "For one answer; a late answer denies."),
+    key("memory", Kind::Count(1), "256", "How much memory it may use, in MiB."),
 ];
 
 /// `[[inference]]`.
 pub const INFERENCE: &[Key] = &[
     key("tools", Kind::Text, "*", "Which tools: a pattern over `server.tool`."),
-    key("words", Kind::Texts, "none", "Words of which one must stand in the name or the description."),
-    key("risk", Kind::Words(|| names(&RISKS)), "", "How risky such a tool is.").one_of(KNOWLEDGE),
-    key("side_effects", Kind::Texts, "", "What it does, as tags; none with `[]`.").one_of(KNOWLEDGE),
+    key("words", Kind::Texts, "none", "Words; one of them must occur in the name or the description."),
+    key("risk", Kind::Words(|| names(&RISKS)), "", "The risk of these tools.").one_of(KNOWLEDGE),
+    key("side_effects", Kind::Texts, "", "Their side effects, as tags; none with `[]`.").one_of(KNOWLEDGE),
 ];
 const KNOWLEDGE: &str = "one of `risk`, `side_effects`";

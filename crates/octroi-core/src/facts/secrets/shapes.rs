@@ -1,6 +1,6 @@
 //! Secrets that show what they are.
 
-use super::Found;
+use super::FoundSecret;
 
 /// A token with a known beginning.
 struct Shape {
@@ -64,7 +64,7 @@ const FIRST_LETTERS: [bool; 256] = {
 };
 
 /// A token with a known beginning that begins here.
-pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found> {
+pub(super) fn token(bytes: &[u8], at: usize) -> Option<FoundSecret> {
     let rest = &bytes[at..];
     if !FIRST_LETTERS[usize::from(*rest.first()?)] {
         return None;
@@ -80,11 +80,11 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found> {
     // The names of Amazon's keys have exactly so many capitals and digits.
     let is_exact = shape.kind != "aws_key"
         || length == shape.length_min && !rest[..20].iter().any(u8::is_ascii_lowercase);
-    is_exact.then(|| Found { kind: shape.kind, range: at..at + shape.prefix.len() + length })
+    is_exact.then(|| FoundSecret { kind: shape.kind, range: at..at + shape.prefix.len() + length })
 }
 
 /// Three parts of base64 with dots between, or up to where there is none.
-pub(super) fn jwt(bytes: &[u8], at: usize) -> Result<Found, usize> {
+pub(super) fn jwt(bytes: &[u8], at: usize) -> Result<FoundSecret, usize> {
     let part = |from: usize| {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         from + bytes[from.min(bytes.len())..].iter().take_while(is_part).count()
@@ -98,14 +98,14 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Result<Found, usize> {
         return Err(first);
     }
     let end = if bytes.get(second) == Some(&b'.') { part(second + 1) } else { return Err(first) };
-    Ok(Found { kind: "jwt", range: at..end })
+    Ok(FoundSecret { kind: "jwt", range: at..end })
 }
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
 /// A block that holds a private key; to the end of the text if the block has none.
-pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
+pub(super) fn private_key(text: &str, at: usize) -> Option<FoundSecret> {
     let rest = text.get(at..).filter(|rest| rest.starts_with(BEGIN))?;
     let title = &rest[..rest.floor_char_boundary(80)];
     if !title.contains("PRIVATE KEY") {
@@ -116,11 +116,11 @@ pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
         let close = tail.find("-----").map_or(tail.len(), |close| close + 5);
         at + end + END.len() + close
     });
-    Some(Found { kind: "private_key", range: at..end })
+    Some(FoundSecret { kind: "private_key", range: at..end })
 }
 
 /// `://user:password@host`.
-pub(super) fn url_password(bytes: &[u8], at: usize) -> Option<Found> {
+pub(super) fn url_password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
     let authority = bytes[at..].strip_prefix(b"://")?;
     let authority = &authority[..authority.len().min(1_024)];
     let end = authority
@@ -133,5 +133,5 @@ pub(super) fn url_password(bytes: &[u8], at: usize) -> Option<Found> {
     let is_reference = password.first().is_some_and(|first| b"$<{*[".contains(first));
     let start = at + 3 + colon + 1;
     (!password.is_empty() && !is_reference)
-        .then(|| Found { kind: "url_password", range: start..start + password.len() })
+        .then(|| FoundSecret { kind: "url_password", range: start..start + password.len() })
 }

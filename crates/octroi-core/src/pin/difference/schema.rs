@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use super::super::canonical::{Decimal, canonical_text};
 use super::walk::{Differ, Sides, is_wording, members};
-use super::{ChangeClass, Place};
+use super::{ChangeClass, JsonPath};
 use crate::json::Node;
 
 const ANYTHING: Node = Node::Bool(true);
 
 /// Notes every change between two schemas; a schema that is absent takes anything.
-pub(super) fn compare(differ: &mut Differ, place: Place, sides: Sides<'_>) {
+pub(super) fn compare(differ: &mut Differ, place: JsonPath, sides: Sides<'_>) {
     Comparer { differ, can_tell: true }.schema(place, sides);
 }
 
@@ -22,7 +22,7 @@ struct Comparer<'a> {
 }
 
 impl Comparer<'_> {
-    fn note(&mut self, place: Place, sides: Sides<'_>, class: ChangeClass) {
+    fn note(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
         let class = match class {
             ChangeClass::SchemaWidened | ChangeClass::SchemaNarrowed if !self.can_tell => {
                 ChangeClass::SchemaChanged
@@ -32,7 +32,7 @@ impl Comparer<'_> {
         self.differ.note(place, sides, class);
     }
 
-    fn schema(&mut self, place: Place, sides: Sides<'_>) {
+    fn schema(&mut self, place: JsonPath, sides: Sides<'_>) {
         let old = sides.0.unwrap_or(&ANYTHING);
         let new = sides.1.unwrap_or(&ANYTHING);
         match (old, new) {
@@ -45,7 +45,7 @@ impl Comparer<'_> {
         }
     }
 
-    fn keyword(&mut self, place: Place, name: &str, sides: Sides<'_>) {
+    fn keyword(&mut self, place: JsonPath, name: &str, sides: Sides<'_>) {
         match name {
             _ if is_wording(name) => self.differ.tree(place, sides, ChangeClass::Text),
             "properties" => self.properties(place, sides),
@@ -84,7 +84,7 @@ impl Comparer<'_> {
         }
     }
 
-    fn properties(&mut self, place: Place, sides: Sides<'_>) {
+    fn properties(&mut self, place: JsonPath, sides: Sides<'_>) {
         let nothing = Node::Map(Vec::new());
         let (old, new) = (sides.0.unwrap_or(&nothing), sides.1.unwrap_or(&nothing));
         let (Node::Map(_), Node::Map(_)) = (old, new) else { return self.unclear(place, sides) };
@@ -102,7 +102,7 @@ impl Comparer<'_> {
     }
 
     /// Schemas that are used elsewhere, or only for some names: which way they turn cannot be told from here.
-    fn named_schemas(&mut self, place: Place, sides: Sides<'_>) {
+    fn named_schemas(&mut self, place: JsonPath, sides: Sides<'_>) {
         let (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) = sides else {
             return self.unclear(place, sides);
         };
@@ -120,7 +120,7 @@ impl Comparer<'_> {
     }
 
     /// Goes down to what differs without a claim about what it means.
-    fn unclear(&mut self, place: Place, sides: Sides<'_>) {
+    fn unclear(&mut self, place: JsonPath, sides: Sides<'_>) {
         match sides {
             (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) => {
                 for (name, sides) in members(old, new) {
@@ -142,7 +142,7 @@ impl Comparer<'_> {
     }
 
     /// A list whose order says nothing: each value that came or went is a change of its own.
-    fn members_of_set(&mut self, place: Place, sides: Sides<'_>, when_added: ChangeClass) {
+    fn members_of_set(&mut self, place: JsonPath, sides: Sides<'_>, when_added: ChangeClass) {
         let (old, new) = match sides {
             (Some(Node::List(old)), Some(Node::List(new))) => (old.as_slice(), new.as_slice()),
             // Without `required` nothing is required; without `enum` everything may be.
@@ -174,7 +174,7 @@ impl Comparer<'_> {
     }
 
     /// `anyOf` takes more with each branch, `allOf` less.
-    fn branches(&mut self, place: Place, sides: Sides<'_>, is_any: bool) {
+    fn branches(&mut self, place: JsonPath, sides: Sides<'_>, is_any: bool) {
         let (Some(Node::List(old)), Some(Node::List(new))) = sides else {
             return self.note(place, sides, by_presence(sides));
         };

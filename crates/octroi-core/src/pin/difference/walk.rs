@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::canonical::canonical_text;
 use super::super::characters::shown;
-use super::{Change, ChangeClass, Place, schema};
+use super::{Change, ChangeClass, JsonPath, schema};
 use crate::json::Node;
 
 /// What stood somewhere and what stands there now.
@@ -25,7 +25,7 @@ pub(super) struct Differ {
 
 impl Differ {
     /// Notes a change, unless both sides are the same value.
-    pub(super) fn note(&mut self, place: Place, sides: Sides<'_>, class: ChangeClass) {
+    pub(super) fn note(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
         match sides {
             (Some(old), Some(new)) if is_same(old, new) => {}
             (None, None) => {}
@@ -39,7 +39,7 @@ impl Differ {
     }
 
     fn definition(&mut self, old: &Node, new: &Node) {
-        let root = Place::default();
+        let root = JsonPath::default();
         let (Node::Map(_), Node::Map(_)) = (old, new) else {
             return self.note(root, (Some(old), Some(new)), ChangeClass::Other);
         };
@@ -56,7 +56,7 @@ impl Differ {
     }
 
     /// Goes down while both sides are of one kind; names that hold words are text wherever they stand.
-    pub(super) fn tree(&mut self, place: Place, sides: Sides<'_>, class: ChangeClass) {
+    pub(super) fn tree(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
         match sides {
             (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) => {
                 for (name, sides) in members(old, new) {
@@ -74,7 +74,7 @@ impl Differ {
     }
 
     /// The arguments of a prompt: a list of objects that go by their names.
-    fn arguments(&mut self, place: Place, sides: Sides<'_>) {
+    fn arguments(&mut self, place: JsonPath, sides: Sides<'_>) {
         let nothing = Node::List(Vec::new());
         let old = sides.0.unwrap_or(&nothing);
         let new = sides.1.unwrap_or(&nothing);
@@ -97,7 +97,7 @@ impl Differ {
         }
     }
 
-    fn argument(&mut self, place: &Place, old: &Node, new: &Node) {
+    fn argument(&mut self, place: &JsonPath, old: &Node, new: &Node) {
         for (name, sides) in members(old, new) {
             let class = match (name, is_required(old), is_required(new)) {
                 ("required", true, false) => ChangeClass::SchemaWidened,

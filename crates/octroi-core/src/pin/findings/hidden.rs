@@ -1,7 +1,7 @@
 //! What the eye does not see, or takes for something else.
 
 use super::super::characters::{Hidden, hidden, looks_like, shown_in_line};
-use super::{FindingKind, Found, Severity};
+use super::{FindingKind, FoundInText, Severity};
 
 /// So many zero-width characters carry a message rather than a layout.
 const ZERO_WIDTH_MANY: usize = 8;
@@ -14,11 +14,11 @@ const FLAG: char = '\u{1f3f4}';
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 /// Hidden characters: one finding for each way of hiding.
-pub(super) fn characters(text: &str) -> Vec<Found> {
+pub(super) fn characters(text: &str) -> Vec<FoundInText> {
     if text.is_ascii() && !text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
         return Vec::new();
     }
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundInText> = Vec::new();
     let mut n_zero_width = 0;
     let mut tags = String::new();
     let mut before = None;
@@ -54,7 +54,7 @@ pub(super) fn characters(text: &str) -> Vec<Found> {
         if let Some((kind, severity)) = verdict {
             match found.iter_mut().find(|found| found.kind == kind) {
                 Some(found) => found.severity = found.severity.max(severity),
-                None => found.push(Found::at(kind, severity, at)),
+                None => found.push(FoundInText::at(kind, severity, at)),
             }
         }
         (at, rest, before) = (at + character.len_utf8(), after, Some(character));
@@ -116,7 +116,7 @@ fn joins_script(character: char, before: Option<char>, after: &str) -> bool {
 }
 
 /// Letters of other scripts that stand among Latin ones, or that spell a whole name.
-pub(super) fn confusables(text: &str, is_name: bool) -> Option<Found> {
+pub(super) fn confusables(text: &str, is_name: bool) -> Option<FoundInText> {
     if text.is_ascii() {
         return None;
     }
@@ -134,8 +134,8 @@ pub(super) fn confusables(text: &str, is_name: bool) -> Option<Found> {
             let is_disguised = !is_foreign && (is_name || n_look_alikes >= 3);
             if is_mixed || is_disguised {
                 let severity = if is_name { Severity::Danger } else { Severity::Warning };
-                let found = Found::at(FindingKind::Confusable, severity, at + offset);
-                return Some(Found { note: Some(spelled(word)), ..found });
+                let found = FoundInText::at(FindingKind::Confusable, severity, at + offset);
+                return Some(FoundInText { note: Some(spelled(word)), ..found });
             }
         }
         at += word.len();
@@ -164,14 +164,14 @@ fn is_letter_of_other_script(letter: char) -> bool {
 }
 
 /// Space that pushes the rest of a text out of the window.
-pub(super) fn padding(text: &str) -> Option<Found> {
+pub(super) fn padding(text: &str) -> Option<FoundInText> {
     let (mut n_spaces, mut n_line_ends) = (0, 0);
     for (at, character) in text.char_indices() {
         match character {
             '\n' => (n_spaces, n_line_ends) = (0, n_line_ends + 1),
             character if character.is_whitespace() => n_spaces += 1,
             _ if n_spaces >= SPACES_MANY || n_line_ends >= LINE_ENDS_MANY => {
-                return Some(Found::at(FindingKind::Padding, Severity::Warning, at));
+                return Some(FoundInText::at(FindingKind::Padding, Severity::Warning, at));
             }
             _ => (n_spaces, n_line_ends) = (0, 0),
         }
@@ -180,7 +180,7 @@ pub(super) fn padding(text: &str) -> Option<Found> {
 }
 
 /// A run that looks like base64 or hexadecimal digits.
-pub(super) fn blob(text: &str) -> Option<Found> {
+pub(super) fn blob(text: &str) -> Option<FoundInText> {
     let bytes = text.as_bytes();
     let mut start = 0;
     for at in 0..=bytes.len() {
@@ -191,7 +191,7 @@ pub(super) fn blob(text: &str) -> Option<Found> {
         }
         let run = &bytes[start..at];
         if run.len() >= BLOB_LENGTH && is_encoded(run) {
-            return Some(Found::at(FindingKind::Blob, Severity::Warning, start));
+            return Some(FoundInText::at(FindingKind::Blob, Severity::Warning, start));
         }
         start = at + 1;
     }

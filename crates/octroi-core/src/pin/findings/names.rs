@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::wording::Normal;
-use super::{FindingKind, Found, Severity};
+use super::{FindingKind, FoundInText, Severity};
 
 /// The tools of all servers, by name. Built once for all definitions.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl KnownTools {
     }
 
     /// The first mention of a tool that the given server does not have.
-    pub(super) fn mentions(&self, normal: &Normal, server: &str) -> Option<Found> {
+    pub(super) fn mentions(&self, normal: &Normal, server: &str) -> Option<FoundInText> {
         let text = normal.text.as_str();
         tokens(text).into_iter().find_map(|(at, token)| {
             let known = self.by_name.get(token)?;
@@ -39,7 +39,7 @@ impl KnownTools {
             if known.servers.contains(server) || !is_named {
                 return None;
             }
-            Some(Found::at(FindingKind::ForeignTool, Severity::Warning, normal.origin(at)))
+            Some(FoundInText::at(FindingKind::ForeignTool, Severity::Warning, normal.origin(at)))
         })
     }
 }

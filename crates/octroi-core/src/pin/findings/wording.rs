@@ -1,7 +1,7 @@
 //! Words that speak to a model, and paths that should not be spoken of.
 
 use super::super::characters::{hidden, looks_like};
-use super::{FindingKind, Found, Severity};
+use super::{FindingKind, FoundInText, Severity};
 
 /// A text as a model would understand it: small letters, nothing hidden, look-alikes replaced.
 pub(super) struct Normal {
@@ -175,7 +175,7 @@ const PHRASES: &[(&str, Severity)] = &[
 ];
 
 /// Orders to a model: the gravest one of this text.
-pub(super) fn instructions(normal: &Normal, is_name: bool) -> Vec<Found> {
+pub(super) fn instructions(normal: &Normal, is_name: bool) -> Vec<FoundInText> {
     // In names words are joined: `do_not_tell_the_user`.
     let joined = is_name.then(|| normal.text.replace(['_', '-', '.'], " "));
     let text = joined.as_deref().unwrap_or(&normal.text);
@@ -187,7 +187,7 @@ pub(super) fn instructions(normal: &Normal, is_name: bool) -> Vec<Found> {
     let gravest =
         by_phrase.chain(by_pattern).min_by_key(|(at, severity)| (std::cmp::Reverse(*severity), *at));
     let found =
-        gravest.map(|(at, severity)| Found::at(FindingKind::Instruction, severity, normal.origin(at)));
+        gravest.map(|(at, severity)| FoundInText::at(FindingKind::Instruction, severity, normal.origin(at)));
     found.into_iter().collect()
 }
 
@@ -262,16 +262,16 @@ const SENSITIVE: &[(&str, Severity)] = &[
 ];
 
 /// Mentions of files that hold secrets: the gravest one of this text.
-pub(super) fn sensitive_paths(normal: &Normal) -> Option<Found> {
+pub(super) fn sensitive_paths(normal: &Normal) -> Option<FoundInText> {
     // Windows writes the same paths with other slashes.
     let slashed = normal.text.replace('\\', "/");
     let found = SENSITIVE.iter().filter_map(|(path, severity)| Some((slashed.find(path)?, *severity)));
     let gravest = found.min_by_key(|(at, severity)| (std::cmp::Reverse(*severity), *at));
-    gravest.map(|(at, severity)| Found::at(FindingKind::SensitivePath, severity, normal.origin(at)))
+    gravest.map(|(at, severity)| FoundInText::at(FindingKind::SensitivePath, severity, normal.origin(at)))
 }
 
 /// Sentences where a schema should hold values.
-pub(super) fn prose(text: &str) -> Option<Found> {
+pub(super) fn prose(text: &str) -> Option<FoundInText> {
     let is_prose = text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 15;
-    is_prose.then_some(Found::at(FindingKind::SchemaText, Severity::Warning, 0))
+    is_prose.then_some(FoundInText::at(FindingKind::SchemaText, Severity::Warning, 0))
 }

@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Lock, Pin, PinKey};
+use crate::name::ServerKey;
 use crate::pin::hash::PinKind;
 
 /// The form of the file that this program writes.
@@ -97,7 +98,9 @@ impl Reader<'_> {
                 _ => Err(self.error(value.span().start, format!("`{name}` must be a text in quotes"))),
             },
         };
-        let (_, server) = field("server")?;
+        let (server_at, server) = field("server")?;
+        let server = ServerKey::parse(&server)
+            .ok_or_else(|| self.error(server_at, format!("`{server}` is not the name of a server")))?;
         let (kind_at, kind) = field("kind")?;
         let kind = PinKind::parse(&kind).ok_or_else(|| {
             let kinds = PinKind::ALL.map(PinKind::as_str).join(", ");
@@ -129,8 +132,9 @@ fn is_time(text: &str) -> bool {
 pub(super) fn write(out: &mut fmt::Formatter<'_>, lock: &Lock) -> fmt::Result {
     writeln!(out, "{HEADER}version = {VERSION}")?;
     for (key, pin) in &lock.pins {
-        let hash = pin.hash.to_string();
-        let values = [&key.server, key.kind.as_str(), &key.name, &hash, &pin.accepted_at, &pin.accepted_by];
+        let (server, hash) = (key.server.to_string(), pin.hash.to_string());
+        let values =
+            [server.as_str(), key.kind.as_str(), &key.name, &hash, &pin.accepted_at, &pin.accepted_by];
         out.write_str("\n[[pins]]\n")?;
         for (field, value) in FIELDS.iter().zip(values) {
             writeln!(out, "{field} = {}", quoted(value))?;
@@ -149,9 +153,8 @@ fn quoted(value: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             _ if character == '\r' || crate::pin::characters::hidden(character).is_some() => {
-                let code = u32::from(character);
                 out.push_str("\\U");
-                out.extend((0..8).rev().filter_map(|place| char::from_digit(code >> (4 * place) & 15, 16)));
+                out.push_str(&hex::encode(u32::from(character).to_be_bytes()));
             }
             _ => out.push(character),
         }
@@ -177,7 +180,7 @@ mod tests {
     }
 
     fn key(server: &str, kind: PinKind, name: &str) -> PinKey {
-        PinKey { server: server.to_owned(), kind, name: name.to_owned() }
+        PinKey { server: ServerKey::parse(server).unwrap(), kind, name: name.to_owned() }
     }
 
     #[test]
@@ -271,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_names_come_back(server: String, name: String, by: String) {
+        fn any_names_come_back(server in "([a-z]{1,4}/)?[a-z][a-z0-9-]{0,8}", name: String, by: String) {
             let mut lock = Lock::default();
             lock.insert(key(&server, PinKind::Tool, &name), pin(7, "2026-01-31T12:00:00Z", &by));
             prop_assert_eq!(Lock::parse(&lock.to_string()), Ok(lock));

@@ -15,7 +15,6 @@ use super::{AuditHandler, Post, Wishes};
 use crate::audit::follower::Follower;
 use crate::audit::log::AuditLog;
 use crate::audit::reader::Record;
-use crate::audit::writer::now_ms;
 
 /// So many are handed over at once.
 const BATCH: usize = 200;
@@ -34,7 +33,7 @@ pub(super) struct Run {
 }
 
 /// Where the task stands.
-struct Place {
+struct DeliveryPosition {
     follower: Follower,
     checkpoints: watch::Receiver<Option<Arc<str>>>,
     /// Everything up to here is delivered or given up.
@@ -83,7 +82,7 @@ impl Run {
     }
 
     /// Goes on where the last run stopped. A new handler gets what is recorded from now on.
-    fn begin(&self, cursor: &CursorFile) -> Place {
+    fn begin(&self, cursor: &CursorFile) -> DeliveryPosition {
         let position = self.log.position();
         let done = match cursor.load() {
             Ok(Some(done)) => done.min(position),
@@ -98,11 +97,11 @@ impl Run {
         };
         self.post.last_seq.store(done, Ordering::Relaxed);
         let checkpoints = self.log.checkpoints();
-        Place { follower: Follower::new(&self.log, done), checkpoints, done, dropped: None }
+        DeliveryPosition { follower: Follower::new(&self.log, done), checkpoints, done, dropped: None }
     }
 
     /// Gives up what is too far behind.
-    fn skip_old(&self, place: &mut Place) {
+    fn skip_old(&self, place: &mut DeliveryPosition) {
         let position = self.log.position();
         let oldest = position.saturating_sub(self.wishes.max_lag as u64);
         if place.done < oldest {
@@ -112,7 +111,7 @@ impl Run {
     }
 
     /// Records that were purged, or that cannot be read, are missing like those that came too late.
-    fn note_gap(&self, place: &mut Place, records: &[Record]) {
+    fn note_gap(&self, place: &mut DeliveryPosition, records: &[Record]) {
         if let Some(first) = records.first()
             && first.seq > place.done + 1
         {
@@ -121,7 +120,7 @@ impl Run {
     }
 
     /// Everything up to a record will not be delivered.
-    fn give_up(&self, place: &mut Place, last: u64) {
+    fn give_up(&self, place: &mut DeliveryPosition, last: u64) {
         let first = place.done + 1;
         let n_dropped = last + 1 - first;
         self.post.n_dropped.fetch_add(n_dropped, Ordering::Relaxed);
@@ -131,7 +130,7 @@ impl Run {
     }
 
     /// The next records; none if there is only a checkpoint. `None` when the log has ended.
-    async fn next(&self, place: &mut Place) -> Option<Vec<Record>> {
+    async fn next(&self, place: &mut DeliveryPosition) -> Option<Vec<Record>> {
         if place.dropped.is_some() {
             // Told at once, also if nothing else happens.
             return Some(Vec::new());
@@ -160,7 +159,7 @@ impl Run {
     }
 
     /// Hands over a batch, however long it takes, unless it becomes too old. Tells whether it was taken.
-    async fn deliver(&self, place: &mut Place, records: Vec<Record>, cursor: &CursorFile) -> bool {
+    async fn deliver(&self, place: &mut DeliveryPosition, records: Vec<Record>, cursor: &CursorFile) -> bool {
         let until = place.follower.last();
         let batch = self.batch(place, records);
         let mut pause = BACK_OFF;
@@ -194,8 +193,9 @@ impl Run {
         true
     }
 
-    fn batch(&self, place: &mut Place, records: Vec<Record>) -> Vec<Delivery> {
-        let dropped = place.dropped.map(|(first, last)| Delivery::Dropped { first, last, at_ms: now_ms() });
+    fn batch(&self, place: &mut DeliveryPosition, records: Vec<Record>) -> Vec<Delivery> {
+        let dropped =
+            place.dropped.map(|(first, last)| Delivery::Dropped { first, last, at_ms: self.log.now_ms() });
         let wanted = records.into_iter().filter(|record| {
             // What is not understood is better told than left out.
             record.entry().map_or(true, |entry| self.wishes.wants(entry.kind.as_str()))
@@ -204,7 +204,7 @@ impl Run {
         if place.checkpoints.has_changed().unwrap_or(false) {
             let note = place.checkpoints.borrow_and_update().clone();
             let note = note.filter(|_| self.wishes.wants("audit_checkpoint"));
-            batch.extend(note.map(|note| Delivery::Checkpoint { note, at_ms: now_ms() }));
+            batch.extend(note.map(|note| Delivery::Checkpoint { note, at_ms: self.log.now_ms() }));
         }
         batch
     }

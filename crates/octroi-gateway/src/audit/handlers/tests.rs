@@ -26,7 +26,8 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options { checkpoint_records: 1_000_000, ..Options::default() };
+        let options =
+            Options { checkpoint_records: 1_000_000, ..Options::new(octroi_upstream::system_clock()) };
         let log = AuditLog::open(&directory.path().join("audit"), &options).unwrap().log;
         Self { directory, log }
     }
@@ -147,7 +148,10 @@ fn remote(url: &str) -> Remote {
 }
 
 fn webhook(url: &str) -> Arc<dyn AuditHandler> {
-    Arc::new(webhook::Webhook::new(&HttpClient::new().unwrap(), &remote(url)).unwrap())
+    Arc::new(
+        webhook::Webhook::new(&HttpClient::new(octroi_upstream::system_clock()).unwrap(), &remote(url))
+            .unwrap(),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -235,7 +239,11 @@ async fn who_is_too_slow_is_told_what_is_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_away_while_records_were_purged_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 4_096, checkpoint_records: 1_000_000, ..Options::default() };
+    let options = Options {
+        segment_bytes: 4_096,
+        checkpoint_records: 1_000_000,
+        ..Options::new(octroi_upstream::system_clock())
+    };
     let log = AuditLog::open(&directory.path().join("audit"), &options).unwrap().log;
     let fixture = Fixture { directory, log };
     let handler = Arc::new(Stubborn::default());
@@ -287,7 +295,7 @@ async fn only_wanted_kinds_are_sent_and_checkpoints_too() {
 
     // A log that signs often tells its checkpoints.
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { checkpoint_records: 1, ..Options::default() };
+    let options = Options { checkpoint_records: 1, ..Options::new(octroi_upstream::system_clock()) };
     let log = AuditLog::open(&directory.path().join("audit"), &options).unwrap().log;
     let fixture = Fixture { directory, log };
     let handler = Arc::new(Stubborn::default());
@@ -401,7 +409,8 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
 async fn a_collector_gets_logs_in_its_own_form() {
     let fixture = Fixture::new();
     let (url, mut received) = receiver(Vec::new()).await;
-    let otlp = otlp::Otlp::new(&HttpClient::new().unwrap(), &remote(&url)).unwrap();
+    let otlp =
+        otlp::Otlp::new(&HttpClient::new(octroi_upstream::system_clock()).unwrap(), &remote(&url)).unwrap();
     let running = fixture.start(Arc::new(otlp), wishes()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1, Kind::ToolInvocationEnd).await;

@@ -137,7 +137,7 @@ const N_RECORDS: u64 = 200_000;
 #[tokio::test]
 async fn many_records_take_little_memory() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 8 << 20, ..Options::default() };
+    let options = Options { segment_bytes: 8 << 20, ..Options::new(octroi_upstream::system_clock()) };
     let log = open(directory.path(), &options).log;
     for number in 0..N_RECORDS {
         log.append_later(&event(number, "")).await.unwrap();

@@ -257,7 +257,7 @@ proptest! {
 async fn a_log_that_is_being_written_to_is_closed_all_the_same() {
     for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
-        let log = open(directory.path(), &Options::default()).log;
+        let log = open(directory.path(), &Options::new(octroi_upstream::system_clock())).log;
         let writers: Vec<_> = (0..3)
             .map(|_| {
                 let log = log.clone();

@@ -85,7 +85,11 @@ async fn a_follower_gets_everything_once_and_then_waits() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_can_be_verified_while_it_is_written() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 30_000, checkpoint_records: 50, ..Options::default() };
+    let options = Options {
+        segment_bytes: 30_000,
+        checkpoint_records: 50,
+        ..Options::new(octroi_upstream::system_clock())
+    };
     let log = open(directory.path(), &options).log;
     let path = directory.path().to_owned();
     let looking = tokio::task::spawn_blocking(move || {

@@ -14,7 +14,12 @@ pub(super) const AT_MS: u64 = 1_700_000_000_000;
 
 /// Segments of a few records, and a checkpoint for every few.
 pub(super) fn small() -> Options {
-    Options { node: Some("n".to_owned()), segment_bytes: 1_500, checkpoint_records: 4, ..Options::default() }
+    Options {
+        node: Some("n".to_owned()),
+        segment_bytes: 1_500,
+        checkpoint_records: 4,
+        ..Options::new(octroi_upstream::system_clock())
+    }
 }
 
 pub(super) fn event(number: u64, context: &str) -> Event<'_> {

@@ -15,7 +15,7 @@ use crate::audit::{AuditError, AuditLog, Durability, Options, Reader};
 #[tokio::test]
 async fn records_are_numbered_and_found_again() {
     let directory = tempfile::tempdir().unwrap();
-    let log = open(directory.path(), &Options::default()).log;
+    let log = open(directory.path(), &Options::new(octroi_upstream::system_clock())).log;
     assert_eq!(log.position(), 1, "the first record says that the log was opened");
     assert_eq!(log.append(&event(1, ""), Durability::Os).await.unwrap(), 2);
     assert_eq!(log.append(&event(2, ""), Durability::Disk).await.unwrap(), 3);
@@ -51,7 +51,7 @@ async fn a_log_is_cut_into_segments_with_checkpoints() {
 async fn only_the_owner_may_read() {
     let directory = tempfile::tempdir().unwrap();
     let below = directory.path().join("audit");
-    open(&below, &Options::default()).log.close().await.unwrap();
+    open(&below, &Options::new(octroi_upstream::system_clock())).log.close().await.unwrap();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&below), 0o700);
     for item in fs::read_dir(&below).unwrap() {
@@ -85,7 +85,10 @@ async fn checkpoints_are_told_and_signed() {
     assert_eq!((checkpoint.node.as_str(), checkpoint.size), ("n", 4));
     // With new records one comes even if they are few.
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { checkpoint_interval: Duration::from_millis(5), ..Options::default() };
+    let options = Options {
+        checkpoint_interval: Duration::from_millis(5),
+        ..Options::new(octroi_upstream::system_clock())
+    };
     let log = open(directory.path(), &options).log;
     let mut checkpoints = log.checkpoints();
     checkpoints.wait_for(Option::is_some).await.unwrap();
@@ -98,7 +101,7 @@ async fn checkpoints_are_told_and_signed() {
 
 /// A log with so many calls under way that records are brought together.
 async fn busy(directory: &std::path::Path) -> AuditLog {
-    let log = open(directory, &Options::default()).log;
+    let log = open(directory, &Options::new(octroi_upstream::system_clock())).log;
     for number in 0..8 {
         log.append(&start(number), Durability::Os).await.unwrap();
     }
@@ -148,7 +151,7 @@ fn many_tasks_on_two_runtimes() {
     const TASKS: u64 = 64;
     const EACH: u64 = 100;
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 200_000, ..Options::default() };
+    let options = Options { segment_bytes: 200_000, ..Options::new(octroi_upstream::system_clock()) };
     let log = open(directory.path(), &options).log;
     let threads: Vec<_> = (0..2)
         .map(|number| {

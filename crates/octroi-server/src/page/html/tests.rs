@@ -36,6 +36,10 @@ fn approval(text: &str) -> Approval {
     }
 }
 
+fn visible(text: &str) -> String {
+    Visible(text).render().into_string()
+}
+
 /// Every page about an approval in which everything is this text.
 fn pages(text: &str) -> Vec<String> {
     let mut approval = approval(text);

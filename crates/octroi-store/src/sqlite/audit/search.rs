@@ -15,7 +15,7 @@ const BLOCKS_MAX: usize = 64;
 const CHUNKS_READ: i64 = 8;
 
 /// What was found so far.
-struct Found<'a> {
+struct FoundRecord<'a> {
     filter: &'a AuditFilter,
     before: i64,
     n_max: usize,
@@ -30,7 +30,7 @@ impl Sqlite {
         n_max: u32,
     ) -> Result<AuditPage, StoreError> {
         let before = before.map_or(i64::MAX, AuditCursor::number);
-        let mut found = Found { filter, before, n_max: n_max as usize, rows: Vec::new() };
+        let mut found = FoundRecord { filter, before, n_max: n_max as usize, rows: Vec::new() };
         let mut next = None;
         if let Some(call_id) = &filter.call_id {
             let chunks = match CallId::parse(call_id) {
@@ -73,7 +73,7 @@ impl Sqlite {
     }
 
     /// Looks through chunks, the newest first. Tells whether enough was found.
-    async fn look_into(&self, found: &mut Found<'_>, start: i64, end: i64) -> Result<bool, StoreError> {
+    async fn look_into(&self, found: &mut FoundRecord<'_>, start: i64, end: i64) -> Result<bool, StoreError> {
         let mut end = end.min((found.before.saturating_sub(1) >> CHUNK_BITS).saturating_add(1));
         while end > start && !found.is_full() {
             let chunks: Vec<Chunk> = sqlx::query_as(CHUNKS)
@@ -92,7 +92,7 @@ impl Sqlite {
     }
 }
 
-impl Found<'_> {
+impl FoundRecord<'_> {
     fn is_full(&self) -> bool {
         self.rows.len() >= self.n_max
     }

@@ -41,7 +41,7 @@ async fn pins_come_back_as_they_were() {
     on_every_database(async |store| {
         assert_eq!(store.pins().await.unwrap(), []);
         let of_user =
-            ServerKey { scope: Scope::User("ada".to_owned()), name: ServerName::parse("files").unwrap() };
+            ServerKey { scope: Scope::User("ada".into()), name: ServerName::parse("files").unwrap() };
         let pins = [
             pin(pin_key("files", PinKind::Prompt, "read"), 1),
             pin(pin_key("files", PinKind::Template, "read"), 2),

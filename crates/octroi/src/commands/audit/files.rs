@@ -11,13 +11,13 @@ use octroi_gateway::audit::{
     prove as prove_record, verify as look_through,
 };
 
-use super::{directory, kinds, moment, tool_pattern};
-use crate::cli::audit::{CheckProof, Export, Format, Prove, Verify, Which};
+use super::{directory, moment, tool_pattern};
+use crate::cli::audit::{CheckProof, ExportRecords, ProveRecord, RecordFilter, RecordFormat, VerifyLog};
 use crate::commands::Failure;
 use crate::printer;
 
-pub(super) fn verify(options: &Verify) -> Result<(), Failure> {
-    let directory = directory(options.place.data.as_ref());
+pub(super) fn verify(options: &VerifyLog) -> Result<(), Failure> {
+    let directory = directory(options.location.data.as_ref());
     must_exist(&directory)?;
     let mut against = VerifyOptions {
         public_key: options.key.as_deref().map(public_key).transpose()?,
@@ -31,7 +31,9 @@ pub(super) fn verify(options: &Verify) -> Result<(), Failure> {
     if options.json {
         printer::data(&report.to_json().to_string());
     } else {
-        tell(&report, against.witnesses.len());
+        for line in report_lines(&report, against.witnesses.len()) {
+            printer::data(&line);
+        }
     }
     if report.is_intact() {
         return Ok(());
@@ -42,31 +44,33 @@ pub(super) fn verify(options: &Verify) -> Result<(), Failure> {
         .hint("keep a copy of the directory as it is; docs/audit.md says what each line means"))
 }
 
-fn tell(report: &Report, n_witnesses: usize) {
-    let fact = |label: &str, value: String| printer::data(&format!("{label:<12} {value}"));
-    fact("node", report.node.clone());
-    let range = match report.n_records {
+fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
+    let records = match report.n_records {
         0 => "none".to_owned(),
         n_records => format!(
             "{n_records} ({} to {}, in {} segments)",
             report.first_seq, report.last_seq, report.n_segments
         ),
     };
-    fact("records", range);
     let beside = if n_witnesses > 0 { format!(", {n_witnesses} from elsewhere") } else { String::new() };
-    fact("checkpoints", format!("{} agree{beside}", report.n_checkpoints));
-    fact("signed until", format!("record {}", report.signed_until));
-    fact("key", report.key.clone());
-    for problem in &report.problems {
-        printer::data(&format!("  {problem}"));
-    }
+    let facts = [
+        ("node", report.node.clone()),
+        ("records", records),
+        ("checkpoints", format!("{} agree{beside}", report.n_checkpoints)),
+        ("signed until", format!("record {}", report.signed_until)),
+        ("key", report.key.clone()),
+    ];
+    let line = |(label, value): (&str, String)| format!("{label:<12} {value}");
+    let mut lines: Vec<String> = facts.into_iter().map(line).collect();
+    lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
     if report.is_intact() {
-        fact("intact", "yes".to_owned());
+        lines.push(line(("intact", "yes".to_owned())));
     }
+    lines
 }
 
-pub(super) fn prove(options: &Prove) -> Result<(), Failure> {
-    let directory = directory(options.place.data.as_ref());
+pub(super) fn prove(options: &ProveRecord) -> Result<(), Failure> {
+    let directory = directory(options.location.data.as_ref());
     must_exist(&directory)?;
     let proof = prove_record(&directory, options.seq)
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
@@ -96,14 +100,14 @@ pub(super) fn check_proof(options: &CheckProof) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn export(options: &Export) -> Result<(), Failure> {
-    let directory = directory(options.place.data.as_ref());
+pub(super) fn export(options: &ExportRecords) -> Result<(), Failure> {
+    let directory = directory(options.location.data.as_ref());
     must_exist(&directory)?;
-    let filter = filter(&options.which)?;
+    let filter = filter(&options.filter)?;
     let format = match options.format {
-        Format::Jsonl => ExportFormat::Jsonl,
-        Format::Csv => ExportFormat::Csv,
-        Format::Ocsf => ExportFormat::Ocsf,
+        RecordFormat::Jsonl => ExportFormat::Jsonl,
+        RecordFormat::Csv => ExportFormat::Csv,
+        RecordFormat::Ocsf => ExportFormat::Ocsf,
     };
     let mut reader =
         Reader::open(&directory).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
@@ -146,20 +150,20 @@ impl<W: Write> Write for Output<W> {
     }
 }
 
-fn filter(which: &Which) -> Result<Filter, Failure> {
-    let positive = |text: &String| moment(text).map(|at_ms| u64::try_from(at_ms).unwrap_or_default());
+fn filter(filter: &RecordFilter) -> Result<Filter, Failure> {
+    let time = |typed: &Option<String>| typed.as_deref().map(moment).transpose();
     Ok(Filter {
-        since_ms: which.since.as_ref().map(positive).transpose()?,
-        until_ms: which.until.as_ref().map(positive).transpose()?,
-        kinds: kinds(&which.kind)?,
-        tool: which.tool.as_deref().map(tool_pattern),
-        agent: which.agent.clone(),
-        server: which.server.clone(),
-        text: which.text.clone(),
+        since_ms: time(&filter.since)?,
+        until_ms: time(&filter.until)?,
+        kinds: filter.kinds.clone(),
+        tool: filter.tool.as_deref().map(tool_pattern),
+        agent: filter.agent.clone(),
+        server: filter.server.clone(),
+        text: filter.text.clone(),
     })
 }
 
-fn must_exist(directory: &Path) -> Result<(), Failure> {
+pub(super) fn must_exist(directory: &Path) -> Result<(), Failure> {
     if directory.is_dir() {
         return Ok(());
     }

@@ -1,5 +1,7 @@
 //! A record in one line.
 
+use octroi_api::operations::audit::AuditRecord;
+use octroi_core::audit::{ActorKind, Kind, Level};
 use octroi_core::time::show_time;
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
@@ -7,59 +9,81 @@ use serde_json::Value;
 use crate::printer::visible;
 
 /// Number, time, who, what, how it went, how long it took, and why.
-pub(super) fn line(record: &Value) -> String {
-    let at_ms = record["at_ms"].as_i64().unwrap_or_default();
-    let who = record["agent"].as_str().unwrap_or_else(|| text(&record["actor"]["id"]));
-    let kind = text(&record["kind"]);
-    let what = what(record);
-    let (verdict, is_good) = verdict(record, kind);
+pub(super) fn line(record: &AuditRecord) -> String {
+    let at_ms = i64::try_from(record.at_ms.unwrap_or_default()).unwrap_or(i64::MAX);
+    let (verdict, is_good) = verdict(record);
     let verdict = format!("{verdict:<18}");
-    let verdict = match (is_good, text(&record["level"])) {
+    let verdict = match (is_good, record.level.as_deref().and_then(Level::parse)) {
         (true, _) => verdict.green().to_string(),
-        (false, "info") => verdict.cyan().to_string(),
-        (false, "error") => verdict.red().bold().to_string(),
-        (false, _) => verdict.red().to_string(),
+        (false, Some(Level::Info)) => verdict.cyan().to_string(),
+        (false, Some(Level::Error)) => verdict.red().bold().to_string(),
+        (false, Some(Level::Warn) | None) => verdict.red().to_string(),
     };
-    let context = &record["context"];
-    let duration = context["duration_ms"].as_u64().map(|ms| format!(" {ms} ms")).unwrap_or_default();
-    let reason = ["reason", "quota", "state"].iter().find_map(|name| context[*name].as_str());
+    let duration = record.context.get("duration_ms").and_then(Value::as_u64);
+    let duration = duration.map(|ms| format!(" {ms} ms")).unwrap_or_default();
+    let after = |name: &str| record.context.get("after")?.get(name)?.as_str();
+    let reason = ["reason", "quota", "state"].iter().find_map(|name| in_context(record, name));
+    // A change says how things stand after it.
+    let reason = reason.or_else(|| after("state").or_else(|| after("status")));
     let reason = reason.map(|reason| format!("  {}", visible(reason))).unwrap_or_default();
     let line = format!(
         "{:>7}  {}  {:<12}  {verdict}  {}{duration}{reason}",
-        record["seq"].as_u64().unwrap_or_default(),
+        record.seq,
         show_time(at_ms).dimmed(),
-        visible(who),
-        visible(&what),
+        visible(&who(record)),
+        visible(&what(record)),
     );
     line.trim_end().to_owned()
 }
 
+/// What a record says besides what every record has; that depends on its kind.
+fn in_context<'a>(record: &'a AuditRecord, name: &str) -> Option<&'a str> {
+    record.context.get(name).and_then(Value::as_str)
+}
+
+fn kind(record: &AuditRecord) -> Option<Kind> {
+    record.kind.as_deref().and_then(Kind::parse)
+}
+
+/// The agent, or whoever it was. Where a person tried something as an agent, both.
+fn who(record: &AuditRecord) -> String {
+    let actor = record.actor.as_ref();
+    let id = actor.map(|actor| actor.id.as_str()).unwrap_or_default();
+    let is_person = actor.is_some_and(|actor| ActorKind::parse(&actor.kind) == Some(ActorKind::User));
+    let is_call = matches!(
+        kind(record),
+        Some(Kind::ToolInvocationStart | Kind::ToolInvocationEnd | Kind::PolicyViolation)
+    );
+    match &record.agent {
+        Some(agent) if is_call && is_person => format!("{id} as {agent}"),
+        Some(agent) => agent.clone(),
+        None => id.to_owned(),
+    }
+}
+
 /// A tool, or a server with what was asked of it besides tools.
-fn what(record: &Value) -> String {
-    let context = &record["context"];
-    let asked = context["uri"].as_str().or(context["name"].as_str()).zip(context["method"].as_str());
-    match (record["tool"].as_str(), record["server"].as_str(), asked) {
-        (Some(tool), _, _) => tool.to_owned(),
-        (None, Some(server), Some((what, method))) => format!("{server} {method} {what}"),
-        (None, server, _) => server.unwrap_or_default().to_owned(),
+fn what(record: &AuditRecord) -> String {
+    let object = in_context(record, "uri").or(in_context(record, "name"));
+    match (&record.tool, &record.server, object.zip(in_context(record, "method"))) {
+        (Some(tool), _, _) => tool.clone(),
+        (None, Some(server), Some((object, method))) => format!("{server} {method} {object}"),
+        (None, server, _) => server.clone().unwrap_or_default(),
     }
 }
 
 /// What became of it, in a word, and whether that is as everybody hopes.
-fn verdict<'a>(record: &'a Value, kind: &'a str) -> (&'a str, bool) {
-    match kind {
-        "tool_invocation_start" | "request_start" => (text(&record["decision"]), true),
-        "tool_invocation_end" | "request_end" => {
-            let outcome = text(&record["context"]["outcome"]);
+fn verdict(record: &AuditRecord) -> (&str, bool) {
+    let decision = record.decision.as_deref().unwrap_or_default();
+    match kind(record) {
+        Some(Kind::ToolInvocationStart | Kind::RequestStart) => (decision, true),
+        Some(Kind::ToolInvocationEnd | Kind::RequestEnd) => {
+            let outcome = in_context(record, "outcome").unwrap_or_default();
             (outcome, outcome == "completed")
         }
-        "policy_violation" => (text(&record["decision"]), false),
-        kind => (kind, false),
+        Some(Kind::PolicyViolation) => (decision, false),
+        // A newer gateway may write kinds that this program does not know.
+        _ => (record.kind.as_deref().unwrap_or_default(), false),
     }
-}
-
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -68,13 +92,17 @@ mod tests {
 
     use super::*;
 
+    fn record(members: Value) -> AuditRecord {
+        serde_json::from_value(members).unwrap()
+    }
+
     #[test]
     fn a_line_says_who_what_and_how() {
-        let end = json!({
+        let end = record(json!({
             "seq": 7, "at_ms": 0, "kind": "tool_invocation_end", "level": "info",
             "actor": {"kind": "agent", "id": "x"}, "agent": "coder", "tool": "mcp:files:read",
             "context": {"outcome": "completed", "duration_ms": 12},
-        });
+        }));
         let line = anstream::adapter::strip_str(&line(&end)).to_string();
         assert_eq!(
             line,
@@ -83,12 +111,29 @@ mod tests {
     }
 
     #[test]
+    fn a_person_who_acts_as_an_agent_is_named_with_it() {
+        for (kind, actor, agent, expected) in [
+            ("tool_invocation_start", ("agent", "agent:coder"), Some("coder"), "coder"),
+            ("tool_invocation_start", ("user", "ann"), Some("coder"), "ann as coder"),
+            ("tool_invocation_end", ("user", "ann"), Some("coder"), "ann as coder"),
+            ("policy_violation", ("user", "ann"), Some("coder"), "ann as coder"),
+            // About an agent, and not as one.
+            ("approval_resolved", ("user", "ann"), Some("coder"), "coder"),
+            ("administrative_change", ("user", "ann"), None, "ann"),
+        ] {
+            let actor = json!({"kind": actor.0, "id": actor.1});
+            let record = record(json!({"seq": 1, "kind": kind, "actor": actor, "agent": agent}));
+            assert_eq!(who(&record), expected, "{kind} {actor}");
+        }
+    }
+
+    #[test]
     fn names_cannot_write_to_the_terminal() {
-        let denied = json!({
+        let denied = record(json!({
             "seq": 8, "at_ms": 0, "kind": "policy_violation", "level": "warn", "decision": "deny_continue",
             "actor": {"kind": "agent", "id": "x"}, "tool": "mcp:a:\u{1b}[2Jb",
             "context": {"reason": "no\r\nseq \u{202e}\u{200b}"},
-        });
+        }));
         let line = anstream::adapter::strip_str(&line(&denied)).to_string();
         assert!(line.contains("deny_continue"), "{line}");
         assert!(!line.contains(['\u{1b}', '\r', '\n', '\u{202e}', '\u{200b}']), "{line:?}");

@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use octroi_api::Exit;
+use octroi_api::operations::audit::{AuditQueryRequest, AuditRecord};
 
 use super::lines::line;
+use super::query::{is_full_page, read_on, search};
 use super::tool_pattern;
 use crate::cli::audit::Tail;
 use crate::client::Client;
@@ -15,32 +17,32 @@ use crate::commands::Failure;
 use crate::printer;
 
 const EVERY: Duration = Duration::from_secs(1);
-const PAGE: u64 = 500;
 
 pub(crate) async fn tail(options: &Tail) -> Result<(), Failure> {
-    let first = Client::find(&options.target)?.call("audit_query", json!({"limit": 1})).await?;
-    let mut after = first["position"].as_u64().unwrap_or_default().saturating_sub(options.lines);
+    let newest = AuditQueryRequest { limit: Some(1), ..AuditQueryRequest::default() };
+    let position = search(&Client::find(&options.target)?, &newest).await?.position;
+    let mut after = position.saturating_sub(options.lines);
     let mut is_lost = false;
     loop {
-        match read_on(options, after).await {
+        match records_after(options, after).await {
             Ok((records, last)) => {
                 if std::mem::take(&mut is_lost) {
                     printer::say("the gateway is back");
                 }
                 for record in &records {
-                    let text = if options.target.json { record.to_string() } else { line(record) };
-                    if !printer::goes_on(&text) {
+                    let text = if options.target.json { printer::json_text(record) } else { line(record) };
+                    if !printer::is_still_read(&text) {
                         return Ok(());
                     }
                 }
-                let is_more = last > after && (last - after) >= PAGE;
+                let is_more = is_full_page(after, last);
                 after = last;
                 if is_more {
                     continue;
                 }
             }
             // It may be starting again.
-            Err(failure) if failure.exit_code == crate::client::UNREACHABLE => {
+            Err(failure) if failure.exit == Exit::Unreachable => {
                 if !std::mem::replace(&mut is_lost, true) {
                     printer::warn(&failure.message);
                 }
@@ -51,18 +53,12 @@ pub(crate) async fn tail(options: &Tail) -> Result<(), Failure> {
     }
 }
 
-/// What came after a record, and the last one that was looked at.
-async fn read_on(options: &Tail, after: u64) -> Result<(Vec<Value>, u64), Failure> {
-    let mut arguments = Map::new();
-    arguments.insert("after".to_owned(), json!(after));
-    arguments.insert("limit".to_owned(), json!(PAGE));
-    if let Some(agent) = &options.agent {
-        arguments.insert("agent".to_owned(), json!(agent));
-    }
-    if let Some(tool) = &options.tool {
-        arguments.insert("tool".to_owned(), json!(tool_pattern(tool)));
-    }
-    let told = Client::find(&options.target)?.call("audit_query", Value::Object(arguments)).await?;
-    let records = told["records"].as_array().cloned().unwrap_or_default();
-    Ok((records, told["last"].as_u64().unwrap_or(after)))
+/// Looks for the gateway each time, because one that started again may have another address.
+async fn records_after(options: &Tail, after: u64) -> Result<(Vec<AuditRecord>, u64), Failure> {
+    let filter = AuditQueryRequest {
+        agent: options.agent.clone(),
+        tool: options.tool.as_deref().map(tool_pattern),
+        ..AuditQueryRequest::default()
+    };
+    read_on(&Client::find(&options.target)?, after, &filter).await
 }

@@ -1,46 +1,46 @@
-//! Questions to a running gateway.
+//! Looking for records, at a running gateway.
 
-use std::collections::BTreeMap;
+use octroi_api::operations::audit::{
+    AuditFollowed, AuditFound, AuditPage, AuditQuery, AuditQueryRequest, AuditRecord, AuditShow,
+    AuditShowRequest,
+};
 
-use serde_json::{Map, Value, json};
-
-use super::lines::{line, text};
-use super::{kinds, moment, tool_pattern};
-use crate::cli::audit::{List, ReportOptions, Show, Which};
-use crate::client::Client;
+use super::lines::line;
+use super::{moment, tool_pattern};
+use crate::cli::audit::{ListRecords, RecordFilter, ShowRecords};
+use crate::client::{Client, unreadable};
 use crate::commands::Failure;
-use crate::printer::{self, visible};
+use crate::printer;
 
 /// One answer has no more than this.
 const PAGE: u64 = 500;
 
-pub(super) async fn list(options: &List) -> Result<(), Failure> {
+pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
     let client = Client::find(&options.target)?;
-    let mut arguments = wanted(&options.which)?;
-    for (name, value) in [("decision", &options.decision), ("call", &options.call)] {
-        if let Some(value) = value {
-            arguments.insert(name.to_owned(), json!(value));
-        }
-    }
+    let mut request = AuditQueryRequest {
+        decision: options.decision.map(Into::into),
+        call: options.call.clone(),
+        ..filter_request(&options.filter)?
+    };
     let mut n_left = options.n_max;
     let mut n_behind = 0;
     while n_left > 0 {
-        arguments.insert("limit".to_owned(), json!(n_left.min(PAGE)));
-        let told = client.call("audit_query", Value::Object(arguments.clone())).await?;
-        for record in told["records"].as_array().into_iter().flatten() {
+        request.limit = Some(n_left.min(PAGE));
+        let found = search(&client, &request).await?;
+        for record in &found.records {
             if options.target.json {
-                printer::data(&record.to_string());
+                printer::json(record);
             } else {
                 printer::data(&line(record));
             }
             n_left = n_left.saturating_sub(1);
         }
-        n_behind = told["behind"].as_u64().unwrap_or_default().max(n_behind);
+        n_behind = n_behind.max(found.behind);
         // A page may be short though there are more.
-        match told["next"].as_i64() {
-            Some(next) => arguments.insert("before".to_owned(), json!(next)),
+        match found.next.and_then(|next| u64::try_from(next).ok()) {
+            Some(next) => request.before = Some(next),
             None => break,
-        };
+        }
     }
     if n_left == options.n_max {
         printer::say("nothing was recorded that is like this");
@@ -51,82 +51,58 @@ pub(super) async fn list(options: &List) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) async fn show(options: &Show) -> Result<(), Failure> {
-    let arguments = match options.what.parse::<u64>() {
-        Ok(seq) => json!({ "seq": seq }),
-        Err(_) => json!({ "call": options.what }),
+pub(super) async fn show(options: &ShowRecords) -> Result<(), Failure> {
+    let request = match options.what.parse::<u64>() {
+        Ok(seq) => AuditShowRequest { seq: Some(seq), call: None },
+        Err(_) => AuditShowRequest { seq: None, call: Some(options.what.clone()) },
     };
-    let told = Client::find(&options.target)?.call("audit_show", arguments).await?;
-    let records = told["records"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for record in records {
+    for record in Client::find(&options.target)?.call::<AuditShow>(&request).await?.records {
         if options.target.json {
-            printer::data(&record.to_string());
+            printer::json(&record);
         } else {
-            printer::data(&line(record));
-            printer::data(&serde_json::to_string_pretty(record).unwrap_or_default());
+            printer::data(&line(&record));
+            printer::data(&serde_json::to_string_pretty(&record).unwrap_or_default());
         }
     }
     Ok(())
 }
 
-pub(super) async fn report(options: &ReportOptions) -> Result<(), Failure> {
-    let since_ms = moment(&options.since)?.max(0);
-    let told = Client::find(&options.target)?.call("audit_report", json!({ "since_ms": since_ms })).await?;
-    if options.target.json {
-        printer::data(&told.to_string());
-        return Ok(());
-    }
-    let counts = told["counts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let total: u64 = counts.iter().filter_map(|count| count["n"].as_u64()).sum();
-    printer::data(&format!("{total} records since {}", octroi_core::time::show_time(since_ms)));
-    let groups =
-        [("by kind", "kind"), ("by decision", "decision"), ("by agent", "agent"), ("by tool", "tool")];
-    for (title, member) in groups {
-        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        for count in counts.iter().filter(|count| is_counted(count, member)) {
-            if let Some(word) = count[member].as_str() {
-                *sums.entry(word).or_default() += count["n"].as_u64().unwrap_or_default();
-            }
-        }
-        if sums.is_empty() {
-            continue;
-        }
-        printer::data(&format!("\n{title}"));
-        let mut sums: Vec<_> = sums.into_iter().collect();
-        sums.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        for (word, n) in sums {
-            printer::data(&format!("  {n:>9}  {}", visible(word)));
-        }
-    }
-    Ok(())
-}
-
-/// A call has a start and an end; by tool and agent it is counted once.
-fn is_counted(count: &Value, member: &str) -> bool {
-    match member {
-        "kind" | "decision" => true,
-        _ => !matches!(text(&count["kind"]), "tool_invocation_end" | "request_end"),
+/// A page of what there is, the newest first.
+pub(super) async fn search(client: &Client, request: &AuditQueryRequest) -> Result<AuditFound, Failure> {
+    match client.call::<AuditQuery>(request).await? {
+        AuditPage::Found(found) => Ok(found),
+        AuditPage::Followed(_) => Err(unreadable(&"a search was asked for")),
     }
 }
 
-pub(super) fn wanted(which: &Which) -> Result<Map<String, Value>, Failure> {
-    let mut arguments = Map::new();
-    for (name, value) in [("since_ms", &which.since), ("until_ms", &which.until)] {
-        if let Some(value) = value {
-            arguments.insert(name.to_owned(), json!(moment(value)?.max(0)));
-        }
+/// What came after a record, the oldest first, and the number of the last one that was looked at.
+pub(super) async fn read_on(
+    client: &Client,
+    after: u64,
+    filter: &AuditQueryRequest,
+) -> Result<(Vec<AuditRecord>, u64), Failure> {
+    let request = AuditQueryRequest { after: Some(after), limit: Some(PAGE), ..filter.clone() };
+    match client.call::<AuditQuery>(&request).await? {
+        AuditPage::Followed(AuditFollowed { records, last }) => Ok((records, last)),
+        AuditPage::Found(_) => Err(unreadable(&"what comes after a record was asked for")),
     }
-    if !which.kind.is_empty() {
-        let kinds: Vec<&str> =
-            kinds(&which.kind)?.into_iter().map(octroi_core::audit::Kind::as_str).collect();
-        arguments.insert("kinds".to_owned(), json!(kinds));
-    }
-    let tool = which.tool.as_deref().map(tool_pattern);
-    let texts = [("tool", &tool), ("agent", &which.agent), ("server", &which.server), ("text", &which.text)];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            arguments.insert(name.to_owned(), json!(value));
-        }
-    }
-    Ok(arguments)
+}
+
+/// Whether there is more than the records that [`read_on`] looked at.
+pub(super) fn is_full_page(after: u64, last: u64) -> bool {
+    last.saturating_sub(after) >= PAGE
+}
+
+fn filter_request(filter: &RecordFilter) -> Result<AuditQueryRequest, Failure> {
+    let time = |typed: &Option<String>| typed.as_deref().map(moment).transpose();
+    Ok(AuditQueryRequest {
+        since_ms: time(&filter.since)?,
+        until_ms: time(&filter.until)?,
+        kinds: filter.kinds.iter().copied().map(Into::into).collect(),
+        tool: filter.tool.as_deref().map(tool_pattern),
+        agent: filter.agent.clone(),
+        server: filter.server.clone(),
+        text: filter.text.clone(),
+        ..AuditQueryRequest::default()
+    })
 }

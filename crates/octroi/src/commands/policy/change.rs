@@ -2,23 +2,27 @@
 
 use std::collections::BTreeSet;
 
+use octroi_api::operations::policies::{
+    ActivePolicy, AgentsSetPolicy, PolicyHistory, PolicySetFloor, PolicySetGlobal, PolicyShow, PolicyTest,
+    PolicyVersion, SetAgentPolicyRequest, SetPolicyRequest, TestPolicyRequest,
+};
 use octroi_core::policy::{Document, Rule};
 use serde_json::{Value, json};
 
-use super::{at, complain, put, read, text};
-use crate::cli::policy::{Apply, At, OneFile};
+use super::check::{must_be_fine, passed, print_complaints};
+use super::{print, read};
+use crate::cli::policy::{ApplyPolicy, CandidatePolicy, PolicyScope};
 use crate::client::Client;
 use crate::commands::Failure;
-use crate::commands::policy::offline::Checked;
 use crate::diff::unified;
 use crate::printer;
 
-pub(super) async fn diff(options: &OneFile) -> Result<(), Failure> {
+pub(super) async fn diff(options: &CandidatePolicy) -> Result<(), Failure> {
     let new = read(&options.file)?;
-    let active = Client::find(&options.target)?.call("policy_show", at(&options.at)).await?;
-    let difference = Difference::between(&active, &new, &options.at, &options.file.display().to_string());
+    let active = Client::find(&options.target)?.call::<PolicyShow>(&options.scope.request()).await?;
+    let difference = Difference::between(&active, &new, &options.scope, &options.file.display().to_string());
     if options.target.json {
-        printer::data(&difference.as_json().to_string());
+        printer::json(&difference.to_json());
     } else {
         difference.print();
     }
@@ -33,9 +37,9 @@ struct Difference {
 }
 
 impl Difference {
-    fn between(active: &Value, new: &str, level: &At, new_name: &str) -> Self {
-        let old = text(&active["source"]);
-        let old_name = format!("{}, version {}", level.name(), active["version"]);
+    fn between(active: &ActivePolicy, new: &str, scope: &PolicyScope, new_name: &str) -> Self {
+        let old = active.policy.source();
+        let old_name = format!("{}, version {}", scope.name(), active.policy.version());
         let (old_rules, new_rules) = (sentences(old), sentences(new));
         Self {
             text: unified(old, new, &old_name, new_name),
@@ -49,12 +53,12 @@ impl Difference {
             printer::say("no difference");
             return;
         }
-        put(self.text.trim_end());
-        self.added.iter().for_each(|rule| put(&format!("added    {rule}")));
-        self.removed.iter().for_each(|rule| put(&format!("removed  {rule}")));
+        print(self.text.trim_end());
+        self.added.iter().for_each(|rule| print(&format!("added    {rule}")));
+        self.removed.iter().for_each(|rule| print(&format!("removed  {rule}")));
     }
 
-    fn as_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({"diff": self.text, "added": self.added, "removed": self.removed})
     }
 }
@@ -64,79 +68,96 @@ fn sentences(source: &str) -> BTreeSet<String> {
     document.rules.iter().map(Rule::sentence).collect()
 }
 
-pub(super) async fn apply(options: &Apply) -> Result<(), Failure> {
-    let Apply { file, version, at: level, yes, target } = options;
+pub(super) async fn apply(options: &ApplyPolicy) -> Result<(), Failure> {
+    let ApplyPolicy { file, version, scope, yes, target } = options;
     let client = Client::find(target)?;
-    let active = client.call("policy_show", at(level)).await?;
-    if let Some(file) = active["file"].as_str() {
-        return Err(Failure::new(format!("the {} stands in {file}", level.name()))
+    let active = client.call::<PolicyShow>(&scope.request()).await?;
+    if let Some(file) = &active.file {
+        return Err(Failure::new(format!("the {} stands in {file}", scope.name()))
             .hint("change that file; a running gateway takes it over by itself, or with `octroi reload`"));
     }
     let (name, source) = match (file, version) {
         (Some(file), _) => (file.display().to_string(), read(file)?),
         (None, version) => {
             let version = version.unwrap_or_default();
-            (format!("version {version}"), old_version(&client, level, version).await?)
+            (format!("version {version}"), old_version(&client, scope, version).await?)
         }
     };
-    let asked = json!({"source": source, "level": level.level().as_str()});
-    let checked = Checked::told(&client.call("policy_test", asked).await?);
-    complain(&name, &checked, target.json)?;
-    let difference = Difference::between(&active, &source, level, &name);
+    let request = TestPolicyRequest {
+        source: Some(source.clone()),
+        level: Some(scope.level().into()),
+        ..TestPolicyRequest::default()
+    };
+    let tested = client.call::<PolicyTest>(&request).await?;
+    if !target.json {
+        print_complaints(&name, &tested);
+    }
+    must_be_fine(&tested)?;
+    let difference = Difference::between(&active, &source, scope, &name);
     if difference.text.is_empty() {
-        printer::say(&format!("the {} says this already", level.name()));
+        printer::say(&format!("the {} says this already", scope.name()));
         if target.json {
-            printer::data(&active.to_string());
+            printer::json(&active);
         }
         return Ok(());
     }
     if !target.json {
         difference.print();
-        printer::say(&checked.passed());
+        printer::say(&passed(&tested));
     }
-    let is_wanted = if *yes { Some(true) } else { printer::confirm("Make it active?") };
-    match is_wanted {
-        Some(true) => {}
-        Some(false) => return Err(Failure::new("nothing was changed")),
-        None => {
-            return Err(Failure::new("nobody can be asked whether to go on").hint("say so with --yes"));
-        }
+    if !yes {
+        confirm()?;
     }
-    let replaced = active["version"].as_i64().unwrap_or_default();
-    let mut asked = json!({"source": source, "expected_version": replaced});
-    let tool = match (&level.agent, level.floor) {
-        (Some(agent), _) => {
-            asked["agent_id"] = json!(agent);
-            "agents_set_policy"
-        }
-        (None, true) => "policy_set_floor",
-        (None, false) => "policy_set_global",
-    };
-    let told = client.call(tool, asked).await?;
+    let policy = set(&client, scope, source, active.policy.version()).await?;
     if target.json {
-        printer::data(&told.to_string());
+        printer::json(&policy);
         return Ok(());
     }
-    let version = told["version"].as_i64().unwrap_or_default();
-    put(&format!("{} version {version} is active; {}", level.name(), undo(level, version)));
+    let version = policy.version.unwrap_or_default();
+    print(&format!("{} version {version} is active; {}", scope.name(), undo(scope, version)));
     Ok(())
 }
 
-/// How to go back to what held before this version.
-pub(super) fn undo(level: &At, version: i64) -> String {
-    let flag = level.flag();
+fn confirm() -> Result<(), Failure> {
+    match printer::confirm("Make it active?") {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::new("nothing was changed")),
+        None => Err(Failure::new("nobody can be asked whether to go on").hint("say so with --yes")),
+    }
+}
+
+/// Makes a policy the active one of its level, unless another than the one that was compared is active by then.
+async fn set(
+    client: &Client,
+    scope: &PolicyScope,
+    source: String,
+    replaced: i64,
+) -> Result<PolicyVersion, Failure> {
+    let expected_version = Some(replaced);
+    match (&scope.agent, scope.floor) {
+        (Some(agent), _) => {
+            let request = SetAgentPolicyRequest { agent_id: agent.clone(), source, expected_version };
+            client.call::<AgentsSetPolicy>(&request).await
+        }
+        (None, true) => client.call::<PolicySetFloor>(&SetPolicyRequest { source, expected_version }).await,
+        (None, false) => client.call::<PolicySetGlobal>(&SetPolicyRequest { source, expected_version }).await,
+    }
+}
+
+/// How to go back to what was in effect before this version.
+pub(super) fn undo(scope: &PolicyScope, version: i64) -> String {
+    let flag = scope.flag();
     match version - 1 {
         0 => format!("undo with `octroi policy apply /dev/null {flag}`"),
         before => format!("undo with `octroi policy apply --version {before} {flag}`"),
     }
 }
 
-async fn old_version(client: &Client, level: &At, version: i64) -> Result<String, Failure> {
-    let told = client.call("policy_history", at(level)).await?;
-    let versions = told["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let found = versions.iter().find(|one| one["version"] == version);
-    found.map(|one| text(&one["source"]).to_owned()).ok_or_else(|| {
-        Failure::new(format!("there is no version {version} of the {}", level.name()))
-            .hint(format!("`octroi policy show {} --history` lists them", level.flag()))
+async fn old_version(client: &Client, scope: &PolicyScope, version: i64) -> Result<String, Failure> {
+    let history = client.call::<PolicyHistory>(&scope.request()).await?;
+    let found = history.versions.into_iter().find(|policy| policy.version == Some(version));
+    found.map(|policy| policy.source).ok_or_else(|| {
+        Failure::new(format!("there is no version {version} of the {}", scope.name()))
+            .hint(format!("`octroi policy show {} --history` lists them", scope.flag()))
     })
 }

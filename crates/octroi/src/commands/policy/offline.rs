@@ -1,91 +1,37 @@
-//! What can be said of a policy, by a gateway or without one.
+//! What can be said of a policy without a gateway.
 
+use octroi_api::operations::policies::{Complaint, PolicyCheck, TestOutcome, TestedPolicy};
 use octroi_core::facts::Facts;
-use octroi_core::policy::{Document, Known, Level, Policy};
-use serde_json::{Value, json};
+use octroi_core::policy::{Complaint as Found, Document, Known, Level, Policy, Tested};
+use serde_json::Value;
 
-/// What was found.
-#[derive(Debug, Default)]
-pub(super) struct Checked {
-    /// Line and what is wrong there.
-    pub(super) complaints: Vec<(u64, String)>,
-    /// The tests that were run.
-    pub(super) tests: Vec<Test>,
-    /// Whether nobody looked at its program.
-    has_unread_program: bool,
+/// What was left out because no gateway could be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limits {
+    /// Whether tools exist.
+    Tools,
+    /// That, and what its program says.
+    ToolsAndProgram,
 }
 
-/// A test that was run.
-#[derive(Debug)]
-pub(super) struct Test {
-    pub(super) name: String,
-    pub(super) expected: String,
-    pub(super) got: String,
-    pub(super) passed: bool,
-}
-
-impl Checked {
-    /// What a gateway found.
-    pub(super) fn told(told: &Value) -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let complaints = told["complaints"].as_array().into_iter().flatten();
-        let tests = told["tests"].as_array().into_iter().flatten();
-        Self {
-            complaints: complaints
-                .map(|one| (one["line"].as_u64().unwrap_or_default(), text(&one["message"])))
-                .collect(),
-            tests: tests
-                .map(|test| Test {
-                    name: text(&test["name"]),
-                    expected: text(&test["expected"]),
-                    got: text(&test["got"]),
-                    passed: test["passed"] == true,
-                })
-                .collect(),
-            has_unread_program: false,
+impl Limits {
+    pub(super) const fn describe(self) -> &'static str {
+        match self {
+            Self::ToolsAndProgram => {
+                "syntax and examples are checked, but neither the Cedar program nor the tests, nor whether tools exist"
+            }
+            Self::Tools => {
+                "syntax, examples and tests are checked with what names of tools tell, but not whether tools exist"
+            }
         }
-    }
-
-    /// What was left out without a gateway.
-    pub(super) fn limits(&self) -> &'static str {
-        if self.has_unread_program {
-            "syntax and examples are checked, but neither the Cedar program nor the tests, nor whether tools exist"
-        } else {
-            "syntax, examples and tests are checked with what names of tools tell, but not whether tools exist"
-        }
-    }
-
-    /// Said when nothing failed.
-    pub(super) fn passed(&self) -> String {
-        match self.tests.len() {
-            0 => "there are no tests".to_owned(),
-            1 => "1 test passed".to_owned(),
-            n => format!("{n} tests passed"),
-        }
-    }
-
-    pub(super) fn as_json(&self) -> Value {
-        let complaints =
-            self.complaints.iter().map(|(line, message)| json!({"line": line, "message": message}));
-        let tests = self.tests.iter().map(|test| {
-            json!({"name": test.name, "expected": test.expected, "got": test.got, "passed": test.passed})
-        });
-        json!({
-            "ok": self.complaints.is_empty(),
-            "complaints": complaints.collect::<Vec<_>>(),
-            "tests": tests.collect::<Vec<_>>(),
-        })
     }
 }
 
 /// Checks a policy against no tools at all.
-pub(super) fn check(level: Level, source: &str) -> Checked {
+pub(super) fn check(level: Level, source: &str) -> (TestedPolicy, Limits) {
     let document = match Document::parse(source) {
         Ok(document) => document,
-        Err(complaints) => {
-            let complaints = complaints.into_iter().map(|one| (one.line as u64, one.message)).collect();
-            return Checked { complaints, ..Checked::default() };
-        }
+        Err(complaints) => return (found(complaints, &[]), Limits::Tools),
     };
     let servers: Vec<String> = document.servers().into_iter().map(str::to_owned).collect();
     let has_program = document.cedar.is_some();
@@ -103,25 +49,50 @@ pub(super) fn check(level: Level, source: &str) -> Checked {
         imagine: &octroi_gateway::imagine,
         now_ms: 0,
     };
-    let complaints = policy.check(level, &known);
-    let tests = policy.run_tests(&known);
-    Checked {
-        complaints: complaints.into_iter().map(|one| (one.line as u64, one.message)).collect(),
-        tests: tests
-            .iter()
-            .map(|test| Test {
-                name: test.name.clone(),
-                expected: test.expected.as_str().to_owned(),
-                got: test.got(),
-                passed: test.passed(),
-            })
-            .collect(),
-        has_unread_program: has_program,
-    }
+    let tested = found(policy.check(level, &known), &policy.run_tests(&known));
+    (tested, if has_program { Limits::ToolsAndProgram } else { Limits::Tools })
+}
+
+fn found(complaints: Vec<Found>, tests: &[Tested]) -> TestedPolicy {
+    let complaint = |found: Found| Complaint { line: found.line as u64, message: found.message };
+    let complaints: Vec<Complaint> = complaints.into_iter().map(complaint).collect();
+    let outcome = |test: &Tested| TestOutcome {
+        name: test.name.clone(),
+        line: test.line as u64,
+        expected: test.expected.as_str().to_owned(),
+        got: test.got(),
+        passed: test.passed(),
+    };
+    let check = PolicyCheck { ok: complaints.is_empty(), complaints };
+    TestedPolicy { check, tests: tests.iter().map(outcome).collect() }
 }
 
 /// How many rules and tests a policy has.
 pub(super) fn count(source: &str) -> (usize, usize) {
     let document = Document::parse(source).unwrap_or_default();
     (document.rules.len(), document.tests.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_gateway_syntax_and_tests_are_checked() {
+        let test = "[[deny]]\ntool = \"a.b\"\n[[tests]]\nname = \"n\"\ntool = \"a.b\"\nexpect = \"ask\"\n";
+        for (source, n_complaints, n_tests, limits) in [
+            ("", 0, 0, Limits::Tools),
+            ("[[deny]]\ntool = \"a.b\"\n", 0, 0, Limits::Tools),
+            ("[[deny]]\ntoool = \"a.b\"\n", 2, 0, Limits::Tools),
+            (test, 1, 1, Limits::Tools),
+        ] {
+            let (tested, found) = check(Level::Global, source);
+            assert_eq!(
+                (tested.check.complaints.len(), tested.tests.len(), found),
+                (n_complaints, n_tests, limits)
+            );
+            assert_eq!(tested.check.ok, n_complaints == 0, "{source}");
+        }
+        assert_eq!(count(test), (1, 1));
+    }
 }

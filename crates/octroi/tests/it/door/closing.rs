@@ -28,7 +28,7 @@ async fn calls_are_finished_before_the_process_ends() {
         let mut gateway = gateway(&["--era", era]).await;
         let id = gateway.child.id().expect("the gateway runs");
         let processes = descendants(id);
-        assert_eq!(processes.len(), 2, "one server and its keeper");
+        assert_eq!(processes.len(), 2, "one server and its reaper");
         let session = Session::open(&gateway, "2025-11-25").await;
         let mut own = session.stream(None).await;
         next(&mut own).await.expect("an event to resume from");
@@ -104,7 +104,7 @@ async fn over_standard_streams_the_end_of_input_ends_everything() {
                 TestClient::connect(transport, era, ClientOptions::default()).await.expect("a client");
             assert_eq!(client.call_text("peer_echo", json!({ "text": "x" })).await.as_deref(), Ok("x"));
             let processes = descendants(client.process_id().await.expect("it runs"));
-            assert_eq!(processes.len(), 2, "the server and its keeper");
+            assert_eq!(processes.len(), 2, "the server and its reaper");
             let status = client.close().await.expect("it ends").expect("it has a status");
             assert_eq!(status.code(), Some(0), "{flags:?}");
             assert_eq!(left_of(&processes).await, Vec::<u32>::new(), "{flags:?}: no process is left");

@@ -83,10 +83,9 @@ async fn agents_propose_for_themselves_and_people_decide() {
         let record = record.expect("a record");
         let entry = record.entry().expect("an entry");
         let context: Value = serde_json::from_str(entry.context).unwrap_or_default();
-        let what = context["status"].as_str().or(entry.tool.as_deref()).unwrap_or_default().to_owned();
-        if what.starts_with("builtin:") || context["status"].is_string() {
-            kinds.push((entry.kind.as_str().to_owned(), what));
-        }
+        let status = context["after"]["status"].as_str();
+        let what = status.or(entry.tool.as_deref()).or(context["operation"].as_str());
+        kinds.push((entry.kind.as_str().to_owned(), what.unwrap_or_default().to_owned()));
     }
     let count =
         |kind: &str, what: &str| kinds.iter().filter(|(known, of)| known == kind && of == what).count();
@@ -94,7 +93,7 @@ async fn agents_propose_for_themselves_and_people_decide() {
     assert_eq!(count("proposal_resolved", "withdrawn"), 2);
     assert_eq!(count("proposal_resolved", "active"), 2);
     assert_eq!(count("proposal_resolved", "rejected"), 2);
-    assert_eq!(count("policy_changed", "active"), 4);
+    assert_eq!(count("policy_changed", "agents_set_policy"), 2);
     assert_eq!(count("tool_invocation_start", "builtin:policy_propose"), 6);
     assert_eq!(count("tool_invocation_end", "builtin:policy_check"), 6);
 }

@@ -65,7 +65,7 @@ async fn accept_all(gateway: &TestGateway, era: Era) {
         let accepted = person.call("pins_accept", arguments).await.expect("a result");
         assert_ne!(accepted["isError"], true, "{accepted}");
     }
-    assert!(pins(gateway).await.contains("nothing is kept back"));
+    assert!(pins(gateway).await.contains("nothing is quarantined"));
 }
 
 async fn lock(gateway: &TestGateway) {
@@ -118,7 +118,7 @@ async fn a_renamed_tool_is_a_new_one() {
             match kept_back {
                 None => {
                     assert_eq!(outcome.as_deref(), Ok("3"), "{mode}");
-                    assert!(told.contains("nothing is kept back"), "{mode}: {told}");
+                    assert!(told.contains("nothing is quarantined"), "{mode}: {told}");
                 }
                 Some(reason) => {
                     let (code, said) = outcome.expect_err("kept back");

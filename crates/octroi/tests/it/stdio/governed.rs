@@ -117,16 +117,15 @@ async fn a_person_is_asked_while_the_client_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_never_manages_whoevers_token_it_has() {
+async fn an_agent_never_manages() {
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
     let data = gateway.directory().join("data");
-    let token = |name: &str| std::fs::read_to_string(data.join(name)).expect("a token").trim().to_owned();
-    let (admin, local) = (token("admin.token"), token("stdio.token"));
-    let with_admin =
-        Transport::stdio(octroi(), &["stdio", "--data", &data.display().to_string(), "--token", &admin]);
+    let (default, local) = (gateway.kept_token("default.token"), gateway.kept_token("stdio.token"));
+    let with_default =
+        Transport::stdio(octroi(), &["stdio", "--data", &data.display().to_string(), "--token", &default]);
     let ways = [
         ("without a token", gateway.relay(&octroi())),
-        ("with a person's token", with_admin),
+        ("with the token of the agent `default`", with_default),
         ("at the door itself", Transport::Http { url: gateway.url(), token: Some(local.clone()) }),
     ];
     for era in ERAS {

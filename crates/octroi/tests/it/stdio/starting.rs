@@ -97,7 +97,7 @@ async fn tokens_are_for_their_owner_only() {
     let directory = tempfile::tempdir().expect("a directory");
     let transport = stdio_transport(&octroi(), directory.path(), &stdio_entry("peer", &[]));
     let owner = client(&transport, Era::Modern, ClientOptions::default()).await;
-    for name in ["admin.token", "stdio.token", "endpoint"] {
+    for name in ["admin.token", "default.token", "stdio.token", "endpoint"] {
         let file = directory.path().join("data").join(name);
         let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

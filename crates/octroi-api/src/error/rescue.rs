@@ -1,0 +1,103 @@
+//! The one place where an error becomes an answer, and an answer an error again.
+
+use serde_json::{Map, Value, json};
+
+use super::{ApiError, ErrorCode, RESERVED_NUMBERS};
+
+/// Where a result that reports a failure of the gateway says so to programs.
+pub const META_ERROR: &str = "octroi/error";
+
+/// What was asked, which decides in what form a failure is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// `tools/call`: a model reads the answer.
+    ToolCall,
+    /// Anything else: a program reads it.
+    Other,
+}
+
+/// How a failure is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answered {
+    /// As the result of `tools/call`, with `isError`.
+    Result(Value),
+    /// As a JSON-RPC error.
+    Error {
+        /// Its number.
+        code: i64,
+        /// What failed.
+        message: String,
+        /// What programs act on.
+        data: Value,
+    },
+}
+
+/// Turns an error into the answer to a request.
+pub fn rescue(error: &ApiError, request: RequestKind) -> Answered {
+    let spec = error.code.spec();
+    if spec.in_result && request == RequestKind::ToolCall {
+        return Answered::Result(json!({
+            "content": [{"type": "text", "text": error.text()}],
+            "isError": true,
+            "_meta": {META_ERROR: error.data()},
+        }));
+    }
+    Answered::Error { code: spec.rpc, message: error.message.clone(), data: error.data() }
+}
+
+impl ApiError {
+    /// Reads a result of `tools/call`; `None` if it does not report a failure.
+    pub fn from_result(result: &Value) -> Option<Self> {
+        if result.get("isError") != Some(&Value::Bool(true)) {
+            return None;
+        }
+        let text = result.pointer("/content/0/text").and_then(Value::as_str);
+        let text = text.unwrap_or("the gateway did not say why");
+        let data = result.get("_meta").and_then(|meta| meta.get(META_ERROR));
+        // Without the gateway's word the tool itself has failed.
+        let code = data.and_then(|data| code_in(data, "code")).unwrap_or(ErrorCode::ToolExecutionError);
+        let mut error = Self::read(code, text, data);
+        // The text ends with the hint, which is shown apart.
+        if let Some(hint) = &error.hint
+            && let Some(message) = text.strip_suffix(&format!(" ({hint})"))
+        {
+            message.clone_into(&mut error.message);
+        }
+        Some(error)
+    }
+
+    /// Reads a JSON-RPC error.
+    pub fn from_rpc(number: i64, message: &str, data: Option<&Value>) -> Self {
+        let by_number = || {
+            ErrorCode::ALL
+                .into_iter()
+                .find(|code| code.spec().rpc == number && RESERVED_NUMBERS.contains(&number))
+        };
+        // Every denial has the same type, so its message says more.
+        let code = data.and_then(|data| code_in(data, "code")).or_else(|| ErrorCode::parse(message));
+        let code = code.or_else(|| data.and_then(|data| code_in(data, "type"))).or_else(by_number);
+        // The gateway's denials have their code as the message and say why in the data.
+        let reason = data.and_then(|data| data.get("reason")).and_then(Value::as_str);
+        let message = match reason {
+            Some(reason) if ErrorCode::parse(message).is_some() => format!("{message}: {reason}"),
+            _ => message.to_owned(),
+        };
+        Self::read(code.unwrap_or(ErrorCode::InternalError), &message, data)
+    }
+
+    fn read(code: ErrorCode, message: &str, data: Option<&Value>) -> Self {
+        let mut details: Map<String, Value> = data.and_then(Value::as_object).cloned().unwrap_or_default();
+        details.remove("code");
+        let mut text = |name: &str| match details.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let (hint, reason) = (text("hint"), text("reason"));
+        Self { code, message: message.to_owned(), hint, reason, details: Box::new(details) }
+    }
+}
+
+/// The code that a member of the data names.
+fn code_in(data: &Value, member: &str) -> Option<ErrorCode> {
+    data.get(member).and_then(Value::as_str).and_then(ErrorCode::parse)
+}

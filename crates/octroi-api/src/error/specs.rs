@@ -1,0 +1,397 @@
+//! What every error code means, once.
+
+use super::{ErrorSpec, Exit, Fault, Retry};
+
+/// A call that Octroi does not make.
+const DENIED: ErrorSpec = ErrorSpec {
+    word: "",
+    rpc: -32_951,
+    in_result: false,
+    http: 403,
+    exit: Exit::Denied,
+    fault: Fault::Client,
+    retry: Retry::No,
+    about: "",
+    hint: "",
+};
+
+/// A request that names what is not there.
+const REJECTED: ErrorSpec = ErrorSpec {
+    word: "",
+    rpc: -32_602,
+    in_result: false,
+    http: 404,
+    exit: Exit::Failed,
+    fault: Fault::Client,
+    retry: Retry::No,
+    about: "",
+    hint: "",
+};
+
+/// An operation that cannot be done as things stand.
+const REFUSED: ErrorSpec = ErrorSpec {
+    word: "",
+    rpc: -32_602,
+    in_result: true,
+    http: 409,
+    exit: Exit::Failed,
+    fault: Fault::Client,
+    retry: Retry::No,
+    about: "",
+    hint: "",
+};
+
+/// A server failed.
+const UPSTREAM: ErrorSpec = ErrorSpec {
+    word: "",
+    rpc: -32_603,
+    in_result: true,
+    http: 502,
+    exit: Exit::Failed,
+    fault: Fault::Upstream,
+    retry: Retry::No,
+    about: "",
+    hint: "",
+};
+
+/// The gateway failed.
+const GATEWAY: ErrorSpec = ErrorSpec {
+    word: "",
+    rpc: -32_603,
+    in_result: true,
+    http: 503,
+    exit: Exit::Failed,
+    fault: Fault::Gateway,
+    retry: Retry::After,
+    about: "",
+    hint: "",
+};
+
+/// In the order of the enum, which a test checks. Each row says what it has different from its base.
+pub(super) static TABLE: [ErrorSpec; 44] = [
+    ErrorSpec {
+        word: "policy_denied",
+        rpc: -32_950,
+        about: "A gate, a policy or a person refused the call; the agent should stop.",
+        hint: "see why with `octroi policy why`",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "policy_denied_continue",
+        about: "A gate, a policy or a person refused the call; the agent may go on with something else.",
+        hint: "see why with `octroi policy why`",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "policy_backend_reserved_misuse",
+        rpc: -32_952,
+        in_result: false,
+        about: "A server answered with an error code that only Octroi may use. It is not a decision of Octroi.",
+        hint: "look at the server's log with `octroi logs NAME`",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "policy_evaluator_error",
+        rpc: -32_953,
+        in_result: false,
+        about: "What decides about calls could not be asked, so the call was not made.",
+        hint: "look at the gateway's log, and at custom gates with `octroi status`",
+        ..GATEWAY
+    },
+    ErrorSpec {
+        word: "busy",
+        rpc: -32_954,
+        http: 429,
+        fault: Fault::Upstream,
+        retry: Retry::After,
+        about: "Too many calls to this server are under way.",
+        hint: "try again in a moment, or raise `max_concurrency` of the server's entry",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "quota_exceeded",
+        rpc: -32_954,
+        http: 429,
+        retry: Retry::After,
+        about: "A quota is used up.",
+        hint: "try again in a moment; quotas stand under [[quotas]] in the configuration",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "approval_pending",
+        rpc: -32_951,
+        exit: Exit::Approval,
+        retry: Retry::After,
+        about: "The call waits for a person. Nothing has been done yet.",
+        hint: "approve it with `octroi approve ID`, then make the identical call again",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "approval_expired",
+        rpc: -32_955,
+        http: 409,
+        exit: Exit::Approval,
+        retry: Retry::Yes,
+        about: "Nobody decided in time, so the call was not made.",
+        hint: "make the call again to ask anew",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "approval_unusable",
+        http: 409,
+        exit: Exit::Approval,
+        retry: Retry::Yes,
+        about: "The approval does not fit the call any more: it was used, or the tool or the policy has changed.",
+        hint: "make the call again to ask anew",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "tool_not_found",
+        about: "There is no such tool.",
+        hint: "`octroi tools` lists all",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "tool_ambiguous",
+        http: 409,
+        about: "Several tools can be meant by the name.",
+        hint: "write it as `server.tool`",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "tool_disabled",
+        about: "The tool or its server is switched off.",
+        hint: "switch the server on with `octroi enable NAME`, or see `tools_override` of its entry",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "tool_changed_needs_review",
+        fault: Fault::Upstream,
+        retry: Retry::After,
+        about: "The tool's definition has changed and is quarantined until a person has reviewed it.",
+        hint: "review the difference with `octroi pins`",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "tool_execution_error",
+        http: 200,
+        exit: Exit::ToolError,
+        about: "The tool ran and reported an error.",
+        hint: "read what the tool says",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "prompt_not_found",
+        about: "There is no such prompt.",
+        hint: "list the prompts",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "resource_not_found",
+        about: "There is no such resource, or it is another's.",
+        hint: "list the resources and templates",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "server_unavailable",
+        retry: Retry::After,
+        about: "The server cannot be reached, so the call was not made.",
+        hint: "look at `octroi status` and `octroi logs NAME`; other servers are not affected",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "needs_auth",
+        exit: Exit::SignIn,
+        about: "The server wants other credentials.",
+        hint: "check the `headers` of the server's entry",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "call_timeout",
+        http: 504,
+        about: "The server did not answer in time. The call may still take effect.",
+        hint: "raise `timeout` of the server's entry if it needs longer",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "outcome_unknown",
+        about: "The connection was lost during the call, which may or may not have taken effect.",
+        hint: "check before calling again",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "result_too_large",
+        about: "The server's answer is larger than allowed.",
+        hint: "ask for less, or raise `max_message_bytes` of the server's entry",
+        ..UPSTREAM
+    },
+    ErrorSpec {
+        word: "invalid_arguments",
+        http: 422,
+        about: "The arguments have the right types but make no sense, or do not fit the tool's schema.",
+        hint: "look at the tool's input schema",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "invalid_params",
+        http: 422,
+        about: "An argument is missing, unknown or of the wrong type.",
+        hint: "look at the tool's input schema",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "unauthenticated",
+        rpc: -32_600,
+        http: 401,
+        exit: Exit::SignIn,
+        about: "The token is missing or unknown.",
+        hint: "set OCTROI_TOKEN, or give --token",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "forbidden",
+        rpc: -32_600,
+        about: "The Host or the Origin of the request is not allowed.",
+        hint: "see `allowed_hosts` and `allowed_origins` under [server] in the configuration",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "people_only",
+        about: "Only people may do this, and the token is an agent's.",
+        hint: "use a person's token",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "not_found",
+        in_result: true,
+        about: "There is no such object, or it is another's.",
+        hint: "list what there is",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "conflict",
+        retry: Retry::After,
+        about: "Somebody else was faster: the object has changed or was decided since it was looked at.",
+        hint: "look at it again",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "limit_reached",
+        retry: Retry::After,
+        about: "There are too many already.",
+        hint: "take one away first",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "managed_by_file",
+        about: "A file of the configuration says this, so it cannot be changed here.",
+        hint: "change the file; a running gateway reads it again by itself",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "invalid_policy",
+        http: 422,
+        about: "The policy cannot be used.",
+        hint: "`octroi policy check FILE` lists what is wrong",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "invalid_config",
+        rpc: -32_603,
+        http: 422,
+        about: "The configuration cannot be used; the old one stays in effect.",
+        hint: "`octroi config check` lists what is wrong",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "audit_unavailable",
+        about: "It cannot be recorded, so it was not done.",
+        hint: "look at the disk of the data directory and at the gateway's log",
+        ..GATEWAY
+    },
+    ErrorSpec {
+        word: "storage_unavailable",
+        about: "The store cannot be used, or this gateway has none.",
+        hint: "look at the data directory and at the gateway's log; `octroi up` keeps a store",
+        ..GATEWAY
+    },
+    ErrorSpec {
+        word: "task_lost",
+        rpc: -32_603,
+        fault: Fault::Gateway,
+        about: "The task's call did not survive a restart.",
+        hint: "look in the audit log what became of it, then call again",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "gateway_gone",
+        in_result: false,
+        http: 502,
+        exit: Exit::Unreachable,
+        about: "The gateway behind `octroi stdio` has gone.",
+        hint: "start it again with `octroi up`",
+        ..GATEWAY
+    },
+    ErrorSpec {
+        word: "subscribe_unsupported",
+        rpc: -32_960,
+        http: 501,
+        fault: Fault::Upstream,
+        about: "The server does not report changes of this resource.",
+        hint: "read it again instead",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "unsubscribe_unsupported",
+        rpc: -32_961,
+        http: 501,
+        fault: Fault::Upstream,
+        about: "The server does not report changes of this resource, so there is nothing to end.",
+        hint: "nothing has to be done",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "unsupported_protocol_version",
+        rpc: -32_022,
+        http: 400,
+        about: "The protocol version is not supported.",
+        hint: "use one of the versions that the error lists",
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "server_name_exists",
+        about: "A server of this name exists already.",
+        hint: "choose another name",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "server_in_use",
+        retry: Retry::After,
+        about: "The server is in use by an open session.",
+        hint: "close the session first",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "template_not_found",
+        http: 422,
+        about: "There is no such server template.",
+        hint: "list the templates",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "protected_field",
+        http: 422,
+        about: "This field cannot be changed.",
+        hint: "leave it out",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "internal_error",
+        rpc: -32_603,
+        http: 500,
+        fault: Fault::Gateway,
+        about: "Something failed that should not.",
+        hint: "look at the gateway's log",
+        ..REJECTED
+    },
+];

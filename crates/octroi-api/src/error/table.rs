@@ -1,0 +1,145 @@
+//! Every error code, and what is said of each.
+
+use super::specs::TABLE;
+use super::{Exit, Fault, Retry};
+
+/// The numbers that only Octroi gives out. A server that answers with one of them pretends to be Octroi.
+pub const RESERVED_NUMBERS: std::ops::RangeInclusive<i64> = -32_969..=-32_950;
+
+/// What a code means wherever it is seen.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorSpec {
+    /// The code as text. Stable: programs compare it.
+    pub word: &'static str,
+    /// The number of the JSON-RPC error.
+    pub rpc: i64,
+    /// Whether `tools/call` answers it as a result with `isError`, which a model can read, instead of an error.
+    pub in_result: bool,
+    /// The HTTP status where HTTP is the interface.
+    pub http: u16,
+    /// With what a command ends.
+    pub exit: Exit,
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// Whether the same request can go well when it is made again.
+    pub retry: Retry,
+    /// What happened.
+    pub about: &'static str,
+    /// What to do, unless the error itself says something more exact.
+    pub hint: &'static str,
+}
+
+/// Why something failed. [`ErrorCode::spec`] says what each means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the table below says it")]
+pub enum ErrorCode {
+    PolicyDenied,
+    PolicyDeniedContinue,
+    PolicyBackendReservedMisuse,
+    PolicyEvaluatorError,
+    Busy,
+    QuotaExceeded,
+    ApprovalPending,
+    ApprovalExpired,
+    ApprovalUnusable,
+    ToolNotFound,
+    ToolAmbiguous,
+    ToolDisabled,
+    ToolChangedNeedsReview,
+    ToolExecutionError,
+    PromptNotFound,
+    ResourceNotFound,
+    ServerUnavailable,
+    NeedsAuth,
+    CallTimeout,
+    OutcomeUnknown,
+    ResultTooLarge,
+    InvalidArguments,
+    InvalidParams,
+    Unauthenticated,
+    Forbidden,
+    PeopleOnly,
+    NotFound,
+    Conflict,
+    LimitReached,
+    ManagedByFile,
+    InvalidPolicy,
+    InvalidConfig,
+    AuditUnavailable,
+    StorageUnavailable,
+    TaskLost,
+    GatewayGone,
+    SubscribeUnsupported,
+    UnsubscribeUnsupported,
+    UnsupportedProtocolVersion,
+    ServerNameExists,
+    ServerInUse,
+    TemplateNotFound,
+    ProtectedField,
+    InternalError,
+}
+
+impl ErrorCode {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 44] = [
+        Self::PolicyDenied,
+        Self::PolicyDeniedContinue,
+        Self::PolicyBackendReservedMisuse,
+        Self::PolicyEvaluatorError,
+        Self::Busy,
+        Self::QuotaExceeded,
+        Self::ApprovalPending,
+        Self::ApprovalExpired,
+        Self::ApprovalUnusable,
+        Self::ToolNotFound,
+        Self::ToolAmbiguous,
+        Self::ToolDisabled,
+        Self::ToolChangedNeedsReview,
+        Self::ToolExecutionError,
+        Self::PromptNotFound,
+        Self::ResourceNotFound,
+        Self::ServerUnavailable,
+        Self::NeedsAuth,
+        Self::CallTimeout,
+        Self::OutcomeUnknown,
+        Self::ResultTooLarge,
+        Self::InvalidArguments,
+        Self::InvalidParams,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::PeopleOnly,
+        Self::NotFound,
+        Self::Conflict,
+        Self::LimitReached,
+        Self::ManagedByFile,
+        Self::InvalidPolicy,
+        Self::InvalidConfig,
+        Self::AuditUnavailable,
+        Self::StorageUnavailable,
+        Self::TaskLost,
+        Self::GatewayGone,
+        Self::SubscribeUnsupported,
+        Self::UnsubscribeUnsupported,
+        Self::UnsupportedProtocolVersion,
+        Self::ServerNameExists,
+        Self::ServerInUse,
+        Self::TemplateNotFound,
+        Self::ProtectedField,
+        Self::InternalError,
+    ];
+
+    /// The code as text.
+    pub const fn as_str(self) -> &'static str {
+        self.spec().word
+    }
+
+    /// The code that a text stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.as_str() == word)
+    }
+
+    /// What it means.
+    pub const fn spec(self) -> &'static ErrorSpec {
+        &TABLE[self as usize]
+    }
+}

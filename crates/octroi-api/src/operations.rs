@@ -1,0 +1,56 @@
+//! The table of operations: everything that a person, an agent, a script or an interface can have done.
+
+pub mod agents;
+pub mod approvals;
+pub mod audit;
+pub mod config;
+pub mod health;
+pub mod pins;
+pub mod policies;
+pub mod proposals;
+pub mod servers;
+pub mod tools;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Face;
+use crate::operation::OperationEntry;
+
+/// Operations about one subject.
+#[derive(Debug)]
+pub struct Group {
+    /// What they are about.
+    pub title: &'static str,
+    /// In the order in which lists have them.
+    pub operations: &'static [OperationEntry],
+}
+
+/// All operations, by subject.
+pub static OPERATIONS: [Group; 10] = [
+    Group { title: "Servers", operations: servers::OPERATIONS },
+    Group { title: "Health", operations: health::OPERATIONS },
+    Group { title: "Configuration", operations: config::OPERATIONS },
+    Group { title: "Tools", operations: tools::OPERATIONS },
+    Group { title: "Approvals", operations: approvals::OPERATIONS },
+    Group { title: "Pins", operations: pins::OPERATIONS },
+    Group { title: "Agents", operations: agents::OPERATIONS },
+    Group { title: "Policies", operations: policies::OPERATIONS },
+    Group { title: "Proposals", operations: proposals::OPERATIONS },
+    Group { title: "Audit", operations: audit::OPERATIONS },
+];
+
+/// All operations, one after another.
+pub fn all() -> impl Iterator<Item = &'static OperationEntry> {
+    OPERATIONS.iter().flat_map(|group| group.operations)
+}
+
+/// The operation of this name at a face. `policy_check` is another one for agents than for people.
+pub fn find(face: Face, name: &str) -> Option<&'static OperationEntry> {
+    all().find(|operation| operation.name == name && operation.has_face(face))
+}
+
+/// The request of an operation that takes no arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArguments {}

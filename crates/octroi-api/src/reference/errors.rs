@@ -1,0 +1,48 @@
+//! The page about errors.
+
+use std::fmt::Write as _;
+
+use super::{NOTICE, cell};
+use crate::error::{ErrorCode, Exit};
+
+/// `docs/errors.md`.
+pub fn errors() -> String {
+    let mut page = String::from("# Errors\n\n");
+    page.push_str(NOTICE);
+    page.push_str(
+        "\nEvery error has a code that stays the same, a message for people and a hint. Programs compare the code.\n\
+         In a JSON-RPC error it is `data.code`; in a result of `tools/call` with `isError` it is \
+         `_meta[\"octroi/error\"].code`. Both also have `hint`, and `reason` where a gate or a rule said no.\n\n\
+         ## Codes\n\n\
+         | Code | JSON-RPC | In `tools/call` | HTTP | Exit code | Fault | Retry | Meaning | Hint |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for code in ErrorCode::ALL {
+        let spec = code.spec();
+        let answered = if spec.in_result { "result with `isError`" } else { "error" };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {answered} | {} | {} | {} | {} | {} | {} |",
+            spec.word,
+            spec.rpc,
+            spec.http,
+            spec.exit.code(),
+            spec.fault.as_str(),
+            spec.retry.as_str(),
+            cell(spec.about),
+            cell(spec.hint),
+        );
+    }
+    page.push_str(
+        "\nWhere a server says that a resource does not exist, clients of the legacy era get the number -32002. *Fault* \
+         says who can mend it: the client, this gateway, or a server behind it. *Retry* says whether the same request \
+         can go well when it is made again: `yes` at once, `after` a while or after somebody has decided.\n\n\
+         Denials (-32950, -32951, -32953 to -32955) come as results with `isError` where `errors = \"result\"` is set \
+         under `[policy]` or for a token.\n\n\
+         ## Exit codes of the command line\n\n| Exit code | Meaning |\n|---|---|\n",
+    );
+    for exit in Exit::ALL {
+        let _ = writeln!(page, "| {} | {} |", exit.code(), exit.about());
+    }
+    page
+}

@@ -1,0 +1,47 @@
+//! The page about resources.
+
+use std::fmt::Write as _;
+
+use super::shapes::{Shapes, kind_of};
+use super::{NOTICE, cell};
+use crate::resource::{Content, RESOURCES, Topic};
+
+/// `docs/reference-resources.md`.
+pub fn resources() -> String {
+    let mut page = String::from("# Resources\n\n");
+    page.push_str(NOTICE);
+    page.push_str(
+        "\nOctroi's own resources, read with `resources/read` at `/mcp`. Whoever may read one may also watch it: \
+         `notifications/resources/updated` says that it changed. What belongs to another agent is not found.\n\n\
+         | URI | What it shows | Content | Who may | Changes when |\n|---|---|---|---|---|\n",
+    );
+    let mut shapes = Shapes::new();
+    for resource in &RESOURCES {
+        let content = match resource.content {
+            Content::Json(shape) => kind_of(shape(shapes.generator()).as_value()),
+            Content::JsonItems(shape) => {
+                format!(
+                    "one block for each, under its own URI: {}",
+                    kind_of(shape(shapes.generator()).as_value())
+                )
+            }
+            Content::Toml => "a policy, as TOML".to_owned(),
+        };
+        // The shapes stand on the other page; most of them are answers of operations too.
+        let content = content.replace("](#", "](reference-operations.md#");
+        let setting = match resource.agent_setting {
+            Some(setting) => format!(" (agents with `{}`)", setting.as_str()),
+            None => String::new(),
+        };
+        let topics: Vec<&str> = resource.changed_by.iter().copied().map(Topic::about).collect();
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {content} | {}{setting} | {} |",
+            resource.uri,
+            cell(resource.description),
+            resource.access.sentence(),
+            topics.join("; "),
+        );
+    }
+    page
+}

@@ -1,0 +1,188 @@
+//! URIs of resources, typed.
+
+use std::fmt;
+
+use octroi_core::ServerName;
+
+use super::table::RESOURCES;
+use super::{ResourceEntry, ResourceKind};
+use crate::access::ObjectRef;
+
+/// A resource that can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ResourceUri {
+    /// Every server.
+    Servers,
+    /// One server.
+    Server(ServerName),
+    /// How well every server answers.
+    Health,
+    /// Every tool.
+    Tools,
+    /// Every call that waits for a person.
+    PendingApprovals,
+    /// An approval of a person's call, by id.
+    Approval(String),
+    /// What waits of an agent, by its id.
+    AgentPendingApprovals(String),
+    /// What was decided about an agent's calls, by its id.
+    AgentPastApprovals(String),
+    /// An approval of an agent's call.
+    AgentApproval {
+        /// The agent.
+        agent: String,
+        /// The approval.
+        id: String,
+    },
+    /// What is quarantined.
+    HeldPins,
+    /// Every agent.
+    Agents,
+    /// The active policy: an agent's own for the agent, everybody's for a person.
+    ActivePolicy,
+    /// The same under its other name.
+    ActivePolicyAlias,
+    /// An agent's policy and its proposals, by its id.
+    AgentPolicyState(String),
+    /// An agent's policy as text, by its id.
+    AgentPolicySource(String),
+    /// What an agent proposed, by its id.
+    AgentProposals(String),
+    /// One proposal.
+    Proposal(i64),
+    /// The newest audit records.
+    RecentAudit,
+}
+
+impl ResourceUri {
+    /// Where one approval is shown.
+    pub fn approval(agent: Option<&str>, id: &str) -> Self {
+        match agent {
+            Some(agent) => Self::AgentApproval { agent: agent.to_owned(), id: id.to_owned() },
+            None => Self::Approval(id.to_owned()),
+        }
+    }
+
+    /// Reads a URI; `None` if it is not one of Octroi's own.
+    pub fn parse(uri: &str) -> Option<Self> {
+        RESOURCES.iter().find_map(|entry| {
+            let parts = match_template(entry.uri, uri)?;
+            Self::of(entry.kind, &parts)
+        })
+    }
+
+    fn of(kind: ResourceKind, parts: &[&str]) -> Option<Self> {
+        let text = |place: usize| parts.get(place).map(|part| (*part).to_owned());
+        Some(match kind {
+            ResourceKind::Servers => Self::Servers,
+            ResourceKind::Server => Self::Server(ServerName::parse(&text(0)?).ok()?),
+            ResourceKind::Health => Self::Health,
+            ResourceKind::Tools => Self::Tools,
+            ResourceKind::PendingApprovals => Self::PendingApprovals,
+            ResourceKind::Approval => Self::Approval(text(0)?),
+            ResourceKind::AgentPendingApprovals => Self::AgentPendingApprovals(text(0)?),
+            ResourceKind::AgentPastApprovals => Self::AgentPastApprovals(text(0)?),
+            ResourceKind::AgentApproval => Self::AgentApproval { agent: text(0)?, id: text(1)? },
+            ResourceKind::HeldPins => Self::HeldPins,
+            ResourceKind::Agents => Self::Agents,
+            ResourceKind::ActivePolicy => Self::ActivePolicy,
+            ResourceKind::ActivePolicyAlias => Self::ActivePolicyAlias,
+            ResourceKind::AgentPolicyState => Self::AgentPolicyState(text(0)?),
+            ResourceKind::AgentPolicySource => Self::AgentPolicySource(text(0)?),
+            ResourceKind::AgentProposals => Self::AgentProposals(text(0)?),
+            ResourceKind::Proposal => Self::Proposal(number(&text(0)?)?),
+            ResourceKind::RecentAudit => Self::RecentAudit,
+        })
+    }
+
+    /// Which resource it is, and what is put into the places of its template.
+    fn parts(&self) -> (ResourceKind, Vec<String>) {
+        match self {
+            Self::Servers => (ResourceKind::Servers, vec![]),
+            Self::Server(name) => (ResourceKind::Server, vec![name.to_string()]),
+            Self::Health => (ResourceKind::Health, vec![]),
+            Self::Tools => (ResourceKind::Tools, vec![]),
+            Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
+            Self::Approval(id) => (ResourceKind::Approval, vec![id.clone()]),
+            Self::AgentPendingApprovals(agent) => (ResourceKind::AgentPendingApprovals, vec![agent.clone()]),
+            Self::AgentPastApprovals(agent) => (ResourceKind::AgentPastApprovals, vec![agent.clone()]),
+            Self::AgentApproval { agent, id } => {
+                (ResourceKind::AgentApproval, vec![agent.clone(), id.clone()])
+            }
+            Self::HeldPins => (ResourceKind::HeldPins, vec![]),
+            Self::Agents => (ResourceKind::Agents, vec![]),
+            Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
+            Self::ActivePolicyAlias => (ResourceKind::ActivePolicyAlias, vec![]),
+            Self::AgentPolicyState(agent) => (ResourceKind::AgentPolicyState, vec![agent.clone()]),
+            Self::AgentPolicySource(agent) => (ResourceKind::AgentPolicySource, vec![agent.clone()]),
+            Self::AgentProposals(agent) => (ResourceKind::AgentProposals, vec![agent.clone()]),
+            Self::Proposal(id) => (ResourceKind::Proposal, vec![id.to_string()]),
+            Self::RecentAudit => (ResourceKind::RecentAudit, vec![]),
+        }
+    }
+
+    /// Its entry in the table.
+    pub fn entry(&self) -> &'static ResourceEntry {
+        &RESOURCES[self.parts().0 as usize]
+    }
+
+    /// What it is about, for the rule that says who may.
+    pub fn object(&self) -> ObjectRef<'_> {
+        match self {
+            Self::Server(name) => ObjectRef::Server(name.as_str()),
+            Self::AgentPendingApprovals(agent)
+            | Self::AgentPastApprovals(agent)
+            | Self::AgentPolicyState(agent)
+            | Self::AgentPolicySource(agent)
+            | Self::AgentProposals(agent) => ObjectRef::Agent(agent),
+            Self::Approval(id) | Self::AgentApproval { id, .. } => ObjectRef::Approval(id),
+            Self::ActivePolicy | Self::ActivePolicyAlias => ObjectRef::Caller,
+            Self::Proposal(id) => ObjectRef::Proposal(*id),
+            Self::Servers
+            | Self::Health
+            | Self::Tools
+            | Self::PendingApprovals
+            | Self::HeldPins
+            | Self::Agents
+            | Self::RecentAudit => ObjectRef::Gateway,
+        }
+    }
+}
+
+impl fmt::Display for ResourceUri {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, parts) = self.parts();
+        let mut parts = parts.into_iter();
+        for (place, segment) in RESOURCES[kind as usize].uri.split('/').enumerate() {
+            if place > 0 {
+                formatter.write_str("/")?;
+            }
+            let part = if is_place(segment) { parts.next() } else { None };
+            formatter.write_str(part.as_deref().unwrap_or(segment))?;
+        }
+        Ok(())
+    }
+}
+
+fn is_place(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+/// What a URI has in the places of a template. A place takes one segment, which is never empty.
+fn match_template<'a>(template: &str, uri: &'a str) -> Option<Vec<&'a str>> {
+    let (mut expected, mut given) = (template.split('/'), uri.split('/'));
+    let mut parts = Vec::new();
+    loop {
+        match (expected.next(), given.next()) {
+            (None, None) => return Some(parts),
+            (Some(place), Some(part)) if is_place(place) && !part.is_empty() => parts.push(part),
+            (Some(segment), Some(part)) if segment == part => {}
+            _ => return None,
+        }
+    }
+}
+
+/// A number in the one way in which it is written, so that no resource has two URIs.
+fn number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
+}

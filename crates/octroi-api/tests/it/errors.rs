@@ -1,0 +1,118 @@
+//! Errors keep their codes and numbers, and come back as what they were.
+
+use std::collections::BTreeSet;
+
+use octroi_api::{Answered, ApiError, ErrorCode, Exit, RequestKind, rescue};
+use serde_json::{Value, json};
+
+#[test]
+fn every_code_stands_in_the_table_under_its_own_name() {
+    let words: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(words.len(), ErrorCode::ALL.len());
+    for (place, code) in ErrorCode::ALL.into_iter().enumerate() {
+        assert_eq!(code as usize, place, "{code}");
+        assert_eq!(ErrorCode::parse(code.as_str()), Some(code));
+        // The variant and its word are the same name, so no row of the table can have slipped.
+        assert_eq!(format!("{code:?}").to_lowercase(), code.as_str().replace('_', ""));
+        let spec = code.spec();
+        assert!(spec.about.ends_with('.') && !spec.hint.is_empty() && !spec.hint.ends_with('.'), "{code}");
+    }
+    assert_eq!(ErrorCode::parse("policy"), None);
+}
+
+/// The numbers on which clients act.
+#[test]
+fn numbers_stay() {
+    for (code, rpc, http, exit) in [
+        (ErrorCode::PolicyDenied, -32950, 403, 6),
+        (ErrorCode::PolicyDeniedContinue, -32951, 403, 6),
+        (ErrorCode::PolicyBackendReservedMisuse, -32952, 502, 1),
+        (ErrorCode::PolicyEvaluatorError, -32953, 503, 1),
+        (ErrorCode::Busy, -32954, 429, 1),
+        (ErrorCode::QuotaExceeded, -32954, 429, 6),
+        (ErrorCode::ApprovalExpired, -32955, 409, 7),
+        (ErrorCode::ApprovalPending, -32951, 409, 7),
+        (ErrorCode::ToolNotFound, -32602, 404, 1),
+        (ErrorCode::ToolDisabled, -32951, 403, 6),
+        (ErrorCode::ToolChangedNeedsReview, -32951, 403, 6),
+        (ErrorCode::ToolExecutionError, -32603, 200, 5),
+        (ErrorCode::ServerUnavailable, -32603, 502, 1),
+        (ErrorCode::CallTimeout, -32603, 504, 1),
+        (ErrorCode::OutcomeUnknown, -32603, 502, 1),
+        (ErrorCode::InvalidArguments, -32602, 422, 1),
+        (ErrorCode::ResourceNotFound, -32602, 404, 1),
+        (ErrorCode::SubscribeUnsupported, -32960, 501, 1),
+        (ErrorCode::UnsubscribeUnsupported, -32961, 501, 1),
+        (ErrorCode::UnsupportedProtocolVersion, -32022, 400, 1),
+        (ErrorCode::Unauthenticated, -32600, 401, 3),
+        (ErrorCode::PeopleOnly, -32951, 403, 6),
+        (ErrorCode::GatewayGone, -32603, 502, 4),
+    ] {
+        let spec = code.spec();
+        assert_eq!((spec.rpc, spec.http, spec.exit.code()), (rpc, http, exit), "{code}");
+    }
+    assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_model_reads_results_and_a_program_errors() {
+    let error = ApiError::new(ErrorCode::NotFound, "there is no approval `ap_1`")
+        .with_hint("`octroi approvals` lists what waits")
+        .with_detail("approval", "ap_1");
+    let data =
+        json!({"code": "not_found", "hint": "`octroi approvals` lists what waits", "approval": "ap_1"});
+    let text = "there is no approval `ap_1` (`octroi approvals` lists what waits)";
+    assert_eq!(
+        rescue(&error, RequestKind::ToolCall),
+        Answered::Result(json!({
+            "content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data},
+        })),
+    );
+    assert_eq!(
+        rescue(&error, RequestKind::Other),
+        Answered::Error { code: -32602, message: "there is no approval `ap_1`".to_owned(), data },
+    );
+}
+
+#[test]
+fn what_was_answered_is_read_back() {
+    for code in ErrorCode::ALL {
+        for request in [RequestKind::ToolCall, RequestKind::Other] {
+            let error =
+                ApiError::new(code, "it went wrong").with_reason("rule 3").with_detail("server", "files");
+            let read = match rescue(&error, request) {
+                Answered::Result(result) => ApiError::from_result(&result).expect("a failure"),
+                Answered::Error { code, message, data } => ApiError::from_rpc(code, &message, Some(&data)),
+            };
+            assert_eq!((read.code, read.reason.as_deref()), (code, Some("rule 3")));
+            assert_eq!(read.message, "it went wrong");
+            assert_eq!(read.details["server"], "files");
+            assert_eq!(read.hint(), error.hint());
+        }
+    }
+}
+
+#[test]
+fn answers_of_others_are_understood() {
+    // What the gates answer: the code is the message, and the reason stands in the data.
+    let data = json!({"type": "policy_denied", "decision": "deny_continue", "gate": "mode", "reason": "it only looks"});
+    for (number, message, data, code, expected) in [
+        (-32951, "policy_denied_continue", None, ErrorCode::PolicyDeniedContinue, "policy_denied_continue"),
+        (-32950, "no", None, ErrorCode::PolicyDenied, "no"),
+        (-32955, "approval_expired", None, ErrorCode::ApprovalExpired, "approval_expired"),
+        (-32602, "what is that", None, ErrorCode::InternalError, "what is that"),
+        (-32950, "policy_denied", Some(&data), ErrorCode::PolicyDenied, "policy_denied: it only looks"),
+        (-32954, "quota_exceeded", Some(&data), ErrorCode::QuotaExceeded, "quota_exceeded: it only looks"),
+        (-32951, "tool_disabled", Some(&data), ErrorCode::ToolDisabled, "tool_disabled: it only looks"),
+        (-32000, "no", Some(&data), ErrorCode::PolicyDenied, "no"),
+    ] {
+        let error = ApiError::from_rpc(number, message, data);
+        assert_eq!((error.code, error.message.as_str()), (code, expected), "{number} {message}");
+    }
+    let failed = json!({"content": [{"type": "text", "text": "no such file"}], "isError": true});
+    let error = ApiError::from_result(&failed).expect("a failure");
+    assert_eq!((error.code, error.message.as_str()), (ErrorCode::ToolExecutionError, "no such file"));
+    for fine in [json!({"content": []}), json!({"isError": false}), Value::Null] {
+        assert_eq!(ApiError::from_result(&fine), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Guesses at what somebody meant who wrote a name that does not exist.
+
+/// From here on two names are close, where 1 is the same name.
+const SIMILARITY_MIN: f64 = 0.8;
+/// One slip changes so much of a short word that it no longer counts as similar. In still shorter ones it
+/// makes another word.
+const SLIP_LENGTH_MIN: usize = 3;
+/// How many letters a name in a list of suggestions may differ by.
+const DISTANCE_MAX: usize = 3;
+
+/// The question that goes with an error, if there is something to suggest.
+pub fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    closest(written, known).map(|name| format!("did you mean `{name}`?"))
+}
+
+/// The name that is most similar to the one written, if any is close.
+pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .filter(|name| are_close(written, name))
+        .max_by(|left, right| similarity(written, left).total_cmp(&similarity(written, right)))
+}
+
+/// Up to `n_max` names that differ in few letters, the closest first.
+pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
+    let mut ranked: Vec<(usize, &str)> = known
+        .map(|name| (strsim::levenshtein(written, name), name))
+        .filter(|(distance, _)| *distance <= DISTANCE_MAX)
+        .collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(n_max).map(|(_, name)| name).collect()
+}
+
+/// Whether one name may be a misspelling of the other.
+pub fn are_close(written: &str, name: &str) -> bool {
+    let is_slip = written.chars().count() >= SLIP_LENGTH_MIN && strsim::osa_distance(written, name) <= 1;
+    is_slip || similarity(written, name) >= SIMILARITY_MIN
+}
+
+fn similarity(left: &str, right: &str) -> f64 {
+    strsim::jaro_winkler(&left.to_lowercase(), &right.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closest_name_is_suggested() {
+        for (written, known, expected) in [
+            ("comand", &["args", "command", "commands"][..], Some("command")),
+            ("COMMAND", &["args", "command"], Some("command")),
+            ("laazy", &["eager", "lazy", "manual"], Some("lazy")),
+            // Two letters in the wrong order, in a short word.
+            ("aks", &["deny", "ask"], Some("ask")),
+            ("fail", &["deny", "ask"], None),
+            // In two letters one slip is another word.
+            ("ab", &["cb"], None),
+            ("a", &["b"], None),
+            ("x", &[], None),
+        ] {
+            assert_eq!(closest(written, known.iter().copied()), expected, "{written}");
+        }
+        assert_eq!(did_you_mean("aks", ["ask"].into_iter()).as_deref(), Some("did you mean `ask`?"));
+        assert_eq!(did_you_mean("", ["ask"].into_iter()), None);
+    }
+
+    #[test]
+    fn several_names_are_suggested_in_the_order_of_their_distance() {
+        let known = ["fs_read_file", "fs_read_files", "fs_write_file", "fs_read", "fs_reap_file"];
+        let near = |written: &str, n_max| nearest(written, known.into_iter(), n_max);
+        assert_eq!(near("fs_read_fil", 3), ["fs_read_file", "fs_read_files", "fs_reap_file"]);
+        assert_eq!(near("fs_read_fil", 1), ["fs_read_file"]);
+        assert_eq!(near("fs_write_file", 3), ["fs_write_file"]);
+        assert!(near("something else", 3).is_empty());
+    }
+}

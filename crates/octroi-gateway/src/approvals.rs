@@ -1,0 +1,407 @@
+//! Asking a person, and making exactly the call that they approved, once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use octroi_core::Secret;
+use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
+use octroi_core::audit::{CallId, Kind};
+use octroi_core::decision::{AgentContext, Denial, Permit, Question};
+use octroi_core::pin::canonical;
+use octroi_mcp::ask;
+use octroi_mcp::json::{Edit, rewrite};
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Era, Method, RpcError, code};
+use octroi_store::{Store, StoreError};
+use octroi_upstream::Context;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::answer::Answer;
+use crate::audit_recorder::AuditRecorder;
+use crate::caller::Caller;
+use crate::catalogue::Tool;
+use crate::denial;
+use crate::governance::{CallToDecide, Counting, Governance, QuotaReservation};
+use crate::persistence::Persistence;
+use crate::registry::Registry;
+use crate::request_state::{Grant, Position, Sealer};
+use crate::servers::Target;
+use crate::subscriptions::Subscriptions;
+use crate::view::View;
+
+mod decisions;
+mod expiry;
+mod grants;
+mod remember;
+mod waiting;
+
+pub use decisions::Choice;
+use grants::Leave;
+pub use remember::{Remember, RememberScope, Until};
+use waiting::Waiting;
+
+/// Calls that wait for a person, and what people said about them.
+pub struct Approvals {
+    context: Arc<Context>,
+    persistence: Option<Arc<Persistence>>,
+    recorder: Arc<AuditRecorder>,
+    subscriptions: Arc<Subscriptions>,
+    governance: Arc<Governance>,
+    registry: Arc<Registry>,
+    sealer: Arc<Sealer>,
+    waiting: Waiting,
+    /// Where people find pages, once Octroi listens.
+    page: ArcSwapOption<String>,
+}
+
+/// A call about which a person is to be asked.
+pub(crate) struct Asking<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) caller: &'a Caller,
+    pub(crate) envelope: &'a Envelope,
+    pub(crate) target: &'a Target,
+    pub(crate) tool: &'a Arc<Tool>,
+    pub(crate) params: &'a Params,
+    pub(crate) call: CallId,
+    /// The state of whoever calls.
+    pub(crate) context: &'a AgentContext,
+    /// Where a call that was made before stands.
+    pub(crate) position: Option<&'a Position>,
+    pub(crate) grant: Option<&'a Grant>,
+    /// Binds a state that the client carries to this call.
+    pub(crate) digest: [u8; 32],
+}
+
+impl Asking<'_> {
+    /// The call as it is decided, with these arguments.
+    fn to_decide<'b>(&'b self, arguments: Option<&'b [u8]>, now_ms: i64) -> CallToDecide<'b> {
+        CallToDecide {
+            principal: &self.caller.principal,
+            has_admin_token: self.caller.has_admin_token,
+            server: self.target.provider.key(),
+            is_enabled: self.target.provider.is_enabled(),
+            access: self.target.provider.access(),
+            tool: self.tool,
+            held: self.target.held.as_deref(),
+            arguments,
+            counting: if self.grant.is_some() { Counting::Continuation } else { Counting::Call },
+            now_ms,
+        }
+    }
+}
+
+/// Makes a task of an approval that waits, where the client knows tasks and there is room for one.
+pub(crate) type BecomeTask<'a> = &'a (dyn Fn(&Approval) -> Option<Answer> + Send + Sync);
+
+/// What came of asking.
+pub(crate) enum Settled {
+    /// The call may be made.
+    Granted(GrantedCall),
+    /// It may not, and that is to be recorded.
+    Denied(Denial),
+    /// It may not, or not yet; whatever there is to record is recorded.
+    Refused(Answer),
+}
+
+/// A call that may be made.
+pub(crate) struct GrantedCall {
+    pub(crate) permit: Permit,
+    /// The approval, if a person was asked.
+    pub(crate) approval: Option<String>,
+    /// Parameters in place of the caller's, if a person changed them.
+    pub(crate) edited: Option<Box<Params>>,
+    /// What it holds of its quotas.
+    pub(crate) reservation: QuotaReservation,
+}
+
+/// An approval in use. Dropped before the call is over, it says that nobody waited for it.
+pub(crate) struct ApprovalInUse {
+    approvals: Arc<Approvals>,
+    id: Option<String>,
+}
+
+impl ApprovalInUse {
+    pub(crate) fn new(approvals: &Arc<Approvals>, id: String) -> Self {
+        Self { approvals: Arc::clone(approvals), id: Some(id) }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+
+    /// The call is over.
+    pub(crate) async fn finish(mut self, outcome: &str) {
+        if let Some(id) = self.id.take() {
+            self.approvals.finish(&id, outcome).await;
+        }
+    }
+
+    /// The call goes on when the client comes back.
+    pub(crate) fn leave_open(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for ApprovalInUse {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let approvals = Arc::clone(&self.approvals);
+            let context = &self.approvals.context;
+            let finishing = async move { approvals.finish(&id, "cancelled").await };
+            context.tasks.spawn_on(finishing, &context.runtime);
+        }
+    }
+}
+
+impl Approvals {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        persistence: Option<Arc<Persistence>>,
+        recorder: &Arc<AuditRecorder>,
+        subscriptions: &Arc<Subscriptions>,
+        governance: &Arc<Governance>,
+        registry: &Arc<Registry>,
+        sealer: &Arc<Sealer>,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            persistence,
+            recorder: Arc::clone(recorder),
+            subscriptions: Arc::clone(subscriptions),
+            governance: Arc::clone(governance),
+            registry: Arc::clone(registry),
+            sealer: Arc::clone(sealer),
+            waiting: Waiting::default(),
+            page: ArcSwapOption::empty(),
+        }
+    }
+
+    /// The base of pages for people, once it is known where they are.
+    pub fn set_page(&self, base: Option<String>) {
+        self.page.store(base.map(Arc::new));
+    }
+
+    /// Who has to do what.
+    pub(crate) fn invitation(&self, approval: &Approval) -> String {
+        let Approval { id, binding, reasons, .. } = approval;
+        let page = self.page.load();
+        let page = page.as_deref().map(|base| format!(", or open {base}/approvals/{id}"));
+        format!(
+            "A person has to approve this call of {}: run `octroi approve {id}`{}. Asked because: {}.",
+            binding.tool,
+            page.unwrap_or_default(),
+            reasons.join("; "),
+        )
+    }
+
+    /// The next round of a call that was approved and begun.
+    pub(crate) fn next_round(&self, approval: &str) -> u32 {
+        self.waiting.next_round(approval)
+    }
+
+    /// Asks a person about a call, or finds that one has answered.
+    pub(crate) async fn ask(
+        &self,
+        question: Question,
+        asking: &Asking<'_>,
+        become_task: BecomeTask<'_>,
+    ) -> Settled {
+        match self.try_ask(question, asking, become_task).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("a person cannot be asked: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    async fn try_ask(
+        &self,
+        question: Question,
+        asking: &Asking<'_>,
+        become_task: BecomeTask<'_>,
+    ) -> Result<Settled, StoreError> {
+        let Some(persistence) = &self.persistence else {
+            let reason = "a person would have to be asked, and this gateway keeps nothing; run `octroi up`";
+            return Ok(Settled::Refused(denial::evaluator_error(reason)));
+        };
+        let store = persistence.store();
+        let binding = binding(asking, question.trace().revision);
+        if let Some(grant) = asking.grant {
+            return self.go_on(store, Leave::Asked(question), asking, grant).await;
+        }
+        if let Some(found) = store.find_grant(&binding.call_key(), self.now_ms()).await?
+            && found.binding.differs(&binding).is_none()
+        {
+            return self.claim(store, Leave::Asked(question), asking, &binding, &found.id).await;
+        }
+        let approval = match asking.position {
+            Some(Position::Approval(id)) => match store.approval(id).await? {
+                Some(approval) => approval,
+                None => return Ok(refused("the approval is gone; make the call again without requestState")),
+            },
+            _ => self.ask_for_approval(store, &question, asking, &binding).await?,
+        };
+        let settings = self.governance.settings().approvals.clone();
+        let elicitation = self.elicitation(asking, &approval);
+        let is_first_time = !matches!(asking.position, Some(Position::Approval(_)));
+        if let (Era::Modern, Some(params), true) = (asking.caller.era, &elicitation, is_first_time) {
+            return Ok(self.send_to_page(asking, &approval, params.clone()));
+        }
+        if let Some(task) = become_task(&approval) {
+            return Ok(Settled::Refused(task));
+        }
+        // A person who tries something hears of it at once: they can approve it themselves.
+        let wait = settings.wait.filter(|_| asking.caller.on_behalf_of.is_none()).unwrap_or_default();
+        let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
+        match decided.state {
+            // The person had a rule remembered, or the policies were changed while they thought.
+            ApprovalState::Approved if decided.binding.policy_revision != binding.policy_revision => {
+                self.claim_anew(store, asking, &decided.id).await
+            }
+            ApprovalState::Approved => {
+                self.claim(store, Leave::Asked(question), asking, &binding, &decided.id).await
+            }
+            ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
+                (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
+                _ => refuse(asking, denial::pending(&decided)),
+            }),
+            _ => Ok(refuse(
+                asking,
+                denial::not_approved(&decided, self.governance.denial_style(asking.caller)),
+            )),
+        }
+    }
+
+    /// Writes the question down, unless an identical call has asked it already.
+    async fn ask_for_approval(
+        &self,
+        store: &Store,
+        question: &Question,
+        asking: &Asking<'_>,
+        binding: &Binding,
+    ) -> Result<Approval, StoreError> {
+        let now_ms = self.now_ms();
+        let expires = self.governance.settings().approvals.expires;
+        let arguments = arguments_of(asking.params);
+        let mut random = [0_u8; ID_BYTES];
+        // Without random numbers the sealer has already refused to start.
+        let _ = getrandom::fill(&mut random);
+        let descriptor = &asking.tool.descriptor;
+        let approval = Approval {
+            id: approval_id(&random),
+            call_id: asking.call.to_string(),
+            binding: binding.clone(),
+            state: ApprovalState::Pending,
+            arguments_preview: self.recorder.preview(&arguments),
+            arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
+            edited_arguments: None,
+            risk: descriptor.risk.as_str().to_owned(),
+            side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
+            reasons: question.trace().asks().map(str::to_owned).collect(),
+            requested_at_ms: now_ms,
+            expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
+            decided_at_ms: None,
+            decided_by: None,
+            decision_reason: None,
+            claimed_at_ms: None,
+            finished_at_ms: None,
+            outcome: None,
+            remembered_rule: None,
+            node: None,
+        };
+        let requested = store.request_approval(&approval).await?;
+        for replaced in &requested.replaced {
+            self.waiting.wake(&replaced.id);
+            self.record(replaced, Kind::ApprovalResolved);
+        }
+        if requested.is_new {
+            self.record(&requested.approval, Kind::ApprovalRequested);
+        }
+        if requested.is_new || !requested.replaced.is_empty() {
+            self.announce(binding.agent.as_deref());
+        }
+        Ok(requested.approval)
+    }
+
+    /// The question for a client that can show a page, if it can.
+    fn elicitation(&self, asking: &Asking<'_>, approval: &Approval) -> Option<Bytes> {
+        let base = self.page.load();
+        let base = base.as_deref()?;
+        let tool = &approval.binding.tool;
+        let mut params = json!({
+            "mode": "url",
+            "url": format!("{base}/approvals/{}", approval.id),
+            "elicitationId": approval.id,
+            "message": format!("A person has to approve this call of {tool}."),
+        });
+        if asking.caller.era == Era::Legacy {
+            params["_meta"] = own_metadata(approval);
+        }
+        let params = Bytes::from(params.to_string());
+        asking.caller.capabilities.allow(&Method::ElicitationCreate, &params).ok()?;
+        Some(params)
+    }
+
+    fn send_to_page(&self, asking: &Asking<'_>, approval: &Approval, params: Bytes) -> Settled {
+        let position = Position::Approval(approval.id.clone());
+        let principal = asking.caller.principal.id.to_string();
+        let Some(state) = self.sealer.seal_position(position, principal, asking.digest, None) else {
+            return refused("the call's state cannot be sealed");
+        };
+        let question = ask::Question {
+            key: "approval".to_owned(),
+            method: Method::ElicitationCreate,
+            params: ask::to_modern(&params),
+        };
+        let result = ask::input_required(&[question], &state);
+        let marked = rewrite(&result, &[Edit::Set("_meta", own_metadata(approval).to_string().as_bytes())]);
+        Settled::Refused(Answer::Result(Bytes::from(marked)))
+    }
+}
+
+/// Tells Octroi's own question from those of servers, out of which such metadata is taken.
+fn own_metadata(approval: &Approval) -> Value {
+    json!({"octroi/approval": {"id": approval.id, "tool": approval.binding.tool}})
+}
+
+fn binding(asking: &Asking<'_>, policy_revision: u64) -> Binding {
+    let descriptor = &asking.tool.descriptor;
+    let principal = &asking.caller.principal;
+    let arguments = arguments_of(asking.params);
+    // What cannot be made canonical was refused as invalid before.
+    let arguments = canonical(&arguments).unwrap_or_else(|_| arguments.to_vec());
+    Binding {
+        principal: principal.id.to_string(),
+        agent: principal.agent_id.as_deref().map(str::to_owned),
+        tool: descriptor.id.to_string(),
+        definition_hash: descriptor.definition_hash,
+        arguments_hash: Sha256::digest(&arguments).into(),
+        policy_revision,
+    }
+}
+
+fn arguments_of(params: &Params) -> Bytes {
+    params.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"))
+}
+
+fn unusable(id: &str, refusal: &Refusal) -> Settled {
+    refused(&format!("approval {id} cannot be used: {refusal}; make the call again to ask anew"))
+}
+
+/// An answer that was made here, in the client's era.
+fn refuse(asking: &Asking<'_>, answer: Answer) -> Settled {
+    Settled::Refused(answer.in_era(asking.caller.era, &Method::ToolsCall))
+}
+
+fn refused(message: &str) -> Settled {
+    let error = RpcError::new(code::INVALID_PARAMS, message).with_data(json!({"code": "approval_unusable"}));
+    Settled::Refused(error.into())
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

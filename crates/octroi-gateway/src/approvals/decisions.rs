@@ -1,0 +1,230 @@
+//! Deciding about calls that wait.
+
+use std::sync::Arc;
+
+use octroi_core::approval::{Answer, Approval, ApprovalState, Event, Verdict};
+use octroi_core::pin::PinKind;
+use octroi_core::{CanonicalId, Principal, Secret};
+use octroi_store::{ApprovalFilter, Store};
+use serde_json::{Value, json};
+
+use super::remember::Remember;
+use super::{Approvals, milliseconds};
+use crate::change::{FiledUnder, PlannedChange};
+use crate::operator_error::{OperatorError, must_be_person};
+
+/// What a person says to a call that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// It may be made, once.
+    Approve,
+    /// It may not; the agent goes on.
+    DenyContinue,
+    /// It may not, and the agent should stop.
+    DenyAbort,
+}
+
+impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Approve, Self::DenyContinue, Self::DenyAbort];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::DenyContinue => "deny_continue",
+            Self::DenyAbort => "deny_abort",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+    }
+
+    /// What becomes of the approval.
+    const fn state(self) -> ApprovalState {
+        match self {
+            Self::Approve => ApprovalState::Approved,
+            Self::DenyContinue => ApprovalState::DeniedContinue,
+            Self::DenyAbort => ApprovalState::DeniedAbort,
+        }
+    }
+}
+
+impl Approvals {
+    /// Approvals, the newest first.
+    pub async fn list(&self, filter: &ApprovalFilter, n_max: u32) -> Result<Vec<Approval>, OperatorError> {
+        Ok(self.store()?.approvals(filter, None, n_max).await?)
+    }
+
+    /// One approval.
+    pub async fn get(&self, id: &str) -> Result<Approval, OperatorError> {
+        let found = self.store()?.approval(id).await?;
+        found.ok_or_else(|| OperatorError::UnknownApproval(id.to_owned()))
+    }
+
+    /// Decides about a call that waits, and wakes whoever waits for it. With a rule to remember, that is
+    /// in effect before the decision is.
+    pub async fn decide(
+        self: &Arc<Self>,
+        id: &str,
+        choice: Choice,
+        by: &Principal,
+        reason: Option<String>,
+        edited_arguments: Option<Value>,
+        remember: Option<Remember>,
+    ) -> Result<PlannedChange<Approval, OperatorError>, OperatorError> {
+        must_be_person(by)?;
+        let approval = self.decidable(id).await?;
+        let edited = self.edited(&approval, choice, edited_arguments.as_ref())?.cloned();
+        let rule = match remember {
+            Some(remember) => {
+                Some(self.rule_to_remember(&approval, choice, edited.as_ref(), remember, by)?)
+            }
+            None => None,
+        };
+        let subject = json!({
+            "approval": approval.id,
+            "arguments": serde_json::from_str::<Value>(&approval.arguments_preview).unwrap_or_default(),
+            "risk": approval.risk,
+            "reasons": approval.reasons,
+        });
+        let after = json!({
+            "state": choice.state().as_str(),
+            "decided_by": by.id,
+            "reason": reason,
+            "edited": edited.is_some(),
+            "rule": rule,
+        });
+        let filed_under = FiledUnder {
+            agent: approval.binding.agent.clone(),
+            tool: Some(approval.binding.tool.clone()),
+            server: None,
+        };
+        let (approvals, by) = (Arc::clone(self), by.clone());
+        let before = json!({"state": approval.state.as_str()});
+        let change = PlannedChange::new(subject, before, after, async move {
+            let answer = Decided { choice, reason, edited, rule };
+            approvals.apply_decision(&approval, answer, &by).await
+        });
+        Ok(change.filed_under(filed_under))
+    }
+
+    async fn apply_decision(
+        &self,
+        approval: &Approval,
+        decided: Decided,
+        by: &Principal,
+    ) -> Result<Approval, OperatorError> {
+        let Decided { choice, reason, edited, rule } = decided;
+        if let Some(rule) = &rule {
+            self.remember_rule(approval, rule, by).await?;
+        }
+        let (now_ms, agent) = (self.now_ms(), approval.binding.agent.as_deref());
+        let verdict = match choice {
+            Choice::Approve => Verdict::Approve {
+                edited_arguments: edited.map(|edited| Secret::new(edited.to_string())),
+                remembered_rule: rule,
+                // The rule may have changed it.
+                policy_revision: self.governance.policies.load().revision(agent.unwrap_or_default()),
+                usable_until_ms: now_ms
+                    .saturating_add(milliseconds(self.governance.settings().approvals.grant_expires)),
+            },
+            Choice::DenyContinue => Verdict::DenyContinue,
+            Choice::DenyAbort => Verdict::DenyAbort,
+        };
+        let answer = Answer { verdict, by: by.id.to_string(), reason };
+        let decided = self.store()?.decide_approval(&approval.id, answer, now_ms).await?;
+        let decided =
+            decided.map_err(|refusal| OperatorError::Refused { id: approval.id.clone(), refusal })?;
+        self.settled(&decided);
+        Ok(decided)
+    }
+
+    /// Why a call will not be made though it was approved: its tool is not what was asked about any more.
+    pub fn hindrance(&self, approval: &Approval) -> Option<&'static str> {
+        if approval.state != ApprovalState::Approved {
+            return None;
+        }
+        let gone = Some("the tool is quarantined or gone; the call will be refused: see `octroi pins`");
+        let catalogue = self.registry.catalogue();
+        let Some((server, name)) = CanonicalId::parse_mcp(&approval.binding.tool) else { return gone };
+        let Some(offer) = catalogue.offer(&server).filter(|offer| offer.held(PinKind::Tool, name).is_none())
+        else {
+            return gone;
+        };
+        match offer.tools.get(name) {
+            Some(tool) if tool.descriptor.definition_hash == approval.binding.definition_hash => None,
+            Some(_) => Some(
+                "the tool's definition has changed since; the call will be refused, and asked about anew",
+            ),
+            None => gone,
+        }
+    }
+
+    /// The rule that would be remembered with a decision.
+    pub async fn remembered_rule(
+        &self,
+        id: &str,
+        choice: Choice,
+        by: &Principal,
+        edited_arguments: Option<&Value>,
+        remember: Remember,
+    ) -> Result<String, OperatorError> {
+        must_be_person(by)?;
+        let approval = self.decidable(id).await?;
+        let edited = self.edited(&approval, choice, edited_arguments)?;
+        self.rule_for(&approval, choice, edited, remember, by)
+    }
+
+    /// One that can still be decided.
+    async fn decidable(&self, id: &str) -> Result<Approval, OperatorError> {
+        let approval = self.get(id).await?;
+        // Whichever the answer, it would be refused alike.
+        let answer = Answer { verdict: Verdict::DenyContinue, by: String::new(), reason: None };
+        match approval.next(&Event::Decide(answer), self.now_ms()) {
+            Ok(_) => Ok(approval),
+            Err(refusal) => Err(OperatorError::Refused { id: id.to_owned(), refusal }),
+        }
+    }
+
+    /// The arguments that a person put in place of the caller's, if they can be used.
+    fn edited<'a>(
+        &self,
+        approval: &Approval,
+        choice: Choice,
+        edited: Option<&'a Value>,
+    ) -> Result<Option<&'a Value>, OperatorError> {
+        let Some(arguments) = edited else {
+            return Ok(None);
+        };
+        let wrong = |reason: String| Err(OperatorError::Arguments(reason));
+        if choice != Choice::Approve {
+            return wrong("a call that is denied has no use for them".to_owned());
+        }
+        if !arguments.is_object() {
+            return wrong("they must be a JSON object".to_owned());
+        }
+        let catalogue = self.registry.catalogue();
+        let Some(tool) = catalogue.tool_by_id(&approval.binding.tool) else {
+            return wrong(format!("the tool {} is gone", approval.binding.tool));
+        };
+        match tool.complaint(arguments) {
+            Some(complaint) => wrong(complaint),
+            None => Ok(Some(arguments)),
+        }
+    }
+
+    fn store(&self) -> Result<&Store, OperatorError> {
+        Ok(self.persistence.as_ref().ok_or(OperatorError::NoStore)?.store())
+    }
+}
+
+/// What a person said, ready to be put into effect.
+struct Decided {
+    choice: Choice,
+    reason: Option<String>,
+    edited: Option<Value>,
+    rule: Option<String>,
+}

@@ -1,0 +1,264 @@
+//! Using what a person approved: once, for exactly that call.
+
+use bytes::Bytes;
+use octroi_core::Secret;
+use octroi_core::approval::{Approval, ApprovalState, Binding, Refusal};
+use octroi_core::decision::{Decision, Denial, Permit, Question};
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::params::Params;
+use octroi_store::{Store, StoreError};
+
+use super::{Approvals, Asking, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable};
+use crate::denial;
+use crate::governance::QuotaReservation;
+use crate::request_state::{Grant, Position};
+
+/// By what a call that a person approved is made.
+pub(crate) enum Leave {
+    /// The gates ask, and the person has answered.
+    Asked(Question),
+    /// The gates allow it by now.
+    Given(Permit),
+}
+
+impl Leave {
+    fn permit(self, claimed: &Approval, binding: &Binding) -> Result<Permit, Refusal> {
+        match self {
+            Self::Asked(question) => question.granted(claimed, binding),
+            Self::Given(permit) => Ok(permit),
+        }
+    }
+}
+
+impl Approvals {
+    /// A call that is made again and that the gates allow by now. What a person said about it still holds:
+    /// it is theirs, perhaps with their arguments, and it is made once.
+    pub(crate) async fn allowed(&self, permit: Permit, asking: &Asking<'_>) -> Settled {
+        let id = match (asking.grant, asking.position) {
+            (Some(grant), _) => return self.resume(permit, asking, grant).await,
+            (None, Some(Position::Approval(id))) => id,
+            (None, _) => return self.grant_without_person(permit, asking),
+        };
+        let Some(persistence) = &self.persistence else {
+            return refused("the approval is gone");
+        };
+        match self.use_allowed(persistence.store(), permit, asking, id).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    async fn use_allowed(
+        &self,
+        store: &Store,
+        permit: Permit,
+        asking: &Asking<'_>,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let Some(approval) = store.approval(id).await? else {
+            return Ok(refused("the approval is gone; make the call again without requestState"));
+        };
+        match approval.state {
+            // Nobody has said anything, and nobody need any more.
+            ApprovalState::Pending => Ok(self.grant_without_person(permit, asking)),
+            ApprovalState::Approved => {
+                let binding = binding(asking, permit.trace().revision);
+                self.claim(store, Leave::Given(permit), asking, &binding, id).await
+            }
+            _ => Ok(refuse(
+                asking,
+                denial::not_approved(&approval, self.governance.denial_style(asking.caller)),
+            )),
+        }
+    }
+
+    /// Goes on with a call that a person approved and that is allowed by now: it is still theirs, perhaps
+    /// with their arguments.
+    async fn resume(&self, permit: Permit, asking: &Asking<'_>, grant: &Grant) -> Settled {
+        let Some(persistence) = &self.persistence else {
+            return refused("the approval is gone");
+        };
+        match self.go_on(persistence.store(), Leave::Given(permit), asking, grant).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
+                Settled::Refused(denial::evaluator_error(&reason))
+            }
+        }
+    }
+
+    /// A call that nobody has to be asked about.
+    pub(crate) fn grant_without_person(&self, permit: Permit, asking: &Asking<'_>) -> Settled {
+        match self.reserve(asking) {
+            Ok(reservation) => {
+                Settled::Granted(GrantedCall { permit, approval: None, edited: None, reservation })
+            }
+            Err(denial) => Settled::Denied(denial),
+        }
+    }
+
+    /// Reserves what the call needs of its quotas, now that it is about to be made.
+    fn reserve(&self, asking: &Asking<'_>) -> Result<QuotaReservation, Denial> {
+        let arguments = asking.params.arguments();
+        let call = asking.to_decide(arguments.as_deref(), self.now_ms());
+        self.governance.reserve(call, asking.context)
+    }
+
+    /// Uses a grant up and makes the permit it stands for. Quotas come first: a grant whose call meets a full one
+    /// stays valid.
+    pub(super) async fn claim(
+        &self,
+        store: &Store,
+        leave: Leave,
+        asking: &Asking<'_>,
+        binding: &Binding,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let reservation = match self.reserve(asking) {
+            Ok(reservation) => reservation,
+            Err(denial) => return Ok(Settled::Denied(denial)),
+        };
+        let claimed = match store.claim_approval(id, binding, self.now_ms()).await? {
+            Ok(claimed) => claimed,
+            Err(refusal) => return Ok(unusable(id, &refusal)),
+        };
+        let granted = match edited(asking, &claimed) {
+            Err(Unfit) => Err(unfit()),
+            Ok(None) => match leave.permit(&claimed, binding) {
+                Ok(permit) => Ok((permit, None)),
+                Err(refusal) => Err(unusable(id, &refusal)),
+            },
+            Ok(Some(params)) => {
+                let permit = self.decide_edited(asking, &params, &claimed).await;
+                permit.map(|permit| (permit, Some(params)))
+            }
+        };
+        let settled = match granted {
+            Ok((permit, edited)) => {
+                let approval = Some(claimed.id);
+                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+            }
+            Err(refused) => {
+                self.finish(&claimed.id, "denied").await;
+                refused
+            }
+        };
+        self.announce(binding.agent.as_deref());
+        Ok(settled)
+    }
+
+    /// The same under policies that changed while the caller waited: what they deny now is denied, and
+    /// what they ask or allow is what the person approved.
+    pub(super) async fn claim_anew(
+        &self,
+        store: &Store,
+        asking: &Asking<'_>,
+        id: &str,
+    ) -> Result<Settled, StoreError> {
+        let arguments = asking.params.arguments();
+        let call = asking.to_decide(arguments.as_deref(), self.now_ms());
+        let (leave, revision) = match self.governance.decide_with(call, asking.context, &[]) {
+            Decision::Deny(denied) => return Ok(Settled::Denied(denied)),
+            Decision::Ask(question) => {
+                let revision = question.trace().revision;
+                (Leave::Asked(question), revision)
+            }
+            Decision::Allow(permit) => {
+                let revision = permit.trace().revision;
+                (Leave::Given(permit), revision)
+            }
+        };
+        self.claim(store, leave, asking, &binding(asking, revision), id).await
+    }
+
+    /// What a person changed is decided again: they may say yes for the gates that ask, not for those that
+    /// deny.
+    async fn decide_edited(
+        &self,
+        asking: &Asking<'_>,
+        params: &Params,
+        claimed: &Approval,
+    ) -> Result<Permit, Settled> {
+        let arguments = arguments_of(params);
+        let call = asking.to_decide(Some(&arguments), self.now_ms());
+        match self.governance.decide(call, asking.context).await {
+            Decision::Allow(permit) => Ok(permit),
+            Decision::Ask(question) => {
+                let binding = claimed.binding.clone();
+                question.granted(claimed, &binding).map_err(|refusal| unusable(&claimed.id, &refusal))
+            }
+            Decision::Deny(denied) => Err(Settled::Denied(denied)),
+        }
+    }
+
+    /// The next round of a call that was approved and begun: the server asked something back.
+    pub(super) async fn go_on(
+        &self,
+        store: &Store,
+        leave: Leave,
+        asking: &Asking<'_>,
+        grant: &Grant,
+    ) -> Result<Settled, StoreError> {
+        let claimed = store.approval(&grant.approval).await?;
+        let claimed = claimed.filter(|_| self.waiting.take_round(grant));
+        let Some(claimed) = claimed else {
+            return Ok(refused("the approved call was made already, or cut off by a restart"));
+        };
+        let edited = match edited(asking, &claimed) {
+            Ok(edited) => edited,
+            Err(Unfit) => return Ok(unfit()),
+        };
+        let reservation = match self.reserve(asking) {
+            Ok(reservation) => reservation,
+            Err(denial) => return Ok(Settled::Denied(denial)),
+        };
+        let binding = claimed.binding.clone();
+        Ok(match leave.permit(&claimed, &binding) {
+            Ok(permit) => {
+                let approval = Some(claimed.id);
+                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+            }
+            Err(refusal) => unusable(&claimed.id, &refusal),
+        })
+    }
+
+    /// Keeps how an approved call went.
+    pub(crate) async fn finish(&self, id: &str, outcome: &str) {
+        self.waiting.finish(id);
+        let Some(persistence) = &self.persistence else {
+            return;
+        };
+        match persistence.store().finish_approval(id, outcome, self.now_ms()).await {
+            Ok(Ok(done)) => self.announce(done.binding.agent.as_deref()),
+            Ok(Err(refusal)) => tracing::warn!(approval = id, %refusal, "an approved call ended twice"),
+            Err(error) => tracing::warn!(approval = id, %error, "how an approved call went is not kept"),
+        }
+    }
+}
+
+/// What a person put in place of the caller's arguments cannot be used. Then the caller's must not be
+/// used either.
+struct Unfit;
+
+fn unfit() -> Settled {
+    refused("the edited arguments cannot be put into the call")
+}
+
+/// The call with the arguments that a person put in place of the caller's, if they did.
+fn edited(asking: &Asking<'_>, claimed: &Approval) -> Result<Option<Box<Params>>, Unfit> {
+    match &claimed.edited_arguments {
+        None => Ok(None),
+        Some(arguments) => {
+            with_arguments(asking.params, arguments).map(|params| Some(Box::new(params))).ok_or(Unfit)
+        }
+    }
+}
+
+/// The same call with other arguments.
+fn with_arguments(params: &Params, arguments: &Secret) -> Option<Params> {
+    let edits = [Edit::Set("arguments", arguments.expose().as_bytes())];
+    Params::read(Bytes::from(json::rewrite(params.json(), &edits))).ok()
+}

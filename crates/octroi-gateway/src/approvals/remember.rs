@@ -1,0 +1,254 @@
+//! Making a rule of a decision, so that nobody is asked the same again.
+//!
+//! A rule is as narrow as the person says: this very call, or this tool. It stands in the policy of the
+//! agent that asked, marked, so that it can be taken out when its time has passed.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use octroi_core::approval::Approval;
+use octroi_core::server::parse_duration;
+use octroi_core::time::{parse_time, show_time};
+use octroi_core::{Principal, arguments};
+use octroi_store::{PolicyDraft, PolicyLevel, PolicyRefusal};
+use serde_json::{Value, json};
+
+use super::decisions::Choice;
+use super::{Approvals, milliseconds};
+use crate::operator_error::OperatorError;
+use crate::policy_error::PolicyError;
+
+/// Longer arguments make no rule that anybody would read.
+const ARGUMENTS_MAX: usize = 4096;
+/// Begins the block of a remembered rule, which ends with an empty line.
+const MARK: &str = "# Remembered with ";
+
+/// What is remembered of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remember {
+    /// For which calls.
+    pub scope: RememberScope,
+    /// For how long.
+    pub until: Until,
+}
+
+/// For which calls a decision is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RememberScope {
+    /// This tool with exactly these arguments.
+    Exact,
+    /// This tool with any arguments.
+    Tool,
+}
+
+impl RememberScope {
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "exact" => Some(Self::Exact),
+            "tool" => Some(Self::Tool),
+            _ => None,
+        }
+    }
+}
+
+/// For how long a decision is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// For so long.
+    For(Duration),
+    /// Until somebody takes it out.
+    Forever,
+}
+
+impl Default for Until {
+    fn default() -> Self {
+        Self::For(Duration::from_hours(8))
+    }
+}
+
+impl Until {
+    /// Reads `forever`, or a time with its unit, as in `8h`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "forever" => Some(Self::Forever),
+            text => parse_duration(text).filter(|time| !time.is_zero()).map(Self::For),
+        }
+    }
+}
+
+impl Approvals {
+    /// The rule for a decision, as it would stand in a policy.
+    pub(super) fn rule_for(
+        &self,
+        approval: &Approval,
+        choice: Choice,
+        edited: Option<&Value>,
+        remember: Remember,
+        by: &Principal,
+    ) -> Result<String, OperatorError> {
+        let exact = match remember.scope {
+            RememberScope::Tool => None,
+            RememberScope::Exact => Some(self.exact_arguments(approval, edited)?),
+        };
+        let until_ms = match remember.until {
+            Until::Forever => None,
+            Until::For(time) => Some(self.now_ms().saturating_add(milliseconds(time))),
+        };
+        rule(approval, choice, exact.as_deref(), until_ms, &by.id).map_err(OperatorError::Unrememberable)
+    }
+
+    /// The same, if it can be put into effect.
+    pub(super) fn rule_to_remember(
+        &self,
+        approval: &Approval,
+        choice: Choice,
+        edited: Option<&Value>,
+        remember: Remember,
+        by: &Principal,
+    ) -> Result<String, OperatorError> {
+        let rule = self.rule_for(approval, choice, edited, remember, by)?;
+        match self.governance.policy_file(&level(approval)) {
+            Some(file) => Err(OperatorError::PolicyInFile { file, rule }),
+            None => Ok(rule),
+        }
+    }
+
+    /// Puts a rule into effect.
+    pub(super) async fn remember_rule(
+        &self,
+        approval: &Approval,
+        rule: &str,
+        by: &Principal,
+    ) -> Result<(), OperatorError> {
+        let mut added = self.add_rule(approval, rule, by).await;
+        // Somebody else changed the policy meanwhile; the rule fits behind theirs as well.
+        if let Err(PolicyError::Refused(PolicyRefusal::Changed { .. })) = added {
+            added = self.add_rule(approval, rule, by).await;
+        }
+        added.map_err(|problem| OperatorError::Policy { problem, rule: rule.to_owned() })
+    }
+
+    async fn add_rule(&self, approval: &Approval, rule: &str, by: &Principal) -> Result<(), PolicyError> {
+        let level = level(approval);
+        let current = self.governance.active_policy(&level).await?;
+        let source = current.as_ref().map_or("", |record| &record.draft.source);
+        let draft = PolicyDraft {
+            level,
+            language: "rules".to_owned(),
+            source: with_rule(source, rule, self.now_ms()),
+            author: by.id.to_string(),
+            rationale: Some(format!("remembered with {}", approval.id)),
+            check_result: None,
+        };
+        let version = current.as_ref().and_then(|record| record.version).unwrap_or_default();
+        self.governance.set_policy(&draft, Some(version)).await.map(drop)
+    }
+
+    /// The arguments as a rule holds them: JSON in its shortest form.
+    fn exact_arguments(&self, approval: &Approval, edited: Option<&Value>) -> Result<String, OperatorError> {
+        let refuse = |reason: &str| Err(OperatorError::Unrememberable(reason.to_owned()));
+        let text = match edited {
+            Some(edited) => edited.to_string(),
+            None => match arguments::read(approval.arguments.expose().as_bytes()) {
+                Ok(arguments) => arguments.to_string(),
+                Err(_) => return refuse("the arguments cannot be read"),
+            },
+        };
+        if text.len() > ARGUMENTS_MAX {
+            return refuse("the arguments are too long for a rule");
+        }
+        // A policy is shown to many, and kept.
+        if self.recorder.has_secret(&text) {
+            return refuse("the arguments hold a secret, which must not stand in a rule");
+        }
+        Ok(text)
+    }
+}
+
+/// Where the rule for a decision stands: in the policy of the agent that asked.
+fn level(approval: &Approval) -> PolicyLevel {
+    match &approval.binding.agent {
+        Some(agent) => PolicyLevel::Agent(agent.clone()),
+        None => PolicyLevel::Global,
+    }
+}
+
+fn rule(
+    approval: &Approval,
+    choice: Choice,
+    exact: Option<&str>,
+    until_ms: Option<i64>,
+    by: &str,
+) -> Result<String, String> {
+    let id = &approval.id;
+    let tool = &approval.binding.tool;
+    let found = tool.strip_prefix("mcp:").and_then(|tool| tool.split_once(':'));
+    let (server, name) = found.ok_or_else(|| format!("{tool} is no tool of a server"))?;
+    if name.contains('*') {
+        return Err(format!("`*` in the name of {tool} would stand for any letters"));
+    }
+    let (list, said) = match choice {
+        Choice::Approve => ("allow", "allowed"),
+        Choice::DenyContinue | Choice::DenyAbort => ("deny", "denied"),
+    };
+    let mut text = format!("{MARK}{id}\n[[{list}]]\nid = {}\n", quoted(id));
+    let mut put = |key: &str, value: &str| {
+        // Nothing can go wrong with a string.
+        let _ = writeln!(text, "{key} = {value}");
+    };
+    put("tool", &quoted(&format!("{server}.{name}")));
+    // Who is no agent has no policy of their own, and theirs is nobody else's business.
+    if approval.binding.agent.is_none() {
+        put("agent", "\"\"");
+    }
+    if choice == Choice::DenyAbort {
+        put("abort", "true");
+    }
+    if let Some(exact) = exact {
+        put("exact_args", &quoted(exact));
+    }
+    if let Some(until_ms) = until_ms {
+        put("until", &quoted(&show_time(until_ms)));
+    }
+    put("reason", &quoted(&format!("{by} {said} it with {id}")));
+    Ok(text)
+}
+
+/// A text in TOML; as it stands where that is possible, because JSON in JSON is hard to read.
+fn quoted(text: &str) -> String {
+    let is_plain = !text.contains(['\'', '\u{7f}']) && !text.chars().any(char::is_control);
+    if is_plain && text.contains(['"', '\\']) {
+        return format!("'{text}'");
+    }
+    json!(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// A policy with one more rule, and without remembered ones whose time has passed.
+fn with_rule(source: &str, rule: &str, now_ms: i64) -> String {
+    let mut kept = String::new();
+    let mut lines = source.lines().peekable();
+    while let Some(line) = lines.next() {
+        if !line.starts_with(MARK) {
+            kept.push_str(line);
+            kept.push('\n');
+            continue;
+        }
+        let mut block = format!("{line}\n");
+        let mut until_ms = None;
+        while let Some(line) = lines.next_if(|line| !line.trim().is_empty()) {
+            let written = line.strip_prefix("until = ").map(|value| value.trim_matches('"'));
+            until_ms = until_ms.or_else(|| parse_time(written?));
+            block.push_str(line);
+            block.push('\n');
+        }
+        if until_ms.is_none_or(|until_ms| until_ms > now_ms) {
+            kept.push_str(&block);
+        }
+    }
+    let kept = kept.trim_end();
+    if kept.is_empty() { rule.to_owned() } else { format!("{kept}\n\n{rule}") }
+}
+
+#[cfg(test)]
+mod tests;

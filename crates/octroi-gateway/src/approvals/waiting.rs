@@ -1,0 +1,147 @@
+//! Waiting until a person has decided.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_core::approval::{Approval, ApprovalState};
+use octroi_mcp::{Era, Method, envelope, json};
+use octroi_store::{Store, StoreError};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{Approvals, Asking};
+use crate::request_state::Grant;
+
+/// How often a client that waits is told so.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
+/// How often somebody who is told of a decision looks all the same.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// Callers that wait for a person.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    decided: Mutex<HashMap<String, watch::Sender<()>>>,
+    /// The round that an approved call is in, so that an old state cannot be used again.
+    rounds: Mutex<HashMap<String, u32>>,
+}
+
+impl Waiting {
+    fn watch(&self, id: &str) -> watch::Receiver<()> {
+        self.decided.lock().entry(id.to_owned()).or_default().subscribe()
+    }
+
+    /// Wakes whoever waits for this one.
+    pub(crate) fn wake(&self, id: &str) {
+        if let Some(decided) = self.decided.lock().remove(id) {
+            let _ = decided.send(());
+        }
+    }
+
+    /// The next round of an approved call.
+    pub(crate) fn next_round(&self, id: &str) -> u32 {
+        let mut rounds = self.rounds.lock();
+        let round = rounds.entry(id.to_owned()).or_default();
+        *round += 1;
+        *round
+    }
+
+    /// Whether this is the round that an approved call is in; then it is over.
+    pub(super) fn take_round(&self, grant: &Grant) -> bool {
+        let mut rounds = self.rounds.lock();
+        match rounds.get_mut(&grant.approval) {
+            Some(round) if *round == grant.round => {
+                *round += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn finish(&self, id: &str) {
+        self.rounds.lock().remove(id);
+    }
+}
+
+impl Approvals {
+    /// Waits until somebody decides, or for so long.
+    pub(super) async fn wait_for(
+        &self,
+        store: &Store,
+        asking: &Asking<'_>,
+        approval: &Approval,
+        limit: Duration,
+        elicitation: Option<Bytes>,
+    ) -> Result<Approval, StoreError> {
+        let now = || Instant::from_std(self.context.clock.instant());
+        let deadline = now() + limit;
+        let mut decided = self.waiting.watch(&approval.id);
+        // A legacy client is shown the page meanwhile; what it answers does not matter, the page does.
+        let client = Arc::clone(&asking.caller.client);
+        let mut showing = std::pin::pin!(async {
+            if let (Era::Legacy, Some(params)) = (asking.caller.era, elicitation) {
+                let _ = client.ask(&Method::ElicitationCreate, params).await;
+            }
+            std::future::pending::<()>().await;
+        });
+        let mut n_told = 0_u32;
+        loop {
+            let current = store.approval(&approval.id).await?;
+            let current = current.unwrap_or_else(|| approval.clone());
+            let is_open = current.state == ApprovalState::Pending && !current.is_due(self.now_ms());
+            if !is_open || now() >= deadline {
+                return Ok(current);
+            }
+            tokio::select! {
+                biased;
+                _ = decided.changed() => {}
+                () = tokio::time::sleep_until(deadline.min(now() + PROGRESS_EVERY)) => {
+                    n_told += 1;
+                    tell_progress(asking, &approval.id, n_told);
+                }
+                () = &mut showing => {}
+            }
+        }
+    }
+
+    /// Waits until somebody decides or the time for it has passed, with nobody to tell meanwhile. `None` if
+    /// there is no such approval.
+    pub(crate) async fn wait_until_decided(&self, id: &str) -> Result<Option<Approval>, StoreError> {
+        let Some(persistence) = &self.persistence else {
+            return Ok(None);
+        };
+        let store = persistence.store();
+        loop {
+            let mut decided = self.waiting.watch(id);
+            let Some(now) = store.approval(id).await? else {
+                return Ok(None);
+            };
+            if now.state != ApprovalState::Pending || now.is_due(self.now_ms()) {
+                return Ok(Some(now));
+            }
+            let left = u64::try_from(now.expires_at_ms.saturating_sub(self.now_ms())).unwrap_or_default();
+            tokio::select! {
+                biased;
+                _ = decided.changed() => {}
+                // The clock may be set meanwhile.
+                () = tokio::time::sleep(LOOK_EVERY.min(Duration::from_millis(left))) => {}
+            }
+        }
+    }
+}
+
+fn tell_progress(asking: &Asking<'_>, id: &str, n_told: u32) {
+    let Some(token) = asking.params.progress_token() else {
+        return;
+    };
+    let message = format!("waiting for a person to approve {id}: octroi approve {id}");
+    let params = format!(
+        r#"{{"progressToken":{},"progress":{n_told},"message":{}}}"#,
+        String::from_utf8_lossy(&token),
+        json::quote(&message),
+    );
+    asking.caller.client.notify(envelope::notification(&Method::Progress, params.as_bytes()));
+}

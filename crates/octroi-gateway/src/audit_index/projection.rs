@@ -1,0 +1,154 @@
+//! Copies the log into the table that searches use, a little later and a little at a time.
+//!
+//! On a thread of its own: to read a page takes milliseconds, which others would have to wait.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use octroi_api::Change;
+use octroi_store::{AuditRecord, Store, StoreError};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, warn};
+
+use super::AuditIndex;
+use crate::audit::{AuditLog, Follower, Record};
+
+/// So many at once at most: others want to write too. Fewer would cost more: SQLite writes the pages at the end of
+/// its tables once for each batch.
+const PAGE: usize = 2_000;
+/// How long new records wait for more.
+const EVERY: Duration = Duration::from_millis(500);
+/// Between two full pages.
+const BREATH: Duration = Duration::from_millis(10);
+const BACK_OFF: Duration = Duration::from_secs(1);
+const BACK_OFF_MAX: Duration = Duration::from_mins(1);
+/// What is left after this is copied by the next run.
+const LAST_PAGES: Duration = Duration::from_secs(2);
+
+impl AuditIndex {
+    /// Copies until the gateway ends, or until nobody waits for that any more.
+    pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
+        let dropped = CancellationToken::new();
+        let _drop = dropped.clone().drop_guard();
+        let (done, ended) = oneshot::channel::<()>();
+        let copying = move || {
+            let copied = Builder::new_current_thread().enable_time().build().map(|runtime| {
+                runtime.block_on(dropped.run_until_cancelled(self.copy(log, store)));
+            });
+            if let Err(error) = copied {
+                error!(%error, "what is recorded cannot be searched; start Octroi again");
+            }
+            drop(done);
+        };
+        match thread::Builder::new().name("audit-index".to_owned()).spawn(copying) {
+            // An error, because nothing is ever sent.
+            Ok(_) => drop(ended.await),
+            Err(error) => error!(%error, "what is recorded cannot be searched; start Octroi again"),
+        }
+    }
+
+    async fn copy(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
+        let Some(mut follower) = self.go_on_projecting(&log, &store).await else {
+            return;
+        };
+        let shutdown = &self.context.shutdown;
+        let copying = async {
+            loop {
+                let is_full = match self.copy_page(&log, &store, &mut follower).await {
+                    Some(n_rows) => n_rows == PAGE,
+                    None => return,
+                };
+                let pause = if is_full { BREATH } else { EVERY };
+                tokio::select! {
+                    () = self.hurry.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {}
+            () = copying => return,
+        }
+        // A page may have been read and not copied.
+        follower = Follower::new(&log, *self.projected.borrow());
+        let rest = async {
+            while follower.last() < log.position() {
+                if self.copy_page(&log, &store, &mut follower).await.is_none() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LAST_PAGES, rest).await;
+    }
+
+    /// Goes on where the last run stopped, or from the beginning if the table is new.
+    async fn go_on_projecting(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
+        let mut pause = BACK_OFF;
+        loop {
+            match known_until(log, store).await {
+                Ok(last) => {
+                    self.projected.send_replace(last);
+                    return Some(Follower::new(log, last));
+                }
+                Err(error) => {
+                    warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+                }
+            }
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return None,
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(BACK_OFF_MAX),
+            }
+        }
+    }
+
+    /// Copies the next records as soon as there are some; tells how many. `None` when the log has ended.
+    async fn copy_page(&self, log: &AuditLog, store: &Store, follower: &mut Follower) -> Option<usize> {
+        let page = match follower.next_page_here(PAGE).await {
+            Ok(page) if page.is_empty() && follower.last() >= log.position() && log.is_closed() => {
+                return None;
+            }
+            Ok(page) => page,
+            Err(error) => {
+                error!(%error, hint = error.hint(), "records cannot be read and will not be found");
+                tokio::time::sleep(BACK_OFF).await;
+                return Some(0);
+            }
+        };
+        let mut records: Vec<AuditRecord<'_>> = Vec::with_capacity(page.len());
+        records.extend(page.iter().filter_map(read));
+        let mut pause = BACK_OFF;
+        while let Err(error) = store.append_audit(log.node(), &records).await {
+            warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(BACK_OFF_MAX);
+        }
+        self.projected.send_replace(follower.last());
+        self.subscriptions.announce(&Change::Audit);
+        Some(page.len())
+    }
+}
+
+/// The last record that the table has. A log that lost its end, as by a power cut, may have been shorter than the
+/// table; what was written since has numbers that the table knows others by.
+async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
+    let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.recovered_until());
+    if last > end {
+        let n_gone = store.rewind_audit(log.node(), end).await?;
+        warn!(n_gone, "records that the audit log has lost are not found any more");
+    }
+    Ok(last.min(end))
+}
+
+/// One that a newer Octroi wrote may not be understood.
+fn read(record: &Record) -> Option<AuditRecord<'_>> {
+    AuditRecord::read(record.seq, &record.body)
+        .inspect_err(|error| {
+            warn!(seq = record.seq, %error, "a record is not understood and will not be found");
+        })
+        .ok()
+}

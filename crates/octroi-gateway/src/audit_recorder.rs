@@ -1,0 +1,403 @@
+//! The audit recorder: every call twice, every denial once, every administrative change once.
+//!
+//! Requests that are not tool calls stand in `requests.rs`.
+
+use std::fmt::Write as _;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
+use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
+use octroi_core::decision::{AgentContext, Denial, Trace};
+use octroi_core::redact::Redactor;
+use octroi_core::tool::{Risk, Source, ToolDescriptor};
+use octroi_core::{Clock, Principal, Role};
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tracing::error;
+
+use crate::audit::{AuditError, AuditLog, Durability};
+use crate::caller::Caller;
+use crate::change::FiledUnder;
+use summary::summary;
+
+mod requests;
+mod summary;
+
+pub(crate) use requests::DescribedRequest;
+
+/// How much is recorded of how things stood before and after a change.
+const CHANGE_BYTES_MAX: usize = 64 << 10;
+
+/// The audit log as calls see it.
+pub(crate) struct AuditRecorder {
+    clock: Clock,
+    log: Option<AuditLog>,
+    settings: ArcSwap<AuditSection>,
+    redactor: ArcSwap<Redactor>,
+    runtime: Handle,
+    /// Random, so that calls of two runs do not share a number.
+    base: u64,
+    n_calls: AtomicU64,
+}
+
+/// Who does something, and for which agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Initiator {
+    pub(crate) kind: ActorKind,
+    pub(crate) id: Arc<str>,
+    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) session: Option<Arc<str>>,
+}
+
+impl Initiator {
+    pub(crate) fn of(principal: &Principal) -> Self {
+        let kind = match principal.role {
+            Role::Human => ActorKind::User,
+            Role::Agent => ActorKind::Agent,
+        };
+        Self { kind, id: Arc::clone(&principal.id), agent: principal.agent_id.clone(), session: None }
+    }
+
+    /// Whoever sends a request: the person, where one tries something as an agent.
+    pub(crate) fn of_caller(caller: &Caller) -> Self {
+        let initiator = Self::of(&caller.principal);
+        match &caller.on_behalf_of {
+            Some(person) => Self { kind: ActorKind::User, id: Arc::clone(person), ..initiator },
+            None => initiator,
+        }
+    }
+
+    fn actor(&self) -> Actor<'_> {
+        Actor { kind: self.kind, id: &self.id }
+    }
+}
+
+/// A call as it is recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct DescribedCall<'a> {
+    pub(crate) initiator: &'a Initiator,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) tool: &'a ToolDescriptor,
+    /// As JSON text.
+    pub(crate) arguments: &'a [u8],
+    /// The approval it was made with, if a person was asked.
+    pub(crate) approval: Option<&'a str>,
+}
+
+impl AuditRecorder {
+    pub(crate) fn new(log: Option<AuditLog>, runtime: Handle, clock: Clock) -> Self {
+        let mut base = [0_u8; 8];
+        // Without random numbers the sealer has already refused to start.
+        let _ = getrandom::fill(&mut base);
+        Self {
+            clock,
+            log,
+            settings: ArcSwap::default(),
+            redactor: ArcSwap::from_pointee(Redactor::new(std::iter::empty())),
+            runtime,
+            base: u64::from_le_bytes(base),
+            n_calls: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn log(&self) -> Option<&AuditLog> {
+        self.log.as_ref()
+    }
+
+    pub(crate) fn set(&self, settings: AuditSection, redactor: Redactor) {
+        self.settings.store(Arc::new(settings));
+        self.redactor.store(Arc::new(redactor));
+    }
+
+    /// A number for a call: the time, then one that no other call has.
+    pub(crate) fn call_id(&self, now_ms: i64) -> CallId {
+        let number = self.base.wrapping_add(self.n_calls.fetch_add(1, Ordering::Relaxed));
+        CallId::new(u64::try_from(now_ms).unwrap_or_default(), number)
+    }
+
+    /// Arguments as others may see them.
+    pub(crate) fn preview(&self, arguments: &[u8]) -> String {
+        self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
+    }
+
+    /// Whether a text holds something that others must not see.
+    pub(crate) fn has_secret(&self, text: &str) -> bool {
+        *self.redactor.load().redact(text) != *text
+    }
+
+    /// Records that a call is about to be made. If that fails, the call must not be made.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        call: CallId,
+        described: DescribedCall<'_>,
+        trace: &Trace,
+        now_ms: i64,
+    ) -> Result<CallRecord, AuditError> {
+        let mut record = CallRecord {
+            recorder: Arc::clone(self),
+            call,
+            initiator: described.initiator.clone(),
+            tool: Some(described.tool.id.to_string()),
+            server: Arc::clone(&described.tool.source_id),
+            source: source_of(described.tool),
+            about: String::new(),
+            project: described.context.project.clone(),
+            begun: self.clock.instant(),
+            begun_at_ms: now_ms,
+            is_open: false,
+        };
+        let Some(log) = &self.log else {
+            return Ok(record);
+        };
+        let context = self.call_context(described, trace, None);
+        let durability = self.durability(described);
+        let appending = log.append(&record.event(Kind::ToolInvocationStart, &context, now_ms), durability);
+        record.begin(pin!(appending)).await?;
+        Ok(record)
+    }
+
+    /// Records that a call is not made.
+    pub(crate) async fn deny(
+        &self,
+        call: CallId,
+        described: DescribedCall<'_>,
+        denial: &Denial,
+        now_ms: i64,
+    ) -> Result<(), AuditError> {
+        let Some(log) = &self.log else {
+            return Ok(());
+        };
+        let context =
+            self.call_context(described, denial.trace(), Some((denial.gate.as_str(), &denial.reason)));
+        let mut event = call_event(described, Kind::PolicyViolation, now_ms);
+        event.call = Some(call);
+        event.level = Level::Warn;
+        event.ruling = Some(if denial.is_abort { Ruling::DenyAbort } else { Ruling::DenyContinue });
+        event.context = &context;
+        log.append(&event, self.plain_durability()).await.map(drop)
+    }
+
+    /// Records something that is not a call.
+    pub(crate) async fn record(&self, event: &Event<'_>) -> Result<(), AuditError> {
+        match &self.log {
+            Some(log) => log.append(event, Durability::Disk).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Records something that is not a call, without anybody waiting for it.
+    pub(crate) fn record_later(&self, event: &Event<'_>) {
+        let Some(log) = &self.log else {
+            return;
+        };
+        log.append_detached(event, &self.runtime);
+    }
+
+    /// Records what somebody does to Octroi itself; if that fails, it must not be done. Secrets are taken out.
+    pub(crate) async fn record_change(
+        &self,
+        principal: &Principal,
+        kind: Kind,
+        level: Level,
+        filed_under: &FiledUnder,
+        context: &Value,
+    ) -> Result<(), AuditError> {
+        let initiator = Initiator::of(principal);
+        let context = self.redactor.load().preview(context.to_string().as_bytes(), CHANGE_BYTES_MAX);
+        let mut event = self.system_event(kind, &context);
+        event.level = level;
+        event.actor = initiator.actor();
+        event.agent = filed_under.agent.as_deref().or(initiator.agent.as_deref());
+        event.server = filed_under.server.as_deref();
+        event.tool = filed_under.tool.as_deref();
+        self.record(&event).await
+    }
+
+    /// An event that Octroi itself causes.
+    pub(crate) fn system_event<'a>(&self, kind: Kind, context: &'a str) -> Event<'a> {
+        let mut event =
+            Event::new(u64::try_from(self.clock.now_ms()).unwrap_or_default(), kind, Actor::SYSTEM);
+        event.context = context;
+        event
+    }
+
+    fn durability(&self, described: DescribedCall<'_>) -> Durability {
+        let matters = !described.tool.side_effects.is_empty()
+            || described.tool.risk >= Risk::High
+            || described.approval.is_some();
+        if matters { Durability::Disk } else { self.plain_durability() }
+    }
+
+    fn plain_durability(&self) -> Durability {
+        match self.settings.load().durability {
+            Wanted::Normal => Durability::Os,
+            Wanted::Full => Durability::Disk,
+        }
+    }
+
+    fn call_context(
+        &self,
+        described: DescribedCall<'_>,
+        trace: &Trace,
+        denied: Option<(&str, &str)>,
+    ) -> String {
+        let mut text = String::with_capacity(640);
+        let tool = described.tool;
+        let _ = write!(text, "{{\"arguments\":{},", self.preview(described.arguments));
+        let _ = write!(text, "\"risk\":\"{}\",\"side_effects\":[", tool.risk);
+        for (index, tag) in tool.side_effects.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let _ = write!(text, "{comma}{}", quote(tag));
+        }
+        text.push_str("],\"definition\":\"");
+        let mut digits = [0_u8; 64];
+        // The lengths fit.
+        let _ = hex::encode_to_slice(tool.definition_hash, &mut digits);
+        text.extend(digits.map(char::from));
+        let _ = write!(text, "\",\"mode\":\"{}\"", described.context.mode.as_str());
+        if let Some(approval) = described.approval {
+            let _ = write!(text, ",\"approval\":{}", quote(approval));
+        }
+        if let Some((gate, reason)) = denied {
+            let reason = quote(&self.redactor.load().redact(reason));
+            let _ = write!(text, ",\"gate\":\"{gate}\",\"reason\":{reason}");
+        }
+        let _ = write!(text, ",\"revision\":{},\"trace\":", trace.revision);
+        trace.write_json(&mut text);
+        text.push('}');
+        text
+    }
+}
+
+/// A call that was begun. Ended by [`CallRecord::end`]; dropped before that, it says that nobody waited.
+pub(crate) struct CallRecord {
+    recorder: Arc<AuditRecorder>,
+    pub(crate) call: CallId,
+    initiator: Initiator,
+    /// None for what is not a tool call.
+    tool: Option<String>,
+    server: Arc<str>,
+    source: SourceType,
+    /// What the end says again of what was asked: members of an object, each followed by a comma.
+    about: String,
+    project: Option<Arc<str>>,
+    begun: Instant,
+    begun_at_ms: i64,
+    is_open: bool,
+}
+
+impl CallRecord {
+    /// Waits until its beginning is written. Who gives up meanwhile may have begun it all the same, so it is ended then.
+    async fn begin(
+        &mut self,
+        appending: Pin<&mut impl Future<Output = Result<u64, AuditError>>>,
+    ) -> Result<(), AuditError> {
+        self.is_open = true;
+        let appended = appending.await;
+        self.is_open = appended.is_ok();
+        appended.map(drop)
+    }
+
+    /// Records how the call ended. Nobody waits for the disk.
+    pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
+        self.is_open = false;
+        let recorder = Arc::clone(&self.recorder);
+        let Some(log) = &recorder.log else {
+            return;
+        };
+        let context = self.end_context(outcome, result);
+        let appending = log.append_later(&self.end_event(outcome, &context));
+        if let Err(error) = appending.await {
+            error!(call = %self.call, %error, hint = error.hint(), "the end of a call was not recorded");
+        }
+    }
+
+    fn end_context(&self, outcome: &str, result: Option<&[u8]>) -> String {
+        let mut text = String::with_capacity(320);
+        let duration_ms = self.elapsed().as_millis();
+        let _ = write!(text, "{{{}\"outcome\":\"{outcome}\",\"duration_ms\":{duration_ms}", self.about);
+        if let Some(result) = result {
+            let _ = write!(text, ",\"result_bytes\":{}", result.len());
+            if self.recorder.settings.load().results == KeptResults::Summary
+                && let Some(summary) = summary(result, &self.recorder.redactor.load())
+            {
+                let _ = write!(text, ",\"result\":{summary}");
+            }
+        }
+        text.push('}');
+        text
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.recorder.clock.instant().saturating_duration_since(self.begun)
+    }
+
+    fn end_event<'a>(&'a self, outcome: &str, context: &'a str) -> Event<'a> {
+        let elapsed = i64::try_from(self.elapsed().as_millis()).unwrap_or_default();
+        let kind = if self.tool.is_some() { Kind::ToolInvocationEnd } else { Kind::RequestEnd };
+        let mut event = self.event(kind, context, self.begun_at_ms + elapsed);
+        event.ruling = None;
+        if outcome != "completed" {
+            event.level = Level::Warn;
+        }
+        event
+    }
+
+    fn event<'a>(&'a self, kind: Kind, context: &'a str, at_ms: i64) -> Event<'a> {
+        let mut event = Event::new(u64::try_from(at_ms).unwrap_or_default(), kind, self.initiator.actor());
+        event.agent = self.initiator.agent.as_deref();
+        event.session = self.initiator.session.as_deref();
+        event.server = Some(&self.server);
+        event.tool = self.tool.as_deref();
+        event.source = Some(self.source);
+        event.project = self.project.as_deref();
+        event.call = Some(self.call);
+        event.ruling = Some(Ruling::Allow);
+        event.context = context;
+        event
+    }
+}
+
+impl Drop for CallRecord {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let Some(log) = self.recorder.log.clone() else {
+            return;
+        };
+        let context = self.end_context("cancelled", None);
+        let event = self.end_event("cancelled", &context);
+        log.append_detached(&event, &self.recorder.runtime);
+    }
+}
+
+fn call_event(described: DescribedCall<'_>, kind: Kind, at_ms: i64) -> Event<'_> {
+    let mut event = Event::new(u64::try_from(at_ms).unwrap_or_default(), kind, described.initiator.actor());
+    event.agent = described.initiator.agent.as_deref();
+    event.session = described.initiator.session.as_deref();
+    event.server = Some(&described.tool.source_id);
+    event.tool = Some(described.tool.id.as_str());
+    event.source = Some(source_of(described.tool));
+    event.project = described.context.project.as_deref();
+    event
+}
+
+fn source_of(tool: &ToolDescriptor) -> SourceType {
+    match tool.source {
+        Source::Mcp => SourceType::Mcp,
+        Source::Extension => SourceType::Extension,
+        Source::Builtin => SourceType::Builtin,
+    }
+}
+
+fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Recording prompts and resources that are asked for: twice like a call, and once if they are denied.
+
+use std::fmt::Write as _;
+use std::pin::pin;
+use std::sync::Arc;
+
+use octroi_core::audit::{CallId, Event, Kind, Level, Ruling, SourceType};
+use octroi_core::decision::Trace;
+
+use super::{AuditRecorder, CallRecord, Initiator, quote};
+use crate::audit::AuditError;
+
+/// What is asked of a provider, as it is recorded.
+pub(crate) struct DescribedRequest<'a> {
+    pub(crate) call: CallId,
+    pub(crate) initiator: &'a Initiator,
+    pub(crate) server: &'a str,
+    pub(crate) source: SourceType,
+    pub(crate) project: Option<Arc<str>>,
+    /// The method.
+    pub(crate) method: &'a str,
+    /// What it is about: `uri` or `name`, and its value.
+    pub(crate) subject: (&'static str, &'a str),
+    /// As JSON text, if there are any.
+    pub(crate) arguments: Option<&'a [u8]>,
+    pub(crate) at_ms: i64,
+}
+
+impl AuditRecorder {
+    /// Members of an object, each followed by a comma.
+    fn about(&self, asked: &DescribedRequest<'_>) -> String {
+        let (member, subject) = asked.subject;
+        let subject = quote(&self.without_secrets(subject));
+        format!("\"method\":\"{}\",\"{member}\":{subject},", asked.method)
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        self.redactor.load().redact(text).to_string()
+    }
+
+    /// Records that something is about to be asked of a provider.
+    pub(crate) async fn begin_request(
+        self: &Arc<Self>,
+        asked: DescribedRequest<'_>,
+        trace: &Trace,
+    ) -> Result<CallRecord, AuditError> {
+        let context = self.request_context(&asked, trace, None);
+        let mut record = CallRecord {
+            recorder: Arc::clone(self),
+            call: asked.call,
+            initiator: asked.initiator.clone(),
+            tool: None,
+            server: asked.server.into(),
+            source: asked.source,
+            about: self.about(&asked),
+            project: asked.project,
+            begun: self.clock.instant(),
+            begun_at_ms: asked.at_ms,
+            is_open: false,
+        };
+        let Some(log) = &self.log else {
+            return Ok(record);
+        };
+        let appending =
+            log.append(&record.event(Kind::RequestStart, &context, asked.at_ms), self.plain_durability());
+        record.begin(pin!(appending)).await?;
+        Ok(record)
+    }
+
+    /// Records that something is not asked of a provider.
+    pub(crate) async fn deny_request(
+        &self,
+        asked: &DescribedRequest<'_>,
+        trace: &Trace,
+        said: (&str, &str),
+        ruling: Ruling,
+    ) -> Result<(), AuditError> {
+        let Some(log) = &self.log else {
+            return Ok(());
+        };
+        let context = self.request_context(asked, trace, Some(said));
+        let at_ms = u64::try_from(asked.at_ms).unwrap_or_default();
+        let event = Event {
+            level: Level::Warn,
+            agent: asked.initiator.agent.as_deref(),
+            session: asked.initiator.session.as_deref(),
+            server: Some(asked.server),
+            source: Some(asked.source),
+            project: asked.project.as_deref(),
+            call: Some(asked.call),
+            ruling: Some(ruling),
+            context: &context,
+            ..Event::new(at_ms, Kind::PolicyViolation, asked.initiator.actor())
+        };
+        log.append(&event, self.plain_durability()).await.map(drop)
+    }
+
+    fn request_context(
+        &self,
+        asked: &DescribedRequest<'_>,
+        trace: &Trace,
+        denied: Option<(&str, &str)>,
+    ) -> String {
+        let mut text = format!("{{{}", self.about(asked));
+        if let Some(arguments) = asked.arguments {
+            let _ = write!(text, "\"arguments\":{},", self.preview(arguments));
+        }
+        if let Some((gate, reason)) = denied {
+            let reason = quote(&self.without_secrets(reason));
+            let _ = write!(text, "\"gate\":\"{gate}\",\"reason\":{reason},");
+        }
+        let _ = write!(text, "\"revision\":{},\"trace\":", trace.revision);
+        trace.write_json(&mut text);
+        text.push('}');
+        text
+    }
+}

@@ -1,0 +1,74 @@
+//! What Octroi itself offers to agents, as the catalogue holds it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use octroi_core::{ServerKey, ServerName};
+use serde_json::Value;
+
+use super::offer::Tool;
+
+/// Under which Octroi's own things are decided, recorded and watched. No server may be called so.
+static OCTROI: LazyLock<ServerKey> = LazyLock::new(|| {
+    ServerKey::system(ServerName::parse("octroi").unwrap_or_else(|_| unreachable!("a valid name")))
+});
+
+/// Definitions as the lists have them.
+#[derive(Clone, Debug, Default)]
+pub struct OfferedByOctroi {
+    /// As in `tools/list`.
+    pub tools: Vec<Value>,
+    /// As in `resources/list`.
+    pub resources: Vec<Value>,
+    /// As in `resources/templates/list`.
+    pub templates: Vec<Value>,
+    /// Names of tools that only people have. They are answered elsewhere; no server's tool gets one of them, so that a
+    /// name means one thing whoever says it.
+    pub reserved_names: Vec<String>,
+}
+
+/// The same as they go out, and as the gates see them.
+#[derive(Debug, Default)]
+pub(crate) struct Builtins {
+    pub(super) definitions: [Vec<Bytes>; 3],
+    tools: HashMap<String, Arc<Tool>>,
+    reserved: HashSet<String>,
+}
+
+impl Builtins {
+    pub(crate) fn new(offered: &OfferedByOctroi) -> Self {
+        let written =
+            |definitions: &[Value]| definitions.iter().map(|value| Bytes::from(value.to_string())).collect();
+        let tools = offered.tools.iter().filter_map(|definition| {
+            let name = definition["name"].as_str()?;
+            let tool = Tool::builtin(name, &Self::key().name, Bytes::from(definition.to_string()));
+            Some((name.to_owned(), Arc::new(tool)))
+        });
+        Self {
+            tools: tools.collect(),
+            reserved: offered.reserved_names.iter().cloned().collect(),
+            definitions: [&offered.tools, &offered.resources, &offered.templates].map(|list| written(list)),
+        }
+    }
+
+    /// Octroi among the servers.
+    pub(crate) fn key() -> &'static ServerKey {
+        &OCTROI
+    }
+
+    /// One of Octroi's own tools.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.get(name)
+    }
+
+    /// Whether no server's tool may be called so.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        self.tools.contains_key(name) || self.reserved.contains(name)
+    }
+
+    /// All of Octroi's own tools, by name.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.values()
+    }
+}

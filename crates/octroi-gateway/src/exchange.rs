@@ -1,0 +1,372 @@
+//! One allowed call to a server, from the first byte to the last, with the questions in between.
+//!
+//! The four pairs of eras meet here. A legacy client is asked on its stream; a modern client gets
+//! `input_required` and comes back. A legacy server's call stays open while it waits; a modern
+//! server's call is made again with the answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use octroi_core::{Permit, ServerKey};
+use octroi_mcp::ask::InputRequired;
+use octroi_mcp::params::Params;
+use octroi_mcp::result::ResultView;
+use octroi_mcp::translate::{self, Round, Sender};
+use octroi_mcp::{Envelope, Era, Method, RpcError, code};
+use octroi_upstream::{
+    CallEvent, Connection, Context, LiveCall, Outgoing, Question, Sharer, Upstream, UpstreamError,
+};
+use tokio::time::Instant;
+
+use crate::answer::{Answer, Failure};
+use crate::approvals::Approvals;
+use crate::caller::Caller;
+use crate::denial;
+use crate::governance::Governance;
+use crate::metrics::{Ending, ToolMetrics, ToolReading};
+use crate::outcome::Outcome;
+use crate::registry::Registry;
+use crate::request_state::{Position, Sealer};
+use crate::servers::{Servers, Target};
+use crate::view::View;
+
+mod answering;
+mod pending;
+mod questions;
+
+use answering::failed;
+use pending::PendingExchanges;
+use questions::next_of;
+
+/// A server that keeps asking is asking too much.
+pub(crate) const ROUNDS_MAX: usize = 20;
+
+/// What all exchanges share.
+pub(crate) struct Exchanges {
+    context: Arc<Context>,
+    governance: Arc<Governance>,
+    registry: Arc<Registry>,
+    servers: Arc<Servers>,
+    approvals: Arc<Approvals>,
+    sealer: Arc<Sealer>,
+    pending: PendingExchanges,
+    metrics: ToolMetrics,
+}
+
+impl Exchanges {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        governance: &Arc<Governance>,
+        registry: &Arc<Registry>,
+        servers: &Arc<Servers>,
+        approvals: &Arc<Approvals>,
+        sealer: &Arc<Sealer>,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            governance: Arc::clone(governance),
+            registry: Arc::clone(registry),
+            servers: Arc::clone(servers),
+            approvals: Arc::clone(approvals),
+            sealer: Arc::clone(sealer),
+            pending: PendingExchanges::default(),
+            metrics: ToolMetrics::default(),
+        }
+    }
+
+    /// How often every tool was called, and how that went.
+    pub(crate) fn readings(&self) -> Vec<ToolReading> {
+        self.metrics.readings()
+    }
+
+    /// Drops calls that wait for an answer which will not come any more.
+    pub(crate) fn sweep(&self) {
+        self.pending.sweep(self.context.clock.instant());
+    }
+
+    /// Drops one call that waits for an answer.
+    pub(crate) fn abandon(&self, number: u64) {
+        drop(self.pending.take(number));
+    }
+}
+
+/// Everything about one call.
+pub(crate) struct Exchange<'a> {
+    pub(crate) shared: &'a Exchanges,
+    pub(crate) view: &'a View,
+    pub(crate) caller: &'a Caller,
+    pub(crate) envelope: &'a Envelope,
+    pub(crate) params: &'a Params,
+    pub(crate) target: &'a Target,
+    pub(crate) upstream: &'a Arc<Upstream>,
+    /// For legacy clients, whose requests do not say it themselves.
+    pub(crate) sender: Option<&'a Sender>,
+    pub(crate) permit: &'a Permit,
+    /// Where a call that was made before stands.
+    pub(crate) position: Option<Position>,
+    /// The approval it is made with, if a person was asked.
+    pub(crate) approval: Option<&'a str>,
+    /// How long it may take in all.
+    pub(crate) max_runtime: Option<Duration>,
+    /// The parameters as the client sent them, and will send them again.
+    pub(crate) sent: &'a Params,
+}
+
+/// An answer and how the call went.
+type Answered = (Answer, Outcome);
+
+/// How far a call got.
+enum Driven {
+    Answered(Envelope),
+    /// A legacy server asks a modern client.
+    Asked(Question),
+}
+
+impl Exchange<'_> {
+    /// Makes the call.
+    pub(crate) async fn run(&self) -> Answered {
+        let key = self.server();
+        let tool =
+            self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
+        let measuring = tool.map(|tool| {
+            let is_listed = || self.target.catalogue.server(key).is_some_and(|lists| lists.has_tool(tool));
+            self.shared.metrics.of(key, tool, is_listed).begin(&self.shared.context.clock)
+        });
+        let (answer, outcome) = match self.attempt().await {
+            Ok(answered) => answered,
+            Err(failure) => (self.tell(&failure), Outcome::Failure(failure.kind())),
+        };
+        if let Some(measuring) = measuring {
+            measuring.end(match (&answer, outcome) {
+                (Answer::Result(_), Outcome::Completed | Outcome::InputRequired) => Ending::Done,
+                (Answer::Result(_), Outcome::ToolError) => Ending::ToolError,
+                _ => Ending::Failed,
+            });
+        }
+        (answer, outcome)
+    }
+
+    fn server(&self) -> &ServerKey {
+        &self.upstream.spec().key
+    }
+
+    /// What a client hears of a call that has no answer.
+    fn tell(&self, failure: &Failure) -> Answer {
+        let (key, method) = (self.server(), self.envelope.method());
+        if let UpstreamError::Timeout(_) = failure.error() {
+            let id = self.envelope.id().map(|id| id.to_string());
+            tracing::warn!(server.name = %key, %method, request.id = id, "no answer in time");
+        }
+        tracing::debug!(server.name = %key, ?failure, "call failed");
+        failure.to_answer(key, method).in_era(self.caller.era, method)
+    }
+
+    async fn attempt(&self) -> Result<Answered, Failure> {
+        let mut round = Round::default();
+        match self.position.clone() {
+            // A client may answer without a state, where the server gave none.
+            None => round.answers = self.params.input_responses(),
+            // The answer was for us.
+            Some(Position::Again | Position::Approval(_)) => {}
+            Some(Position::Server(state)) => {
+                round = Round { answers: self.params.input_responses(), state };
+            }
+            Some(Position::Pending(number)) => return Box::pin(self.resume(number)).await,
+        }
+        let slot = self.upstream.call_slot().await.map_err(Failure::Unavailable)?;
+        let mut outcome = self.exchange(round.clone()).await;
+        // Reading twice does no harm; a tool is never called twice.
+        if self.envelope.method().is_read()
+            && outcome.as_ref().err().is_some_and(|failure| failure.error().is_passing())
+        {
+            outcome = Box::pin(self.exchange(round)).await;
+        }
+        slot.settle(outcome.as_ref().err().map(Failure::error));
+        outcome
+    }
+
+    /// Makes the call, as often as the server asks back.
+    async fn exchange(&self, mut round: Round) -> Result<Answered, Failure> {
+        let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
+        let connection = self.upstream.connection_for(&sharer, &self.caller.capabilities).await;
+        let connection = connection.map_err(Failure::Unavailable)?;
+        if self.target.tool.is_some() {
+            self.shared.servers.look_at_tools(self.upstream).await;
+        }
+        self.set_log_level(&connection).await;
+        let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
+        let mut has_refreshed = false;
+        for _ in 0..ROUNDS_MAX {
+            if let Some(refused) = self.withdrawn() {
+                return Ok(refused);
+            }
+            let outgoing = Outgoing {
+                envelope: self.envelope,
+                subject: &self.target.subject,
+                params: self.params,
+                sender: self.sender,
+                round: &round,
+                param_headers: headers.clone(),
+                owner: self.caller.owner.clone(),
+            };
+            let mut call = connection.call(self.permit, outgoing).map_err(Failure::Unavailable)?;
+            let driven = match self.drive(&mut call).await {
+                Err(failure) => return Err(Box::pin(self.suspect(&connection, failure)).await),
+                Ok(driven) => driven,
+            };
+            let answer = match driven {
+                Driven::Asked(question) => return Ok(self.keep_pending(call, connection, question)),
+                Driven::Answered(answer) => answer,
+            };
+            let Some(result) = answer.result() else {
+                let error =
+                    answer.error().unwrap_or_else(|| RpcError::new(code::INTERNAL_ERROR, "no result"));
+                if error.code == code::HEADER_MISMATCH && !has_refreshed && connection.era() == Era::Modern {
+                    has_refreshed = true;
+                    if let Some(renewed) = Box::pin(self.renewed_headers()).await {
+                        headers = renewed;
+                        continue;
+                    }
+                }
+                return Ok(self.failed(&answer, &error));
+            };
+            let view = ResultView::read(&result);
+            if connection.era() == Era::Legacy || !view.is_input_required() {
+                return Ok(self.complete(&view, &connection));
+            }
+            if self.caller.era == Era::Modern {
+                return Ok(self.wrap_state(&view));
+            }
+            match InputRequired::read(&view) {
+                Err(error) => return Ok(failed(error)),
+                Ok(asked) => match Box::pin(self.ask_all(asked)).await {
+                    Ok(next) => round = next,
+                    Err(error) => return Ok(failed(error)),
+                },
+            }
+        }
+        let message = format!("server `{}` asked more than {ROUNDS_MAX} times", self.server());
+        Ok(failed(RpcError::new(code::INTERNAL_ERROR, message)))
+    }
+
+    /// The server wants other headers than the definition we know asks for, and refused before looking at the call:
+    /// its definitions are learnt anew, and the call is tried once more.
+    async fn renewed_headers(&self) -> Option<Vec<(String, String)>> {
+        let servers = &self.shared.servers;
+        servers.refresh(self.upstream, &[Method::ToolsList].into()).await;
+        let target =
+            servers.resolve(self.view, self.caller, self.envelope.method(), self.params).await.ok()?;
+        Some(target.headers.of_arguments(self.params.arguments().as_ref()))
+    }
+
+    /// Refuses a call whose tool is not what it was when the call was decided: a person may have thought
+    /// for long, the server may have started anew, and one that refuses a call has its definitions read
+    /// again.
+    fn withdrawn(&self) -> Option<Answered> {
+        let tool = self.target.tool.as_ref()?;
+        // Nothing has changed since the call was resolved.
+        if self.shared.registry.is_current(&self.target.catalogue) {
+            return None;
+        }
+        let reason = self.shared.registry.catalogue().withdrawn(self.server(), tool)?;
+        let refused = denial::withdrawn(&reason, self.shared.governance.denial_style(self.caller));
+        let refused = refused.in_era(self.caller.era, self.envelope.method());
+        // A failure also where the refusal is a result.
+        let outcome = if matches!(refused, Answer::Result(_)) { Outcome::ToolError } else { Outcome::Failed };
+        Some((refused, outcome))
+    }
+
+    /// Waits for the answer, passing on what happens meanwhile.
+    async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
+        let timeouts = self.upstream.spec().timeouts;
+        let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
+        let now = || Instant::from_std(self.shared.context.clock.instant());
+        let begun = now();
+        let (cap, mut deadline) = (begun + call_cap, begun + timeouts.call);
+        let mut asking = None;
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = call.next() => event.map_err(Failure::During)?,
+                Some(()) = next_of(&mut asking) => {
+                    // While a person thinks, the server's clock stands still.
+                    deadline = now() + timeouts.call;
+                    continue;
+                }
+                () = tokio::time::sleep_until(deadline.min(cap)),
+                    if asking.as_ref().is_none_or(FuturesUnordered::is_empty) =>
+                {
+                    let limit = if deadline < cap { timeouts.call } else { call_cap };
+                    return Err(Failure::During(UpstreamError::Timeout(limit)));
+                }
+            };
+            match event {
+                CallEvent::Answer(answer) => return Ok(Driven::Answered(answer)),
+                CallEvent::Notification(notification) => {
+                    if *notification.method() == Method::Progress {
+                        deadline = now() + timeouts.call;
+                    }
+                    self.pass_on(&notification);
+                }
+                CallEvent::Question(question) => {
+                    if let Err(error) = self.caller.capabilities.allow(&question.method, &question.params) {
+                        question.refuse(&error);
+                        continue;
+                    }
+                    match self.caller.era {
+                        Era::Modern => return Ok(Driven::Asked(question)),
+                        Era::Legacy => asking.get_or_insert_default().push(self.ask_one(question)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass_on(&self, notification: &Envelope) {
+        match notification.method() {
+            Method::Progress => {
+                if let Some(token) = self.params.progress_token() {
+                    self.caller.client.notify(translate::progress(notification, &token));
+                }
+            }
+            Method::LogMessage => {
+                let level = Params::read(notification.params()).ok();
+                let level = level.as_ref().and_then(Params::level);
+                let wanted = self.caller.log_level.as_deref().map(translate::severity);
+                if wanted
+                    .is_some_and(|wanted| translate::severity(level.as_deref().unwrap_or_default()) >= wanted)
+                {
+                    self.caller.client.notify(notification.json().clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A legacy server sends log messages by a level set beforehand; one that a client wants must be
+    /// among them.
+    async fn set_log_level(&self, connection: &Connection) {
+        let wants = self.caller.era == Era::Modern && self.caller.log_level.is_some();
+        let has = connection.identity().capabilities.get("logging").is_some();
+        if let (Era::Legacy, true, true, Some(level)) = (connection.era(), wants, has, &self.caller.log_level)
+        {
+            let timeout = self.upstream.spec().timeouts.list;
+            // Without it the call works all the same, only quieter.
+            let _ = Box::pin(connection.control(octroi_upstream::Control::SetLevel(level), timeout)).await;
+        }
+    }
+
+    /// A failure that means the connection itself is no good: the next call opens a new one.
+    async fn suspect(&self, connection: &Arc<Connection>, failure: Failure) -> Failure {
+        match failure {
+            Failure::During(
+                error @ (UpstreamError::Connect { .. } | UpstreamError::Status(400 | 404 | 405)),
+            ) => {
+                self.upstream.discard(connection).await;
+                Failure::Unavailable(error)
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a client gets of what its server said: the result, an error, or a question to come back with.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_mcp::ask;
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::result::ResultView;
+use octroi_mcp::{Envelope, Era, Method, RpcError, code, translate};
+use octroi_upstream::{Connection, LiveCall, Question};
+
+use super::pending::PendingExchange;
+use super::{Answered, Driven, Exchange};
+use crate::answer::{Answer, Failure};
+use crate::contents;
+use crate::denial;
+use crate::outcome::Outcome;
+use crate::request_state::{self, Grant, Position};
+use crate::reserved_metadata;
+
+impl Exchange<'_> {
+    /// The result in the client's era and, in the merged view, with a task id and with URIs of what was
+    /// read that say whose they are.
+    pub(super) fn complete(&self, view: &ResultView<'_>, connection: &Connection) -> Answered {
+        let cleaned = self.without_reserved(view);
+        let cleaned = cleaned.as_ref().map(ResultView::read);
+        let view = cleaned.as_ref().unwrap_or(view);
+        let (from, to) = (connection.era(), self.caller.era);
+        let method = self.envelope.method();
+        let server = &self.server().name;
+        let outcome = if view.is_error() { Outcome::ToolError } else { Outcome::Completed };
+        let cleaned = match method {
+            Method::TasksGet => Some(reserved_metadata::out_of_task(server.as_str(), view.json())),
+            _ => None,
+        };
+        let cleaned = cleaned.as_ref().map(ResultView::read);
+        let view = cleaned.as_ref().unwrap_or(view);
+        let is_merged = self.view.is_merged();
+        let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
+        let info = connection.identity().info.as_ref();
+        let result = translate::result(view, from, to, method, info, task_id.as_deref());
+        // Who asked by the server's own URI is answered with it.
+        let asked_as_shown = || self.params.uri().as_deref() != self.target.subject.uri.as_deref();
+        if is_merged && *method == Method::ResourcesRead && asked_as_shown() {
+            return (Answer::Result(contents::publish(server, result)), outcome);
+        }
+        (Answer::Result(result), outcome)
+    }
+
+    /// The result without the metadata that only Octroi may set, if the server set any.
+    fn without_reserved(&self, view: &ResultView<'_>) -> Option<Bytes> {
+        let cleaned = reserved_metadata::out_of_result(view)?;
+        tracing::warn!(server.name = %self.server(), "a server answered with metadata that is reserved for Octroi");
+        Some(cleaned)
+    }
+
+    pub(super) fn failed(&self, answer: &Envelope, error: &RpcError) -> Answered {
+        if denial::is_forged(error) {
+            let server = self.server();
+            tracing::warn!(server.name = %server, code = error.code, "a server answered in Octroi's name");
+            return failed(denial::forged(&server.to_string(), error));
+        }
+        if self.caller.era == Era::Modern
+            && let Some(mut questions) = ask::questions_of_url_error(error)
+            && let Some(state) = self.seal(Position::Again)
+        {
+            for question in &mut questions {
+                question.params = reserved_metadata::out_of_object(std::mem::take(&mut question.params));
+            }
+            return interim(ask::input_required(&questions, &state));
+        }
+        if let Some(cleaned) = reserved_metadata::out_of_url_error(error) {
+            return failed(cleaned);
+        }
+        if let Some(translated) = translate::error(error, self.caller.era, self.envelope.method()) {
+            return failed(translated);
+        }
+        match answer.error_json().filter(|json| denial::is_readable(json)) {
+            Some(json) => (Answer::ErrorJson { code: error.code, json }, Outcome::Failed),
+            None => failed(error.clone()),
+        }
+    }
+
+    /// Keeps a legacy server's call open and asks a modern client to come back with the answer.
+    pub(super) fn keep_pending(
+        &self,
+        call: LiveCall,
+        connection: Arc<Connection>,
+        question: Question,
+    ) -> Answered {
+        let asked = ask::Question {
+            key: "answer".to_owned(),
+            method: question.method.clone(),
+            params: reserved_metadata::out_of_object(ask::to_modern(&question.params)),
+        };
+        let hold = self.upstream.hold();
+        let questions = vec![(asked.key.clone(), question)];
+        let pending = PendingExchange { call, connection, questions, _hold: hold };
+        let state = match self.shared.pending.keep(pending, &self.shared.context.clock) {
+            Ok(number) => self.seal(Position::Pending(number)),
+            Err(_) => None,
+        };
+        match state {
+            Some(state) => interim(ask::input_required(&[asked], &state)),
+            None => failed(RpcError::new(
+                code::INTERNAL_ERROR,
+                "too many calls are waiting for answers; try again later",
+            )),
+        }
+    }
+
+    /// Goes on with a pending call.
+    pub(super) async fn resume(&self, number: u64) -> Result<Answered, Failure> {
+        let gone = "the call is no longer waiting for an answer; make it again without requestState";
+        let Some(mut pending) = self.shared.pending.take(number) else {
+            return Ok(failed(RpcError::invalid_params(gone)));
+        };
+        let answers = ask::read_answers(self.params.input_responses().as_ref());
+        let mut open = Vec::new();
+        for (key, question) in pending.questions.drain(..) {
+            match answers.iter().find(|(answered, _)| *answered == key) {
+                Some((_, answer)) => question.answer(answer),
+                None => open.push((key, question)),
+            }
+        }
+        let PendingExchange { mut call, connection, .. } = pending;
+        if let Some((_, question)) = open.pop() {
+            return Ok(self.keep_pending(call, connection, question));
+        }
+        let slot = self.upstream.call_slot().await.map_err(Failure::Unavailable)?;
+        let driven = self.drive(&mut call).await;
+        slot.settle(driven.as_ref().err().map(Failure::error));
+        match driven {
+            Err(failure) => Err(self.suspect(&connection, failure).await),
+            Ok(Driven::Asked(question)) => Ok(self.keep_pending(call, connection, question)),
+            Ok(Driven::Answered(answer)) => Ok(match (answer.result(), answer.error()) {
+                (Some(result), _) => self.complete(&ResultView::read(&result), &connection),
+                (None, Some(error)) => self.failed(&answer, &error),
+                (None, None) => failed(RpcError::new(code::INTERNAL_ERROR, "no result")),
+            }),
+        }
+    }
+
+    /// A modern server's interim result with its state sealed inside ours.
+    pub(super) fn wrap_state(&self, view: &ResultView<'_>) -> Answered {
+        let cleaned = self.without_reserved(view);
+        let cleaned = cleaned.as_ref().map(ResultView::read);
+        let view = cleaned.as_ref().unwrap_or(view);
+        let own = view.request_state().map(std::borrow::Cow::into_owned);
+        match self.seal(Position::Server(own)) {
+            Some(state) => {
+                let state = json::quote(&state);
+                let questions = view.input_requests().map(reserved_metadata::out_of_questions);
+                let questions = questions.as_ref().map(|questions| Edit::Set("inputRequests", questions));
+                let state = Edit::Set("requestState", state.as_bytes());
+                let edits: Vec<Edit<'_>> = questions.into_iter().chain([state]).collect();
+                interim(Bytes::from(json::rewrite(view.json(), &edits)))
+            }
+            None => failed(RpcError::new(code::INTERNAL_ERROR, "the call's state cannot be sealed")),
+        }
+    }
+
+    fn seal(&self, round: Position) -> Option<String> {
+        let grant = self
+            .approval
+            .map(|id| Grant { approval: id.to_owned(), round: self.shared.approvals.next_round(id) });
+        let principal = self.caller.principal.id.to_string();
+        let (method, subject) = (self.envelope.method(), &self.target.subject);
+        let digest = request_state::digest_of(method, self.server(), subject, self.sent);
+        self.shared.sealer.seal_position(round, principal, digest, grant)
+    }
+}
+
+/// A call that ended with an error.
+pub(super) fn failed(error: RpcError) -> Answered {
+    (error.into(), Outcome::Failed)
+}
+
+/// A call that goes on when the client comes back with an answer.
+fn interim(result: Bytes) -> Answered {
+    (Answer::Result(result), Outcome::InputRequired)
+}

@@ -1,0 +1,66 @@
+//! Calls of legacy servers that wait for a modern client to come back with an answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use octroi_core::Clock;
+use octroi_upstream::{Connection, Hold, LiveCall, Question};
+use parking_lot::Mutex;
+
+use crate::request_state::PATIENCE;
+
+/// More pending calls than this are refused: each holds a call open at its server.
+const PENDING_MAX: usize = 1_000;
+
+/// A call that is waiting, and the question it waits for.
+pub(crate) struct PendingExchange {
+    pub(crate) call: LiveCall,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) questions: Vec<(String, Question)>,
+    /// The server is not to be ended meanwhile.
+    pub(crate) _hold: Hold,
+}
+
+/// All pending calls.
+#[derive(Default)]
+pub(crate) struct PendingExchanges {
+    calls: Mutex<HashMap<u64, (Instant, PendingExchange)>>,
+}
+
+impl PendingExchanges {
+    /// Keeps a call under a number that cannot be guessed; gives it back when there are too many.
+    pub(crate) fn keep(&self, pending: PendingExchange, clock: &Clock) -> Result<u64, Box<PendingExchange>> {
+        let mut number = [0_u8; 8];
+        if getrandom::fill(&mut number).is_err() {
+            return Err(Box::new(pending));
+        }
+        let number = u64::from_le_bytes(number);
+        let mut calls = self.calls.lock();
+        if calls.len() >= PENDING_MAX {
+            return Err(Box::new(pending));
+        }
+        calls.insert(number, (clock.instant(), pending));
+        Ok(number)
+    }
+
+    /// Takes a call out; `None` if it is gone.
+    pub(crate) fn take(&self, number: u64) -> Option<PendingExchange> {
+        self.calls.lock().remove(&number).map(|(_, pending)| pending)
+    }
+
+    /// Drops what has waited too long, which refuses the question and cancels the call.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let expired: Vec<PendingExchange> = {
+            let mut calls = self.calls.lock();
+            let late: Vec<u64> = calls
+                .iter()
+                .filter(|(_, (since, _))| now.saturating_duration_since(*since) > PATIENCE)
+                .map(|(number, _)| *number)
+                .collect();
+            late.iter().filter_map(|number| calls.remove(number)).map(|(_, pending)| pending).collect()
+        };
+        // Outside the lock: dropping sends messages.
+        drop(expired);
+    }
+}

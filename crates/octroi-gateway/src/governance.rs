@@ -1,0 +1,233 @@
+//! What decides about calls: settings, policies, quotas, custom gates and the state of agents. Calls read snapshots;
+//! nothing here waits for the database to decide.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use octroi_core::Principal;
+use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, QuotaSpec};
+use octroi_core::decision::{AgentContext, Mode, Profile};
+use octroi_core::policy::Policies;
+use octroi_core::tool::infer::InferenceRule;
+use octroi_store::{AgentRecord, Store};
+use octroi_upstream::Context;
+use tracing::{error, warn};
+
+use crate::caller::Caller;
+use crate::catalogue::Catalogue;
+use crate::persistence::Persistence;
+use crate::pin_settings::PinSettings;
+use crate::subscriptions::Subscriptions;
+
+mod agents;
+mod cedar;
+mod decide;
+mod gates;
+mod policies;
+mod proposals;
+mod quotas;
+mod uses;
+
+pub use agents::{AgentChange, AgentState, SpecChange};
+pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
+pub use gates::GateStatus;
+pub(crate) use policies::place;
+pub use policies::{PolicyFile, imagine, level_of};
+pub use proposals::check_result;
+pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
+pub(crate) use uses::Uses;
+
+/// What the configuration says about deciding.
+#[derive(Clone, Debug, Default)]
+pub struct GovernanceSettings {
+    /// The profile of agents that have none of their own.
+    pub profile: Profile,
+    /// What is said about agents.
+    pub agents: Vec<AgentSpec>,
+    /// Agents that have a token, known also before their first call.
+    pub token_agents: BTreeSet<Arc<str>>,
+    /// How people are asked.
+    pub approvals: ApprovalsSection,
+    /// How definitions come to be accepted.
+    pub pins: PinSettings,
+    /// What people know about tools.
+    pub inference: Vec<InferenceRule>,
+    /// How much may be called.
+    pub quotas: Vec<QuotaSpec>,
+    /// Programs that are asked about calls.
+    pub gates: Vec<GateSpec>,
+    /// How denials are told.
+    pub errors: DenialStyle,
+    /// Whether agents may propose policies for themselves.
+    pub proposals: bool,
+    /// The same for some tokens, by what they are called.
+    pub errors_of: HashMap<Arc<str>, DenialStyle>,
+    /// Policies that stand in files.
+    pub policies: Vec<PolicyFile>,
+}
+
+/// Everything that decides.
+pub struct Governance {
+    context: Arc<Context>,
+    persistence: Option<Arc<Persistence>>,
+    subscriptions: Arc<Subscriptions>,
+    settings: ArcSwap<GovernanceSettings>,
+    /// What was set about agents, over what is configured.
+    agents: ArcSwap<HashMap<String, AgentRecord>>,
+    contexts: ArcSwap<Contexts>,
+    pub(crate) policies: ArcSwap<Policies>,
+    /// The tools that policies may speak of.
+    catalogue: ArcSwap<Catalogue>,
+    /// The servers that policies may speak of.
+    servers: ArcSwap<Vec<String>>,
+    gates: gates::Gates,
+    quotas: quotas::Quotas,
+    pub(crate) uses: Uses,
+}
+
+#[derive(Debug, Default)]
+struct Contexts {
+    by_agent: HashMap<Arc<str>, Arc<AgentContext>>,
+    others: Arc<AgentContext>,
+}
+
+impl Governance {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        persistence: Option<Arc<Persistence>>,
+        subscriptions: &Arc<Subscriptions>,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            persistence,
+            subscriptions: Arc::clone(subscriptions),
+            settings: ArcSwap::default(),
+            agents: ArcSwap::default(),
+            contexts: ArcSwap::default(),
+            policies: ArcSwap::default(),
+            catalogue: ArcSwap::default(),
+            servers: ArcSwap::default(),
+            gates: gates::Gates::default(),
+            quotas: quotas::Quotas::default(),
+            uses: Uses::default(),
+        }
+    }
+
+    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    pub(crate) async fn recall(&self, store: &Store) {
+        match store.agents().await {
+            Ok(agents) => self.set_agents(agents),
+            Err(error) => error!(%error, hint = %error.hint(), "what was set about agents is not known"),
+        }
+        match store.tool_uses().await {
+            Ok(uses) => self.uses.recall(uses.into_iter().map(|used| (used.agent, used.tool))),
+            Err(error) => warn!(%error, "which tools agents have used is not known"),
+        }
+        if let Err(error) = self.load_policies().await {
+            error!(%error, hint = %error.hint(), "the policies are not known");
+        }
+    }
+
+    /// What the configuration says.
+    pub(crate) fn settings(&self) -> arc_swap::Guard<Arc<GovernanceSettings>> {
+        self.settings.load()
+    }
+
+    /// Puts what the configuration says into effect.
+    pub(crate) fn set_settings(&self, settings: GovernanceSettings) {
+        self.quotas.set(&settings.quotas);
+        self.gates.set(&settings.gates, &self.context);
+        self.settings.store(Arc::new(settings));
+        self.renew();
+    }
+
+    /// Takes over what was set about agents.
+    fn set_agents(&self, records: Vec<AgentRecord>) {
+        let by_id = records.into_iter().map(|record| (record.id.clone(), record)).collect();
+        self.agents.store(Arc::new(by_id));
+        self.renew();
+    }
+
+    /// The servers that policies may speak of from now on.
+    pub(crate) fn set_servers(&self, servers: Vec<String>) {
+        self.servers.store(Arc::new(servers));
+    }
+
+    /// How a caller is told of a denial.
+    pub(crate) fn denial_style(&self, caller: &Caller) -> DenialStyle {
+        let settings = self.settings();
+        settings.errors_of.get(&caller.principal.token).copied().unwrap_or(settings.errors)
+    }
+
+    /// Writes down which tools agents have begun to use.
+    pub(crate) fn keep_uses(&self) {
+        if let Some(persistence) = &self.persistence {
+            persistence.used(self.uses.take_fresh());
+        }
+    }
+
+    /// Ends the programs that are asked about calls.
+    pub(crate) async fn close(&self) {
+        self.gates.close().await;
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.context.clock.now_ms()
+    }
+
+    /// The state of whoever calls.
+    pub(crate) fn context(&self, principal: &Principal) -> Arc<AgentContext> {
+        let contexts = self.contexts.load();
+        let own = principal.agent_id.as_ref().and_then(|agent| contexts.by_agent.get(agent));
+        Arc::clone(own.unwrap_or(&contexts.others))
+    }
+
+    /// The state of an agent.
+    pub(crate) fn context_of(&self, agent: &str) -> Arc<AgentContext> {
+        let contexts = self.contexts.load();
+        Arc::clone(contexts.by_agent.get(agent).unwrap_or(&contexts.others))
+    }
+
+    fn renew(&self) {
+        let settings = self.settings.load();
+        let set = self.agents.load();
+        let others = AgentContext { profile: settings.profile, ..AgentContext::default() };
+        let mut by_agent: HashMap<Arc<str>, Arc<AgentContext>> = HashMap::new();
+        for agent in &settings.agents {
+            let mut context = agent.context(settings.profile);
+            if let Some(record) = set.get(&*agent.id) {
+                overlay(&mut context, record);
+            }
+            by_agent.insert(Arc::clone(&agent.id), Arc::new(context));
+        }
+        for (id, record) in
+            set.iter().filter(|(id, _)| !by_agent.contains_key(id.as_str())).collect::<Vec<_>>()
+        {
+            let mut context = others.clone();
+            overlay(&mut context, record);
+            by_agent.insert(id.as_str().into(), Arc::new(context));
+        }
+        self.contexts.store(Arc::new(Contexts { by_agent, others: Arc::new(others) }));
+    }
+}
+
+/// What was set stands above what is configured.
+fn overlay(context: &mut AgentContext, record: &AgentRecord) {
+    let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
+    if let Some(profile) = record.profile.as_deref().and_then(Profile::parse) {
+        context.profile = profile;
+    }
+    if let Some(mode) = record.mode.as_deref().and_then(Mode::parse) {
+        context.mode = mode;
+    }
+    context.project = text(&record.project).or(context.project.take());
+    context.project_root = text(&record.project_root).or(context.project_root.take());
+    if record.spec_hash.is_some() {
+        context.spec_hash = text(&record.spec_hash);
+        context.is_spec_frozen = record.spec_frozen_at_ms.is_some();
+    }
+    if let Some(blacklist) = &record.blacklist {
+        context.blacklist = blacklist.iter().map(|tag| tag.as_str().into()).collect();
+    }
+}

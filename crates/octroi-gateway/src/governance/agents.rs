@@ -1,0 +1,192 @@
+//! What is known about agents, and setting it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use octroi_api::Change;
+use octroi_core::Principal;
+use octroi_core::decision::{AgentContext, Mode, Profile};
+use octroi_store::{AgentRecord, Store};
+use serde_json::{Value, json};
+
+use super::Governance;
+use crate::change::PlannedChange;
+use crate::operator_error::{OperatorError, must_be_person};
+
+const LONGEST_ID: usize = 64;
+
+/// An agent as its calls are decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentState {
+    /// Which agent.
+    pub id: String,
+    /// What the gates ask about.
+    pub context: AgentContext,
+    /// Whether the configuration speaks of it.
+    pub is_configured: bool,
+    /// When and by whom something was last set about it, besides the configuration.
+    pub set: Option<(i64, String)>,
+}
+
+/// What is to be set about an agent; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentChange {
+    /// How strict the gates are.
+    pub profile: Option<Profile>,
+    /// Thinking or acting.
+    pub mode: Option<Mode>,
+    /// What it works on; an empty text leaves it to the configuration again.
+    pub project: Option<String>,
+    /// The directory of what it works on; an empty text leaves it to the configuration again.
+    pub project_root: Option<String>,
+    /// What it is to build.
+    pub spec: Option<SpecChange>,
+    /// Side effects that it must not have.
+    pub blacklist: Option<Vec<String>>,
+}
+
+/// What becomes of an agent's specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecChange {
+    /// It is settled, and this is its hash.
+    Freeze(String),
+    /// It is open again.
+    Unfreeze,
+}
+
+impl Governance {
+    /// All agents that are configured, have a token, of which something was set, or which have called a tool;
+    /// by id.
+    pub async fn agents(&self) -> Result<Vec<AgentState>, OperatorError> {
+        let records = self.store()?.agents().await?;
+        let configured = self.configured_agents();
+        let mut ids: BTreeSet<String> = configured.clone();
+        ids.extend(records.iter().map(|record| record.id.clone()));
+        ids.extend(self.settings().token_agents.iter().map(ToString::to_string));
+        ids.extend(self.uses.agents());
+        let state = |id: String| AgentState {
+            context: AgentContext::clone(&self.context_of(&id)),
+            is_configured: configured.contains(&id),
+            set: records
+                .iter()
+                .find(|record| record.id == id)
+                .map(|record| (record.updated_at_ms, record.updated_by.clone())),
+            id,
+        };
+        Ok(ids.into_iter().map(state).collect())
+    }
+
+    /// One agent. One that nobody has heard of stands as all others do.
+    pub async fn agent(&self, id: &str) -> Result<AgentState, OperatorError> {
+        let id = valid(id)?;
+        let record = self.store()?.agent(id).await?;
+        Ok(AgentState {
+            id: id.to_owned(),
+            context: AgentContext::clone(&self.context_of(id)),
+            is_configured: self.configured_agents().contains(id),
+            set: record.map(|record| (record.updated_at_ms, record.updated_by)),
+        })
+    }
+
+    /// Sets something about an agent. It takes effect with its next call.
+    pub async fn change_agent(
+        self: &Arc<Self>,
+        id: &str,
+        change: AgentChange,
+        by: &Principal,
+    ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
+        must_be_person(by)?;
+        let id = valid(id)?;
+        let before = self.store()?.agent(id).await?;
+        let mut record =
+            before.clone().unwrap_or_else(|| AgentRecord { id: id.to_owned(), ..AgentRecord::default() });
+        let now_ms = self.now_ms();
+        apply(&mut record, change, &self.context_of(id), now_ms).map_err(OperatorError::Agent)?;
+        record.updated_at_ms = now_ms;
+        record.updated_by = by.id.to_string();
+        let (before, after) = (before.as_ref().map_or(Value::Null, described), described(&record));
+        let governance = Arc::clone(self);
+        Ok(PlannedChange::new(json!({"change": "agent_set", "agent": id}), before, after, async move {
+            let store = governance.store()?;
+            store.save_agent(&record).await?;
+            governance.set_agents(store.agents().await?);
+            governance.subscriptions.announce(&Change::Agents);
+            governance.agent(&record.id).await
+        }))
+    }
+
+    fn store(&self) -> Result<&Store, OperatorError> {
+        Ok(self.persistence.as_ref().ok_or(OperatorError::NoStore)?.store())
+    }
+
+    fn configured_agents(&self) -> BTreeSet<String> {
+        self.settings().agents.iter().map(|agent| agent.id.to_string()).collect()
+    }
+}
+
+fn valid(id: &str) -> Result<&str, OperatorError> {
+    let is_fine = (1..=LONGEST_ID).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+    if is_fine { Ok(id) } else { Err(OperatorError::Agent(format!("`{id}` is not the id of an agent"))) }
+}
+
+/// What was set, for the record of a change.
+fn described(record: &AgentRecord) -> Value {
+    json!({
+        "profile": record.profile,
+        "mode": record.mode,
+        "project": record.project,
+        "project_root": record.project_root,
+        "spec_hash": record.spec_hash,
+        "spec_frozen": record.spec_frozen_at_ms.is_some(),
+        "blacklist": record.blacklist,
+    })
+}
+
+fn apply(
+    record: &mut AgentRecord,
+    change: AgentChange,
+    context: &AgentContext,
+    now_ms: i64,
+) -> Result<(), String> {
+    let AgentChange { profile, mode, project, project_root, spec, blacklist } = change;
+    let text = |text: String| Some(text).filter(|text| !text.is_empty());
+    if let Some(profile) = profile {
+        record.profile = Some(profile.as_str().to_owned());
+    }
+    if let Some(mode) = mode {
+        record.mode = Some(mode.as_str().to_owned());
+    }
+    if let Some(project) = project {
+        record.project = text(project);
+    }
+    if let Some(root) = project_root {
+        if !root.is_empty() && !Path::new(&root).is_absolute() {
+            return Err(format!("the project's directory must be a whole path, and `{root}` is not"));
+        }
+        record.project_root = text(root);
+    }
+    match spec {
+        None => {}
+        Some(SpecChange::Freeze(hash)) if hash.trim().is_empty() => {
+            return Err("a specification is frozen by its hash, and that is empty".to_owned());
+        }
+        Some(SpecChange::Freeze(hash)) => {
+            record.spec_hash = Some(hash);
+            record.spec_frozen_at_ms = Some(now_ms);
+        }
+        Some(SpecChange::Unfreeze) => {
+            let hash = record.spec_hash.take().or_else(|| context.spec_hash.as_deref().map(str::to_owned));
+            if hash.is_none() && context.is_spec_frozen {
+                return Err("the configuration freezes it: take `spec_frozen` out of its entry".to_owned());
+            }
+            record.spec_hash = hash;
+            record.spec_frozen_at_ms = None;
+        }
+    }
+    if let Some(blacklist) = blacklist {
+        record.blacklist = Some(blacklist);
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Deciding one request with what is known now. Nothing is counted, taken or written down by it.
+
+use octroi_core::arguments;
+use octroi_core::decision::{
+    AgentContext, Call, Circumstances, CustomVerdict, Decision, Denial, decide, decide_other,
+};
+use octroi_core::facts::Facts;
+use octroi_core::server::ToolAccess;
+use octroi_core::{Principal, ServerKey};
+use serde_json::Value;
+
+use super::Governance;
+use super::quotas::{Counting, QuotaReservation, QuotaSubject};
+use crate::catalogue::Tool;
+
+/// Said of every server that is not on.
+pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
+
+/// A tool call that is to be decided.
+#[derive(Clone, Copy)]
+pub(crate) struct CallToDecide<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) has_admin_token: bool,
+    pub(crate) server: &'a ServerKey,
+    /// Whether the server may be used at all.
+    pub(crate) is_enabled: bool,
+    /// What the server's entry allows and denies.
+    pub(crate) access: &'a ToolAccess,
+    pub(crate) tool: &'a Tool,
+    /// Why the tool's definition is quarantined, if it is.
+    pub(crate) held: Option<&'a str>,
+    /// As JSON text.
+    pub(crate) arguments: Option<&'a [u8]>,
+    /// Whether it counts against quotas as another call.
+    pub(crate) counting: Counting,
+    pub(crate) now_ms: i64,
+}
+
+impl<'a> CallToDecide<'a> {
+    /// Whose quotas it counts against.
+    pub(crate) fn quota_subject(&self) -> QuotaSubject<'a> {
+        let agent = self.principal.agent_id.as_deref().unwrap_or_default();
+        QuotaSubject { token: &self.principal.token, agent, tool: &self.tool.descriptor }
+    }
+
+    /// As JSON text; an empty object if there are none.
+    pub(crate) fn arguments_text(&self) -> &'a [u8] {
+        self.arguments.unwrap_or(b"{}")
+    }
+}
+
+/// Everything about a tool call that the gates look at, whether it is made or only thought of.
+pub(crate) struct Considered<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) has_admin_token: bool,
+    pub(crate) tool: &'a Tool,
+    pub(crate) arguments: &'a Value,
+    pub(crate) circumstances: Circumstances<'a>,
+    pub(crate) find_facts: &'a dyn Fn() -> Facts,
+    pub(crate) now_ms: i64,
+}
+
+impl Considered<'_> {
+    pub(crate) fn decide(&self) -> Decision {
+        let Self { principal, context, tool, arguments, find_facts, now_ms, .. } = *self;
+        let mut call = Call::new(principal, context, &tool.descriptor, arguments, find_facts, now_ms);
+        call.has_admin_token = self.has_admin_token;
+        decide(&call, &self.circumstances)
+    }
+}
+
+/// Arguments as they came, read.
+pub(crate) struct ReadArguments {
+    pub(crate) value: Value,
+    pub(crate) n_bytes: u64,
+    /// What is wrong with them, if anything is.
+    pub(crate) complaint: Option<String>,
+}
+
+impl ReadArguments {
+    /// Without any they are an empty object.
+    pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool) -> Self {
+        let read = raw.map_or_else(|| Ok(Value::Object(serde_json::Map::new())), arguments::read);
+        let (value, complaint) = match read {
+            Ok(value) => {
+                let complaint = tool.complaint(&value);
+                (value, complaint)
+            }
+            Err(reason) => (Value::Null, Some(reason)),
+        };
+        Self { value, n_bytes: raw.map_or(2, <[u8]>::len) as u64, complaint }
+    }
+}
+
+impl Governance {
+    /// Takes a tool call past every gate, the programs that are asked about calls included. They are not asked about
+    /// what is denied anyhow.
+    pub(crate) async fn decide(&self, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
+        let decision = self.decide_with(call, context, &[]);
+        if self.gates.is_empty() || matches!(decision, Decision::Deny(_)) {
+            return decision;
+        }
+        // Few have such programs, so boxed: the future of every call would have room for it.
+        let custom =
+            Box::pin(self.ask_gates(call.principal, context, call.tool, call.arguments_text())).await;
+        if custom.is_empty() { decision } else { self.decide_with(call, context, &custom) }
+    }
+
+    /// The same with what those programs said.
+    pub(crate) fn decide_with(
+        &self,
+        call: CallToDecide<'_>,
+        context: &AgentContext,
+        custom: &[CustomVerdict],
+    ) -> Decision {
+        let exceeded = self.quotas.exceeded(call.quota_subject(), call.counting, call.now_ms);
+        self.decide_given(call, context, custom, exceeded.as_deref())
+    }
+
+    /// Reserves what a call needs while it is made. Deciding reserves nothing, so another call may have been faster.
+    pub(crate) fn reserve(
+        &self,
+        call: CallToDecide<'_>,
+        context: &AgentContext,
+    ) -> Result<QuotaReservation, Denial> {
+        let exceeded = match self.quotas.reserve(call.quota_subject(), call.counting, call.now_ms) {
+            Ok(reservation) => return Ok(reservation),
+            Err(exceeded) => exceeded,
+        };
+        match self.decide_given(call, context, &[], Some(&exceeded)) {
+            Decision::Deny(denial) => Err(denial),
+            Decision::Allow(_) | Decision::Ask(_) => unreachable!("a quota that is used up denies"),
+        }
+    }
+
+    fn decide_given(
+        &self,
+        call: CallToDecide<'_>,
+        context: &AgentContext,
+        custom: &[CustomVerdict],
+        exceeded: Option<&str>,
+    ) -> Decision {
+        let CallToDecide { principal, tool, now_ms, .. } = call;
+        let arguments = ReadArguments::of(call.arguments, tool);
+        let agent = principal.agent_id.as_deref().unwrap_or_default();
+        Considered {
+            principal,
+            context,
+            has_admin_token: call.has_admin_token,
+            tool,
+            arguments: &arguments.value,
+            circumstances: Circumstances {
+                server: call.server,
+                switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
+                invalid_arguments: arguments.complaint.as_deref(),
+                access: call.access,
+                held: call.held,
+                custom,
+                exceeded,
+                policies: &self.policies.load(),
+            },
+            find_facts: &|| self.facts(agent, tool, &arguments, context, now_ms),
+            now_ms,
+        }
+        .decide()
+    }
+
+    /// What the arguments and the past tell of a call.
+    pub(crate) fn facts(
+        &self,
+        agent: &str,
+        tool: &Tool,
+        arguments: &ReadArguments,
+        context: &AgentContext,
+        now_ms: i64,
+    ) -> Facts {
+        let mut facts = Facts::of(&arguments.value, arguments.n_bytes, context.project_root.as_deref());
+        facts.is_first_use = self.uses.is_first(agent, &tool.descriptor);
+        facts.calls_last_minute = self.uses.lately(agent, now_ms);
+        facts
+    }
+
+    /// Decides what is not a tool call.
+    pub(crate) fn decide_other(
+        &self,
+        principal: &Principal,
+        server: &ServerKey,
+        is_enabled: bool,
+        held: Option<&str>,
+    ) -> Decision {
+        let agent = principal.agent_id.as_deref().unwrap_or_default();
+        let switched_off = (!is_enabled).then_some(SWITCHED_OFF);
+        decide_other(server, switched_off, held, self.policies.load().revision(agent))
+    }
+}

@@ -1,0 +1,242 @@
+//! Changing policies: by people at every level, and by agents through proposals for themselves.
+
+use std::sync::Arc;
+
+use octroi_api::Change;
+use octroi_core::policy::{Complaint, Level};
+use octroi_core::{Principal, Role};
+use octroi_store::{
+    PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict, Store,
+};
+use serde_json::{Value, json};
+
+use super::Governance;
+use super::policies::level_of;
+use crate::change::PlannedChange;
+use crate::policy_error::PolicyError;
+
+/// An agent that proposes without end would fill the disk, and nobody would read it.
+const WAITING_MAX: usize = 20;
+const SOURCE_BYTES_MAX: usize = 64 << 10;
+/// So many proposals are listed at once.
+const SHOWN_MAX: u32 = 200;
+
+/// What checking a policy found, as it is kept and shown.
+pub fn check_result(complaints: &[Complaint]) -> Value {
+    let each =
+        complaints.iter().map(|complaint| json!({"line": complaint.line, "message": complaint.message}));
+    json!({"ok": complaints.is_empty(), "complaints": each.collect::<Vec<_>>()})
+}
+
+/// A policy that is about to be made, or that was changed.
+type PolicyChange = PlannedChange<PolicyRecord, PolicyError>;
+
+impl Governance {
+    /// Makes a policy active in the name of a person.
+    pub async fn change_policy(
+        self: &Arc<Self>,
+        by: &Principal,
+        level: PolicyLevel,
+        source: &str,
+        expected_version: Option<i64>,
+    ) -> Result<PolicyChange, PolicyError> {
+        let draft = PolicyDraft {
+            level,
+            language: "rules".to_owned(),
+            source: source.to_owned(),
+            author: by.id.to_string(),
+            rationale: None,
+            check_result: None,
+        };
+        self.check_draft(&draft)?;
+        let active = self.active_policy(&draft.level).await?;
+        let before = active.as_ref().map_or(Value::Null, described);
+        let after = json!({"source": draft.source, "author": draft.author});
+        let governance = Arc::clone(self);
+        Ok(PlannedChange::new(subject(&draft.level), before, after, async move {
+            let record = governance.set_policy(&draft, expected_version).await?;
+            governance.announce_policy(&record);
+            Ok(record)
+        }))
+    }
+
+    /// Keeps what an agent proposes for itself. It is checked, and kept whatever the check finds: a person
+    /// may tell the agent what to do about it.
+    pub async fn propose_policy(
+        self: &Arc<Self>,
+        by: &Principal,
+        source: &str,
+        rationale: &str,
+    ) -> Result<PolicyChange, PolicyError> {
+        let agent = proposing_agent(by)?;
+        if source.len() > SOURCE_BYTES_MAX {
+            return Err(PolicyError::TooLong(SOURCE_BYTES_MAX));
+        }
+        let level = PolicyLevel::Agent(agent.to_owned());
+        if self.policy_file(&level).is_some() {
+            return Err(PolicyError::InSomeFile);
+        }
+        let waiting =
+            self.policy_store()?.proposals(Some(agent), Some(PolicyStatus::Proposed), SHOWN_MAX).await?;
+        if waiting.len() >= WAITING_MAX {
+            return Err(PolicyError::TooMany(WAITING_MAX));
+        }
+        let draft = PolicyDraft {
+            level,
+            language: "rules".to_owned(),
+            source: source.to_owned(),
+            author: agent.to_owned(),
+            rationale: Some(rationale.to_owned()),
+            check_result: Some(check_result(&self.check_policy(Level::Agent, source)).to_string()),
+        };
+        let after = json!({"source": draft.source, "rationale": rationale, "status": "proposed"});
+        let governance = Arc::clone(self);
+        Ok(PlannedChange::new(subject(&draft.level), Value::Null, after, async move {
+            let record = governance.policy_store()?.propose_policy(&draft, governance.now_ms()).await?;
+            governance.announce_policy(&record);
+            Ok(record)
+        }))
+    }
+
+    /// Takes a proposal back. An agent can do that with its own only, and hears of no other.
+    pub async fn withdraw_policy(
+        self: &Arc<Self>,
+        by: &Principal,
+        id: i64,
+    ) -> Result<PolicyChange, PolicyError> {
+        let agent = proposing_agent(by)?.to_owned();
+        let proposal = self.waiting_proposal(id, Some(&agent)).await?;
+        let governance = Arc::clone(self);
+        Ok(PlannedChange::new(
+            about(&proposal),
+            described(&proposal),
+            json!({"status": "withdrawn"}),
+            async move {
+                let withdrawn = governance.policy_store()?.withdraw_proposal(id, &agent, governance.now_ms());
+                let record = withdrawn.await??;
+                governance.announce_policy(&record);
+                Ok(record)
+            },
+        ))
+    }
+
+    /// Makes a proposal active, if it is still in order.
+    pub async fn approve_proposal(
+        self: &Arc<Self>,
+        by: &Principal,
+        id: i64,
+    ) -> Result<PolicyChange, PolicyError> {
+        let proposal = self.waiting_proposal(id, None).await?;
+        if let Some(file) = self.policy_file(&proposal.draft.level) {
+            return Err(PolicyError::InFile(file));
+        }
+        // Servers and tools may have changed since it was made.
+        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source);
+        if !complaints.is_empty() {
+            return Err(PolicyError::Unusable(complaints));
+        }
+        let (governance, by) = (Arc::clone(self), Arc::clone(&by.id));
+        Ok(PlannedChange::new(
+            about(&proposal),
+            described(&proposal),
+            json!({"status": "active"}),
+            async move {
+                let store = governance.policy_store()?;
+                let approved =
+                    store.decide_proposal(id, ProposalVerdict::Approve, &by, None, governance.now_ms());
+                let record = approved.await??;
+                governance.load_policies().await?;
+                governance.announce_policy(&record);
+                Ok(record)
+            },
+        ))
+    }
+
+    /// Says no to a proposal, and why.
+    pub async fn reject_proposal(
+        self: &Arc<Self>,
+        by: &Principal,
+        id: i64,
+        reason: &str,
+    ) -> Result<PolicyChange, PolicyError> {
+        let proposal = self.waiting_proposal(id, None).await?;
+        let after = json!({"status": "rejected", "reason": reason});
+        let (governance, by, reason) = (Arc::clone(self), Arc::clone(&by.id), reason.to_owned());
+        Ok(PlannedChange::new(about(&proposal), described(&proposal), after, async move {
+            let store = governance.policy_store()?;
+            let now_ms = governance.now_ms();
+            let rejected = store.decide_proposal(id, ProposalVerdict::Reject, &by, Some(&reason), now_ms);
+            let record = rejected.await??;
+            governance.announce_policy(&record);
+            Ok(record)
+        }))
+    }
+
+    /// What was proposed, the newest first; for one agent, if one is given.
+    pub async fn proposals(&self, agent: Option<&str>) -> Result<Vec<PolicyRecord>, PolicyError> {
+        Ok(self.policy_store()?.proposals(agent, None, SHOWN_MAX).await?)
+    }
+
+    /// One proposal; only if it is this agent's, if one is given.
+    pub async fn proposal(&self, id: i64, agent: Option<&str>) -> Result<Option<PolicyRecord>, PolicyError> {
+        let found = self.policy_store()?.policy(id).await?.filter(|record| record.was_proposed);
+        Ok(found.filter(|record| agent.is_none_or(|agent| record.draft.level.agent() == Some(agent))))
+    }
+
+    /// One that nobody has decided about; only if it is this agent's, if one is given.
+    async fn waiting_proposal(&self, id: i64, agent: Option<&str>) -> Result<PolicyRecord, PolicyError> {
+        let proposal = self.proposal(id, agent).await?.ok_or(PolicyRefusal::Unknown)?;
+        match proposal.status {
+            PolicyStatus::Proposed => Ok(proposal),
+            status => {
+                let (by, at_ms) = (proposal.decided_by, proposal.decided_at_ms);
+                Err(PolicyRefusal::Decided { status, by, at_ms }.into())
+            }
+        }
+    }
+
+    /// The active policy of a level, if there is one.
+    pub async fn active_policy(&self, level: &PolicyLevel) -> Result<Option<PolicyRecord>, PolicyError> {
+        let active = self.policy_store()?.active_policies().await?;
+        Ok(active.policies.into_iter().find(|record| record.draft.level == *level))
+    }
+
+    /// What is and was active at a level, the newest first.
+    pub async fn policy_history(&self, level: &PolicyLevel) -> Result<Vec<PolicyRecord>, PolicyError> {
+        Ok(self.policy_store()?.policy_history(level, SHOWN_MAX).await?)
+    }
+
+    pub(super) fn policy_store(&self) -> Result<&Store, PolicyError> {
+        self.persistence.as_ref().map(|persistence| &**persistence.store()).ok_or(PolicyError::NoStore)
+    }
+
+    /// Tells whoever watches a policy what became of it.
+    fn announce_policy(&self, record: &PolicyRecord) {
+        let change = Change::Policy { id: record.id, agent: record.draft.level.agent() };
+        self.subscriptions.announce(&change);
+    }
+}
+
+fn proposing_agent(by: &Principal) -> Result<&str, PolicyError> {
+    by.agent_id.as_deref().filter(|_| by.role == Role::Agent).ok_or(PolicyError::NoAgent)
+}
+
+fn subject(level: &PolicyLevel) -> Value {
+    json!({"level": level.as_str(), "agent": level.agent()})
+}
+
+/// A stored policy, as the subject of a change.
+fn about(record: &PolicyRecord) -> Value {
+    json!({"policy": record.id, "level": record.draft.level.as_str(), "agent": record.draft.level.agent()})
+}
+
+/// A stored policy, as it stood before a change.
+fn described(record: &PolicyRecord) -> Value {
+    json!({
+        "policy": record.id,
+        "version": record.version,
+        "status": record.status.as_str(),
+        "author": record.draft.author,
+        "source": record.draft.source,
+    })
+}

@@ -1,0 +1,228 @@
+//! How much may be called: by token, agent, server and tool.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use octroi_core::config::QuotaSpec;
+use octroi_core::quota::Window;
+use octroi_core::tool::ToolDescriptor;
+use parking_lot::Mutex;
+
+use super::Governance;
+
+/// Counters beyond so many are swept: clients come and go.
+const COUNTERS_MAX: usize = 10_000;
+const MINUTE_MS: i64 = 60_000;
+
+/// All quotas.
+#[derive(Debug, Default)]
+pub(super) struct Quotas {
+    quotas: ArcSwap<Vec<Arc<Quota>>>,
+}
+
+#[derive(Debug)]
+struct Quota {
+    spec: QuotaSpec,
+    counters: Mutex<HashMap<String, Counter>>,
+}
+
+#[derive(Debug, Default)]
+struct Counter {
+    window: Window,
+    in_flight: usize,
+    warned_at_ms: i64,
+}
+
+/// Who calls what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuotaSubject<'a> {
+    /// What quotas call the token.
+    pub(crate) token: &'a str,
+    pub(crate) agent: &'a str,
+    pub(crate) tool: &'a ToolDescriptor,
+}
+
+/// Whether a request counts as a call, or goes on with one that was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// It is a call.
+    Call,
+    /// It answers a question of a call that is under way.
+    Continuation,
+}
+
+/// What a call holds while it is made. Given back when dropped.
+#[derive(Debug, Default)]
+pub(crate) struct QuotaReservation {
+    held: Vec<Held>,
+    /// How long it may take.
+    pub(crate) max_runtime: Option<Duration>,
+    /// Quotas that are nearly used up.
+    pub(crate) warnings: Vec<String>,
+    is_made: bool,
+}
+
+#[derive(Debug)]
+struct Held {
+    quota: Arc<Quota>,
+    key: String,
+    counting: Counting,
+}
+
+impl Quotas {
+    /// Other quotas from now on; what is the same goes on counting.
+    pub(super) fn set(&self, specs: &[QuotaSpec]) {
+        let old = self.quotas.load();
+        let quotas = specs
+            .iter()
+            .map(|spec| match old.iter().find(|quota| quota.spec == *spec) {
+                Some(quota) => Arc::clone(quota),
+                None => Arc::new(Quota { spec: spec.clone(), counters: Mutex::default() }),
+            })
+            .collect();
+        self.quotas.store(Arc::new(quotas));
+    }
+
+    /// Reserves what a call needs while it is made, or says which quota has nothing left.
+    pub(super) fn reserve(
+        &self,
+        subject: QuotaSubject<'_>,
+        counting: Counting,
+        now_ms: i64,
+    ) -> Result<QuotaReservation, String> {
+        let mut reservation = QuotaReservation::default();
+        for quota in self.quotas.load().iter().filter(|quota| quota.concerns(subject)) {
+            let key = quota.key(subject);
+            if let Some(warning) = quota.reserve(&key, counting, now_ms)? {
+                reservation.warnings.push(warning);
+            }
+            reservation.held.push(Held { quota: Arc::clone(quota), key, counting });
+            reservation.max_runtime = match (reservation.max_runtime, quota.spec.max_runtime) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        Ok(reservation)
+    }
+
+    /// The quota that has nothing left for a call, if there is one. Nothing is reserved.
+    pub(super) fn exceeded(
+        &self,
+        subject: QuotaSubject<'_>,
+        counting: Counting,
+        now_ms: i64,
+    ) -> Option<String> {
+        let quotas = self.quotas.load();
+        let mut concerned = quotas.iter().filter(|quota| quota.concerns(subject));
+        concerned.find_map(|quota| {
+            let counters = quota.counters.lock();
+            quota.objection(counters.get(&quota.key(subject))?, counting, now_ms)
+        })
+    }
+}
+
+impl Governance {
+    /// The quota that a call would exceed, if there is one. Nothing is reserved.
+    pub(crate) fn exceeded_quota(&self, subject: QuotaSubject<'_>, now_ms: i64) -> Option<String> {
+        self.quotas.exceeded(subject, Counting::Call, now_ms)
+    }
+}
+
+impl Quota {
+    fn concerns(&self, subject: QuotaSubject<'_>) -> bool {
+        let QuotaSpec { token, agent, server, tool, .. } = &self.spec;
+        token.as_ref().is_none_or(|glob| glob.matches(subject.token))
+            && agent.as_ref().is_none_or(|glob| glob.matches(subject.agent))
+            && server.as_ref().is_none_or(|glob| glob.matches(&subject.tool.source_id))
+            && tool
+                .as_ref()
+                .is_none_or(|pattern| pattern.matches(&subject.tool.source_id, &subject.tool.name))
+    }
+
+    /// What counts together.
+    fn key(&self, subject: QuotaSubject<'_>) -> String {
+        let mut key = String::new();
+        if !self.spec.each {
+            return key;
+        }
+        for (is_named, value) in [
+            (self.spec.token.is_some(), subject.token),
+            (self.spec.agent.is_some(), subject.agent),
+            (self.spec.server.is_some(), &*subject.tool.source_id),
+            (self.spec.tool.is_some(), subject.tool.id.as_str()),
+        ] {
+            if is_named {
+                let _ = write!(key, "{}:{value} ", value.len());
+            }
+        }
+        key
+    }
+
+    /// Counts a call; `Err` if there are too many, a warning once a minute from 80 % on.
+    fn reserve(&self, key: &str, counting: Counting, now_ms: i64) -> Result<Option<String>, String> {
+        let mut counters = self.counters.lock();
+        if counters.len() > COUNTERS_MAX {
+            counters.retain(|_, counter| counter.in_flight > 0 || counter.window.count(now_ms) > 0);
+        }
+        let counter = counters.entry(key.to_owned()).or_default();
+        if let Some(objection) = self.objection(counter, counting, now_ms) {
+            return Err(objection);
+        }
+        let name = &self.spec.name;
+        let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
+        if counting == Counting::Call {
+            counter.window.add(now_ms);
+        }
+        counter.in_flight += 1;
+        let is_nearly_full = |max: Option<usize>, used: usize| max.is_some_and(|max| used * 5 >= max * 4);
+        let is_near = is_nearly_full(self.spec.calls_per_minute, n_lately + 1)
+            || is_nearly_full(self.spec.max_in_flight, n_running + 1);
+        if !is_near || now_ms - counter.warned_at_ms < MINUTE_MS {
+            return Ok(None);
+        }
+        counter.warned_at_ms = now_ms;
+        Ok(Some(format!("{name}: 80 % are used")))
+    }
+
+    /// What speaks against one more call.
+    fn objection(&self, counter: &Counter, counting: Counting, now_ms: i64) -> Option<String> {
+        let name = &self.spec.name;
+        let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
+        let per_minute = self.spec.calls_per_minute.filter(|_| counting == Counting::Call);
+        if let Some(max) = per_minute.filter(|max| n_lately >= *max) {
+            return Some(format!("{name}: {max} calls per minute are used up"));
+        }
+        let max = self.spec.max_in_flight.filter(|max| n_running >= *max)?;
+        Some(format!("{name}: {max} calls are being made already"))
+    }
+
+    fn give_back(&self, held: &Held, is_made: bool) {
+        if let Some(counter) = self.counters.lock().get_mut(&held.key) {
+            counter.in_flight = counter.in_flight.saturating_sub(1);
+            if !is_made && held.counting == Counting::Call {
+                counter.window.remove();
+            }
+        }
+    }
+}
+
+impl QuotaReservation {
+    /// The call is made: it counts, also when it is over.
+    pub(crate) fn make(&mut self) {
+        self.is_made = true;
+    }
+}
+
+impl Drop for QuotaReservation {
+    fn drop(&mut self) {
+        for held in &self.held {
+            held.quota.give_back(held, self.is_made);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

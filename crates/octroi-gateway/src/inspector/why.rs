@@ -1,0 +1,222 @@
+//! What would become of a call, and why: the same gates, but nothing is counted, taken or written down.
+
+use std::sync::Arc;
+
+use octroi_core::decision::{AgentContext, Circumstances, CustomVerdict, Decision, Mode, Trace};
+use octroi_core::facts::Facts;
+use octroi_core::pin::PinKind;
+use octroi_core::policy::Level;
+use octroi_core::tool::ToolDescriptor;
+use octroi_core::{Principal, Role};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Inspector;
+use crate::governance::{Considered, QuotaSubject, ReadArguments, SWITCHED_OFF};
+
+/// What would become of a call.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// `allow`, `ask`, `deny_continue` or `deny_abort`.
+    pub decision: &'static str,
+    /// Why it would not just be made.
+    pub reason: Option<String>,
+    /// Who would call; none for a person.
+    pub agent: Option<String>,
+    /// How strict the gates are with them.
+    pub profile: &'static str,
+    /// Thinking or acting.
+    pub mode: &'static str,
+    /// What every gate says, in the order of the way.
+    pub trace: Vec<GateVerdict>,
+    /// What the gates know of the tool.
+    pub tool: Value,
+    /// The policies that hold, the strictest first.
+    pub policies: Vec<InForce>,
+    /// What the arguments and the past tell.
+    pub facts: Value,
+}
+
+/// What one gate says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateVerdict {
+    /// The gate.
+    pub gate: &'static str,
+    /// `pass`, `ask` or `deny`.
+    pub outcome: &'static str,
+    /// The rule, clause or program that says it.
+    pub by: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A policy that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InForce {
+    /// Where.
+    pub level: &'static str,
+    /// Which version of it; none if it is not kept.
+    pub version: Option<i64>,
+}
+
+impl Inspector {
+    /// What the gates know of an agent, or of somebody who is none.
+    pub fn agent_context(&self, agent: Option<&str>) -> Arc<AgentContext> {
+        self.governance.context(&thought_of(agent))
+    }
+
+    /// What would become of a call by an agent, or by a person if none is named. The tool may be
+    /// written in every way in which rules and clients write it.
+    pub async fn why(
+        &self,
+        agent: Option<&str>,
+        tool: &str,
+        arguments: &Value,
+        mode: Option<Mode>,
+    ) -> Result<Explanation, String> {
+        let catalogue = self.registry.catalogue();
+        let (server, tool) = catalogue.named_tool(tool)?;
+        let upstream =
+            self.servers.upstream(&server).ok_or_else(|| format!("there is no server `{server}`"))?;
+        let now_ms = self.now_ms();
+        let principal = thought_of(agent);
+        let mut context = AgentContext::clone(&self.governance.context(&principal));
+        context.mode = mode.unwrap_or(context.mode);
+        let text = arguments.to_string();
+        let arguments = ReadArguments::of(Some(text.as_bytes()), &tool);
+        let name = agent.unwrap_or_default();
+        let subject = QuotaSubject { token: &principal.token, agent: name, tool: &tool.descriptor };
+        let exceeded = self.governance.exceeded_quota(subject, now_ms);
+        let spec = upstream.spec();
+        let held =
+            catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Tool, &tool.descriptor.name));
+        let policies = self.governance.policies.load_full();
+        let facts = || self.governance.facts(name, &tool, &arguments, &context, now_ms);
+        let decide = |custom: &[CustomVerdict]| {
+            Considered {
+                principal: &principal,
+                context: &context,
+                has_admin_token: false,
+                tool: &tool,
+                arguments: &arguments.value,
+                circumstances: Circumstances {
+                    server: &spec.key,
+                    switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
+                    invalid_arguments: arguments.complaint.as_deref(),
+                    access: &spec.access,
+                    held,
+                    custom,
+                    exceeded: exceeded.as_deref(),
+                    policies: &policies,
+                },
+                find_facts: &facts,
+                now_ms,
+            }
+            .decide()
+        };
+        // Programs are not asked about what is denied anyhow, as with a call that is made.
+        let decision = match decide(&[]) {
+            denied @ Decision::Deny(_) => denied,
+            Decision::Allow(_) | Decision::Ask(_) => {
+                decide(&self.governance.ask_gates(&principal, &context, &tool, text.as_bytes()).await)
+            }
+        };
+        Ok(Explanation {
+            decision: decision.as_str(),
+            reason: reason_of(&decision),
+            agent: agent.map(str::to_owned),
+            profile: context.profile.as_str(),
+            mode: context.mode.as_str(),
+            trace: said(decision.trace()),
+            tool: described(&tool.descriptor),
+            policies: self.in_force(agent).await,
+            facts: told(&facts()),
+        })
+    }
+
+    /// Which policies hold for an agent.
+    async fn in_force(&self, agent: Option<&str>) -> Vec<InForce> {
+        let active = match &self.persistence {
+            Some(persistence) => {
+                persistence.store().active_policies().await.map(|active| active.policies).ok()
+            }
+            None => None,
+        };
+        let mut found: Vec<InForce> = Vec::new();
+        for record in active.into_iter().flatten() {
+            if record.draft.level.agent().is_none() || record.draft.level.agent() == agent {
+                found.push(InForce { level: record.draft.level.as_str(), version: record.version });
+            }
+        }
+        let policies = self.governance.policies.load();
+        let own = agent.and_then(|agent| policies.agents.get(agent));
+        for (level, policy) in [
+            (Level::Floor, Some(&policies.floor)),
+            (Level::Global, Some(&policies.global)),
+            (Level::Agent, own),
+        ] {
+            let is_there = policy.is_some_and(|policy| !policy.document.is_empty());
+            if is_there && !found.iter().any(|known| known.level == level.as_str()) {
+                found.push(InForce { level: level.as_str(), version: None });
+            }
+        }
+        found
+    }
+}
+
+/// Why a call is not just made.
+pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
+    match decision {
+        Decision::Allow(_) => None,
+        Decision::Ask(question) => Some(question.trace().asks().collect::<Vec<_>>().join("; ")),
+        Decision::Deny(denial) => Some(denial.reason.clone()),
+    }
+}
+
+fn thought_of(agent: Option<&str>) -> Principal {
+    Principal {
+        id: agent.unwrap_or("local").into(),
+        role: if agent.is_some() { Role::Agent } else { Role::Human },
+        agent_id: agent.map(Into::into),
+        token: "".into(),
+    }
+}
+
+fn said(trace: &Trace) -> Vec<GateVerdict> {
+    let each = trace.verdicts().iter().map(|verdict| GateVerdict {
+        gate: verdict.gate.as_str(),
+        outcome: verdict.outcome.as_str(),
+        by: verdict.by.clone(),
+        reason: verdict.reason.clone(),
+    });
+    each.collect()
+}
+
+fn described(tool: &ToolDescriptor) -> Value {
+    let hash = octroi_core::pin::DefinitionHash::from_bytes(tool.definition_hash);
+    json!({
+        "id": tool.id.as_str(),
+        "server": &*tool.source_id,
+        "name": &*tool.name,
+        "risk": tool.risk.as_str(),
+        "side_effects": tool.side_effects.iter().collect::<Vec<_>>(),
+        "trust": tool.trust.as_str(),
+        "requires_admin": tool.requires_admin,
+        "enabled": tool.enabled,
+        "hash": hash.to_string(),
+    })
+}
+
+fn told(facts: &Facts) -> Value {
+    json!({
+        "paths": facts.paths,
+        "paths_outside_project": facts.paths_outside_project,
+        "hosts": facts.hosts,
+        "sql_verbs": facts.sql_verbs,
+        "shell_heads": facts.shell_heads,
+        "secrets": facts.secrets,
+        "payload_bytes": facts.payload_bytes,
+        "is_first_use": facts.is_first_use,
+        "calls_last_minute": facts.calls_last_minute,
+    })
+}

@@ -1,0 +1,100 @@
+//! Requests that are not tool calls: prompts, resources, completions, tasks of servers.
+
+use std::sync::Arc;
+
+use octroi_core::Decision;
+use octroi_core::audit::{Ruling, SourceType};
+use octroi_core::config::DenialStyle;
+use octroi_mcp::Method;
+use tracing::error;
+
+use super::{Continuing, Pipeline, Request};
+use crate::answer::Answer;
+use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator};
+use crate::denial;
+use crate::provider::Provider;
+use crate::servers::Target;
+
+impl Pipeline {
+    /// What is read, fetched or completed. `Err` is the answer to a request that is not made.
+    pub(super) async fn call_other(
+        self: &Arc<Self>,
+        request: Request<'_>,
+        target: &Target,
+    ) -> Result<Answer, Answer> {
+        let (key, is_enabled) = (target.provider.key(), target.provider.is_enabled());
+        let principal = &request.caller.principal;
+        let decision = self.governance.decide_other(principal, key, is_enabled, target.held.as_deref());
+        let record = self.record_request(request, target, &decision).await?;
+        let permit = match decision {
+            Decision::Allow(permit) => permit,
+            Decision::Ask(_) => return Err(denial::evaluator_error("nobody can be asked about this")),
+            Decision::Deny(denied) => return Err(denial::denied(&denied, DenialStyle::Rpc)),
+        };
+        let position = self.open_state(request, target)?.map(|state| state.round);
+        let continuing = Continuing { position, approval: None, max_runtime: None, sent: request.params };
+        let (answer, outcome) = match &target.provider {
+            Provider::Upstream(upstream) => {
+                self.exchange(request, target, upstream, &permit, continuing).await
+            }
+            Provider::Builtin(builtin) => self.serve(request, target, builtin).await,
+        };
+        if let Some(record) = record {
+            record.end(outcome.as_str(), answer.json()).await;
+        }
+        Ok(answer)
+    }
+
+    /// Records what is about to be asked or denied, before the provider sees a byte. `Err` is the answer if
+    /// that fails: then it must not be asked.
+    ///
+    /// Not everything is worth a record. Completions come with every letter that somebody types and give away
+    /// no more than names, and questions about a task belong to the call that began it, which has its records.
+    async fn record_request(
+        &self,
+        request: Request<'_>,
+        target: &Target,
+        decision: &Decision,
+    ) -> Result<Option<CallRecord>, Answer> {
+        let method = request.envelope.method();
+        let subject = match method {
+            Method::ResourcesRead => ("uri", target.subject.uri.as_deref().unwrap_or_default()),
+            Method::PromptsGet => ("name", target.subject.name.as_deref().unwrap_or_default()),
+            _ => return Ok(None),
+        };
+        let principal = &request.caller.principal;
+        let at_ms = self.context.clock.now_ms();
+        let (initiator, arguments) = (Initiator::of_caller(request.caller), request.params.arguments());
+        let server = target.provider.key().to_string();
+        let described = DescribedRequest {
+            call: self.recorder.call_id(at_ms),
+            initiator: &initiator,
+            server: &server,
+            source: match target.provider {
+                Provider::Upstream(_) => SourceType::Mcp,
+                Provider::Builtin(_) => SourceType::Builtin,
+            },
+            project: self.governance.context(principal).project.clone(),
+            method: method.as_str(),
+            subject,
+            arguments: arguments.as_deref(),
+            at_ms,
+        };
+        match decision {
+            Decision::Allow(permit) => match self.recorder.begin_request(described, permit.trace()).await {
+                Ok(record) => Ok(Some(record)),
+                Err(error) => Err(denial::unrecorded(&error)),
+            },
+            Decision::Ask(_) => Ok(None),
+            Decision::Deny(denied) => {
+                let reason = (denied.gate.as_str(), denied.reason.as_str());
+                let ruling = if denied.is_abort { Ruling::DenyAbort } else { Ruling::DenyContinue };
+                let denying = self.recorder.deny_request(&described, denied.trace(), reason, ruling);
+                if let Err(error) = denying.await {
+                    error!(%error, hint = error.hint(), "a denial was not recorded");
+                }
+                Ok(None)
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Where tools come from: servers, and Octroi itself. Whatever the source, a call takes the same way past the gates
+//! and into the audit log; only the last step differs.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use octroi_core::ServerKey;
+use octroi_core::server::ToolAccess;
+use octroi_mcp::RpcError;
+use octroi_upstream::Upstream;
+use serde_json::Value;
+
+use crate::caller::Caller;
+use crate::catalogue::{Builtins, OfferedByOctroi};
+
+/// A future that a built-in provider returns: the result object of the request.
+pub type Served<'a> = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
+
+/// A future that says whether an agent may watch a resource.
+pub type MayWatch<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+
+/// Tools and resources that Octroi itself offers to agents.
+pub trait BuiltinProvider: Send + Sync {
+    /// What is offered, as the lists have it.
+    fn offered(&self) -> OfferedByOctroi;
+    /// Whether an agent that asks for this URI is answered here.
+    fn has_resource(&self, uri: &str) -> bool;
+    /// Whether what this URI shows is this agent's own.
+    fn may_watch<'a>(&'a self, agent: &'a str, uri: &'a str) -> MayWatch<'a>;
+    /// Answers `tools/call`.
+    fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a>;
+    /// Answers `resources/read`.
+    fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a>;
+}
+
+/// Who does what is asked.
+#[derive(Clone)]
+pub(crate) enum Provider {
+    /// A server.
+    Upstream(Arc<Upstream>),
+    /// Octroi itself.
+    Builtin(Arc<dyn BuiltinProvider>),
+}
+
+impl Provider {
+    /// What tells it from all others.
+    pub(crate) fn key(&self) -> &ServerKey {
+        match self {
+            Self::Upstream(upstream) => &upstream.spec().key,
+            Self::Builtin(_) => Builtins::key(),
+        }
+    }
+
+    /// Whether it may be used at all.
+    pub(crate) fn is_enabled(&self) -> bool {
+        match self {
+            Self::Upstream(upstream) => upstream.spec().enabled,
+            Self::Builtin(_) => true,
+        }
+    }
+
+    /// Which of its tools may be used.
+    pub(crate) fn access(&self) -> &ToolAccess {
+        static EVERYTHING: ToolAccess =
+            ToolAccess { allow_tools: Vec::new(), deny_tools: Vec::new(), deny_side_effect_tags: Vec::new() };
+        match self {
+            Self::Upstream(upstream) => &upstream.spec().access,
+            Self::Builtin(_) => &EVERYTHING,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Definitions that were accepted, and those that are quarantined until a person has seen them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use arc_swap::ArcSwap;
+use octroi_core::ServerKey;
+use octroi_core::pin::{
+    DefinitionHash, Finding, KnownTools, LintContext, PinKey, PinKind, PinPolicy, PinVerdict,
+    QuarantineReason, findings, judge,
+};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::catalogue::{Catalogue, Guard, Item};
+use crate::pin_settings::PinSettings;
+
+/// All pins of a gateway.
+#[derive(Debug, Default)]
+pub(crate) struct Pins {
+    settings: ArcSwap<PinSettings>,
+    accepted: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+    /// What people do not want, and who said so. It stays out without anybody being asked again.
+    kept_out: Mutex<BTreeMap<PinKey, Vec<(DefinitionHash, String)>>>,
+    /// What was quarantined and reported already.
+    reported: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+}
+
+/// A definition that was looked at for the first time, or again after it changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) key: PinKey,
+    pub(crate) hash: DefinitionHash,
+    pub(crate) definition: String,
+    pub(crate) what: SeenAs,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SeenAs {
+    /// It is accepted from now on.
+    Accepted,
+    /// It is quarantined.
+    Held {
+        /// Why.
+        reason: String,
+        /// Whether it differs from one that was accepted.
+        is_changed: bool,
+    },
+}
+
+impl Pins {
+    pub(crate) fn set(&self, settings: PinSettings) {
+        self.settings.store(settings.into());
+    }
+
+    /// Takes over what was accepted in an earlier run, or by a person just now.
+    pub(crate) fn accept(&self, pins: impl IntoIterator<Item = (PinKey, DefinitionHash)>) {
+        let (mut accepted, mut kept_out) = (self.accepted.lock(), self.kept_out.lock());
+        for (key, hash) in pins {
+            if let Some(known) = kept_out.get_mut(&key) {
+                known.retain(|(known, _)| *known != hash);
+            }
+            accepted.insert(key, hash);
+        }
+    }
+
+    /// Takes over what was kept out in an earlier run, or by a person just now.
+    pub(crate) fn keep_out(&self, key: PinKey, hash: DefinitionHash, by: String) {
+        let mut kept_out = self.kept_out.lock();
+        let known = kept_out.entry(key).or_default();
+        if !known.iter().any(|(known, _)| *known == hash) {
+            known.push((hash, by));
+        }
+    }
+
+    /// Who keeps a definition out, if somebody does.
+    pub(crate) fn kept_out_by(&self, key: &PinKey, hash: &DefinitionHash) -> Option<String> {
+        let kept_out = self.kept_out.lock();
+        kept_out.get(key)?.iter().find(|(known, _)| known == hash).map(|(_, by)| by.clone())
+    }
+
+    /// Forgets what was accepted under one name, and what was reported of it.
+    pub(crate) fn forget_one(&self, key: &PinKey) {
+        self.reported.lock().remove(key);
+        self.accepted.lock().remove(key);
+    }
+
+    /// Whether nobody has reported yet that this is quarantined.
+    pub(crate) fn is_news(&self, key: &PinKey, hash: &DefinitionHash) -> bool {
+        self.reported.lock().insert(key.clone(), *hash) != Some(*hash)
+    }
+
+    /// Forgets what was accepted of a server, and what was reported of it.
+    pub(crate) fn forget(&self, server: &ServerKey) {
+        self.reported.lock().retain(|key, _| key.server != *server);
+        self.accepted.lock().retain(|key, _| key.server != *server);
+    }
+
+    /// Looks at one server's definitions.
+    pub(crate) fn inspect<'a>(&'a self, server: &'a ServerKey, catalogue: &Catalogue) -> Inspection<'a> {
+        let names = catalogue.offers().iter().flat_map(|(server, offer)| {
+            offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
+        });
+        Inspection { pins: self, server, known: KnownTools::new(names), seen: RefCell::default() }
+    }
+
+    fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> Judged {
+        let settings = self.settings.load();
+        let locked = settings.lock.get(key).map(|pin| pin.hash);
+        let accepted = || match settings.policy {
+            // What is not in the file counts for nothing.
+            PinPolicy::Strict => None,
+            PinPolicy::Ask | PinPolicy::TrustFirst => self.accepted.lock().get(key).copied(),
+        };
+        let pinned = locked.or_else(accepted);
+        if pinned.as_ref() == Some(hash) {
+            return Judged::Verdict(PinVerdict::Usable);
+        }
+        if let Some(by) = self.kept_out_by(key, hash) {
+            return Judged::KeptOut(by);
+        }
+        let found =
+            if pinned.is_none() && settings.policy == PinPolicy::TrustFirst { find() } else { Vec::new() };
+        Judged::Verdict(judge(settings.policy, pinned.as_ref(), hash, &found))
+    }
+}
+
+/// What is to become of a definition.
+enum Judged {
+    /// By the rules.
+    Verdict(PinVerdict),
+    /// This person does not want it.
+    KeptOut(String),
+}
+
+/// One look at one server's definitions, and what came of it.
+pub(crate) struct Inspection<'a> {
+    pins: &'a Pins,
+    server: &'a ServerKey,
+    known: KnownTools,
+    seen: RefCell<Vec<Seen>>,
+}
+
+impl Inspection<'_> {
+    /// What was accepted or quarantined.
+    pub(crate) fn into_seen(self) -> Vec<Seen> {
+        self.seen.into_inner()
+    }
+
+    fn look(&self, kind: PinKind, name: &str, definition: &[u8], hash: &DefinitionHash) -> Option<String> {
+        let key = PinKey { server: self.server.clone(), kind, name: name.to_owned() };
+        let context = LintContext { server: self.server.name.as_str(), tools: &self.known };
+        let what = match self.pins.judge(&key, hash, || findings(definition, &context)) {
+            // Whoever keeps it out knows of it already: nobody hears of it again.
+            Judged::KeptOut(by) => return Some(format!("{by} keeps it out; see `octroi pins --all`")),
+            Judged::Verdict(PinVerdict::Usable) => return None,
+            Judged::Verdict(PinVerdict::PinNow) => {
+                self.pins.accept([(key.clone(), *hash)]);
+                SeenAs::Accepted
+            }
+            Judged::Verdict(PinVerdict::Quarantined(reason)) => SeenAs::Held {
+                reason: format!("{reason}; see `octroi pins`"),
+                is_changed: matches!(reason, QuarantineReason::Changed { .. }),
+            },
+        };
+        let reason = match &what {
+            SeenAs::Accepted => None,
+            SeenAs::Held { reason, .. } => Some(reason.clone()),
+        };
+        let definition = String::from_utf8_lossy(definition).into_owned();
+        self.seen.borrow_mut().push(Seen { key, hash: *hash, definition, what });
+        reason
+    }
+}
+
+impl Guard for Inspection<'_> {
+    fn hold(&self, kind: PinKind, item: &Item, hash: &DefinitionHash) -> Option<String> {
+        self.look(kind, &item.name, &item.definition, hash)
+    }
+
+    fn hold_instructions(&self, instructions: &str) -> Option<String> {
+        let definition = instructions_definition(instructions);
+        let hash = DefinitionHash::of(PinKind::Server, definition.as_bytes()).ok()?;
+        self.look(PinKind::Server, "", definition.as_bytes(), &hash)
+    }
+}
+
+/// What a server says of itself, as it is pinned.
+pub(crate) fn instructions_definition(instructions: &str) -> String {
+    json!({"instructions": instructions}).to_string()
+}

@@ -1,0 +1,245 @@
+//! Definitions that are quarantined until a person has seen them.
+
+use std::sync::Arc;
+
+use octroi_api::Change;
+use octroi_core::pin::{
+    Change as DefinitionChange, DefinitionHash, Finding, KnownTools, LintContext, Lock, LookAlike, Pin,
+    PinKey, PinKind, Resemblance, difference, findings, look_alikes,
+};
+use octroi_core::time::{parse_time, show_time};
+use octroi_core::{Principal, ServerKey};
+use octroi_store::PinRecord;
+use serde_json::{Value, json};
+
+use super::Registry;
+use super::pins::instructions_definition;
+use crate::catalogue::{Catalogue, Offer, hash_of};
+use crate::change::PlannedChange;
+use crate::operator_error::{OperatorError, must_be_person};
+
+/// A definition that is quarantined, with all that helps to decide about it.
+#[derive(Clone, Debug)]
+pub struct HeldPin {
+    /// Whose it is.
+    pub server: ServerKey,
+    /// What it is.
+    pub kind: PinKind,
+    /// The name that the server gives it; nothing for the server's own instructions.
+    pub name: String,
+    /// Tells it from every other definition.
+    pub hash: DefinitionHash,
+    /// Why it is quarantined.
+    pub reason: String,
+    /// The definition itself.
+    pub definition: String,
+    /// Who has looked at it and does not want it; it does not wait for anybody then.
+    pub kept_out_by: Option<String>,
+    /// When and by whom the one before it was accepted, if one was.
+    pub accepted: Option<(i64, String)>,
+    /// What differs from the one that was accepted.
+    pub changes: Vec<DefinitionChange>,
+    /// What is suspicious about it.
+    pub findings: Vec<Finding>,
+    /// Tools of other servers that it may be taken for, as `server.tool`.
+    pub look_alikes: Vec<String>,
+}
+
+/// Which definition is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct PinName<'a> {
+    /// Whose it is.
+    pub server: &'a ServerKey,
+    /// What it is.
+    pub kind: PinKind,
+    /// The name that the server gives it.
+    pub name: &'a str,
+}
+
+impl Registry {
+    /// All that is quarantined now, by server, kind and name.
+    pub async fn held_pins(&self) -> Result<Vec<HeldPin>, OperatorError> {
+        let store = self.store()?;
+        self.flush().await?;
+        let accepted = store.pins().await?;
+        let catalogue = self.catalogue();
+        let names = tool_names(&catalogue);
+        let known = KnownTools::new(names.iter().copied());
+        let pairs = look_alikes(&names);
+        let mut all = Vec::new();
+        for (server, offer) in catalogue.offers() {
+            for ((kind, name), reason) in &offer.held {
+                let Some((definition, hash)) = definition_of(offer, *kind, name) else {
+                    continue;
+                };
+                let key = pin_key(server, *kind, name);
+                let before = accepted.iter().find(|pin| pin.key == key);
+                let changes = before.map(|pin| difference(pin.definition.as_bytes(), definition.as_bytes()));
+                let context = LintContext { server: server.name.as_str(), tools: &known };
+                all.push(HeldPin {
+                    server: server.clone(),
+                    kind: *kind,
+                    name: name.clone(),
+                    hash,
+                    reason: reason.clone(),
+                    kept_out_by: self.pins.kept_out_by(&key, &hash),
+                    accepted: before.map(|pin| (pin.accepted_at_ms, pin.accepted_by.clone())),
+                    changes: changes.unwrap_or_default(),
+                    findings: findings(definition.as_bytes(), &context),
+                    look_alikes: match kind {
+                        PinKind::Tool => like(&pairs, server, name),
+                        PinKind::Server | PinKind::Prompt | PinKind::Resource | PinKind::Template => {
+                            Vec::new()
+                        }
+                    },
+                    definition,
+                });
+            }
+        }
+        all.sort_by(|one, other| {
+            (&one.server, one.kind, &one.name).cmp(&(&other.server, other.kind, &other.name))
+        });
+        Ok(all)
+    }
+
+    /// Accepts a definition, if it still is the one that the person saw. Says whether it can be used from
+    /// now on: what a lock file says stands above it.
+    pub fn accept_pin(
+        self: &Arc<Self>,
+        pin: PinName<'_>,
+        seen: &DefinitionHash,
+        by: &Principal,
+    ) -> Result<PlannedChange<bool, OperatorError>, OperatorError> {
+        must_be_person(by)?;
+        let (definition, hash) = self.find_held(pin)?;
+        must_be_seen(pin, &hash, Some(seen))?;
+        self.store()?;
+        let key = pin_key(pin.server, pin.kind, pin.name);
+        let record = PinRecord {
+            key: key.clone(),
+            hash: *hash.as_bytes(),
+            definition,
+            accepted_at_ms: self.clock.now_ms(),
+            accepted_by: by.id.to_string(),
+        };
+        let after = json!({"state": "accepted", "hash": hash.to_string()});
+        let registry = Arc::clone(self);
+        Ok(PlannedChange::new(subject(pin, "definition_accepted"), held_state(&hash), after, async move {
+            // An older one that is still on its way to the disk must not come after this one.
+            registry.flush().await?;
+            registry.store()?.save_pins(&[record]).await?;
+            registry.pins.accept([(key.clone(), hash)]);
+            registry.reconsider(&key.server);
+            registry.subscriptions.announce(&Change::Pins);
+            Ok(registry.find_held(PinName { server: &key.server, kind: key.kind, name: &key.name }).is_err())
+        }))
+    }
+
+    /// The text of a lock file with all that is accepted now: what the present file says, and what people
+    /// and first sights accepted since.
+    pub async fn lock_text(&self) -> Result<String, OperatorError> {
+        self.flush().await?;
+        let mut lock: Lock = self.governance.settings().pins.lock.clone();
+        let specs = self.specs.load_full();
+        for pin in self.store()?.pins().await? {
+            let key = pin.key;
+            if !specs.contains_key(&key.server) {
+                continue;
+            }
+            let locked_at = lock.get(&key).and_then(|locked| parse_time(&locked.accepted_at));
+            if locked_at.is_some_and(|locked_at| locked_at >= pin.accepted_at_ms) {
+                continue;
+            }
+            let accepted = Pin {
+                hash: DefinitionHash::from_bytes(pin.hash),
+                accepted_at: show_time(pin.accepted_at_ms),
+                accepted_by: pin.accepted_by,
+            };
+            lock.insert(key, accepted);
+        }
+        Ok(lock.to_string())
+    }
+
+    pub(super) fn find_held(&self, pin: PinName<'_>) -> Result<(String, DefinitionHash), OperatorError> {
+        let catalogue = self.catalogue();
+        let offer = catalogue.offer(pin.server).filter(|offer| offer.held(pin.kind, pin.name).is_some());
+        offer.and_then(|offer| definition_of(offer, pin.kind, pin.name)).ok_or_else(|| {
+            OperatorError::NotHeld {
+                server: pin.server.to_string(),
+                kind: pin.kind.as_str(),
+                name: pin.name.to_owned(),
+            }
+        })
+    }
+}
+
+/// What a decision about a definition is about.
+pub(super) fn subject(pin: PinName<'_>, change: &str) -> Value {
+    json!({
+        "change": change, "server": pin.server.to_string(), "kind": pin.kind.as_str(), "name": pin.name,
+    })
+}
+
+/// How a definition stands that waits for a person.
+pub(super) fn held_state(hash: &DefinitionHash) -> Value {
+    json!({"state": "quarantined", "hash": hash.to_string()})
+}
+
+/// A decision is about what the person saw, not about whatever the server says by then.
+pub(super) fn must_be_seen(
+    pin: PinName<'_>,
+    hash: &DefinitionHash,
+    seen: Option<&DefinitionHash>,
+) -> Result<(), OperatorError> {
+    match seen {
+        Some(seen) if seen != hash => {
+            let (kind, name) = (pin.kind.as_str(), pin.name.to_owned());
+            Err(OperatorError::ChangedAgain { kind, name, hash: hash.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn pin_key(server: &ServerKey, kind: PinKind, name: &str) -> PinKey {
+    PinKey { server: server.clone(), kind, name: name.to_owned() }
+}
+
+fn tool_names(catalogue: &Catalogue) -> Vec<(&str, &str)> {
+    let offers = catalogue.offers().iter();
+    offers
+        .flat_map(|(server, offer)| {
+            offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
+        })
+        .collect()
+}
+
+/// What a server lists under a name.
+fn definition_of(offer: &Offer, kind: PinKind, name: &str) -> Option<(String, DefinitionHash)> {
+    let list = match kind {
+        PinKind::Tool => &offer.raw.tools,
+        PinKind::Prompt => &offer.raw.prompts,
+        PinKind::Template => &offer.raw.templates,
+        PinKind::Resource => &offer.raw.resources,
+        PinKind::Server => {
+            let definition = instructions_definition(offer.raw.identity.instructions.as_deref()?);
+            let hash = DefinitionHash::of(kind, definition.as_bytes()).ok()?;
+            return Some((definition, hash));
+        }
+    };
+    let item = list.iter().find(|item| item.name == name)?;
+    Some((String::from_utf8_lossy(&item.definition).into_owned(), hash_of(kind, item)))
+}
+
+/// Those that one tool may be taken for. The same name at two servers is common and no cause for alarm.
+fn like(pairs: &[LookAlike<'_>], server: &ServerKey, name: &str) -> Vec<String> {
+    let own = (server.name.as_str(), name);
+    let telling = pairs.iter().filter(|pair| pair.resemblance != Resemblance::Same);
+    telling
+        .filter_map(|pair| match (pair.first, pair.second) {
+            (first, other) if first == own => Some(other),
+            (other, second) if second == own => Some(other),
+            _ => None,
+        })
+        .map(|(server, tool)| format!("{server}.{tool}"))
+        .collect()
+}

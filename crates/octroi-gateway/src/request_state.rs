@@ -1,0 +1,225 @@
+//! State that travels through a client and must come back unchanged.
+
+use std::time::Duration;
+
+use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
+use aes_gcm::{Aes256Gcm, Nonce};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use octroi_core::{Clock, ServerKey};
+use octroi_mcp::params::Params;
+use octroi_mcp::translate::Subject;
+use octroi_mcp::{Method, RpcError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// How long a person may think about a question. After that the server is told that nobody answers.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+const NONCE_LENGTH: usize = 12;
+
+/// Seals and opens `requestState`. The key lives as long as the process, as does what it points to.
+pub(crate) struct Sealer {
+    clock: Clock,
+    cipher: Aes256Gcm,
+}
+
+/// What is sealed: where to go on, bound to who may, until when, and for which call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Where the call stands.
+    #[serde(rename = "r")]
+    pub(crate) round: Position,
+    /// The principal's id.
+    #[serde(rename = "p")]
+    pub(crate) principal: String,
+    /// Milliseconds since the epoch.
+    #[serde(rename = "e")]
+    pub(crate) expires_ms: u64,
+    /// Digest of the call.
+    #[serde(rename = "d")]
+    pub(crate) digest: [u8; 32],
+    /// The approval that the call is made with, if a person was asked.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<Grant>,
+}
+
+/// An approval in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    /// Its id.
+    #[serde(rename = "a")]
+    pub(crate) approval: String,
+    /// Which round of its call this is: each is good for one answer.
+    #[serde(rename = "n")]
+    pub(crate) round: u32,
+}
+
+/// Where an interrupted call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Position {
+    /// A modern server asked; its own state, if it gave one.
+    #[serde(rename = "s")]
+    Server(Option<String>),
+    /// A legacy server's call is pending here under this number.
+    #[serde(rename = "k")]
+    Pending(u64),
+    /// A legacy server wants to be called again.
+    #[serde(rename = "a")]
+    Again,
+    /// A person is being asked.
+    #[serde(rename = "p")]
+    Approval(String),
+}
+
+impl Sealer {
+    /// A sealer with a new random key.
+    pub(crate) fn new(clock: Clock) -> Result<Self, getrandom::Error> {
+        let mut key = [0_u8; 32];
+        getrandom::fill(&mut key)?;
+        Ok(Self { clock, cipher: Aes256Gcm::new(&key.into()) })
+    }
+
+    /// Seals where a call stands, for as long as a person may think.
+    pub(crate) fn seal_position(
+        &self,
+        round: Position,
+        principal: String,
+        digest: [u8; 32],
+        grant: Option<Grant>,
+    ) -> Option<String> {
+        let now_ms = u64::try_from(self.clock.now_ms()).unwrap_or_default();
+        let expires_ms = now_ms.saturating_add(u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX));
+        self.seal(&State { round, principal, expires_ms, digest, grant })
+    }
+
+    pub(crate) fn seal(&self, state: &State) -> Option<String> {
+        let mut nonce = [0_u8; NONCE_LENGTH];
+        getrandom::fill(&mut nonce).ok()?;
+        let plain = serde_json::to_vec(state).ok()?;
+        let sealed = self.cipher.encrypt(&Nonce::from(nonce), Payload::from(plain.as_slice())).ok()?;
+        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    /// Opens a state and checks that it fits this principal, this call and this moment.
+    pub(crate) fn open(
+        &self,
+        sealed: &str,
+        principal: &str,
+        digest: &[u8; 32],
+        now_ms: u64,
+    ) -> Result<State, RpcError> {
+        let invalid = |why: &str| RpcError::invalid_params(format!("requestState is not valid: {why}"));
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| invalid("it was not issued here"))?;
+        let (nonce, sealed) =
+            bytes.split_at_checked(NONCE_LENGTH).ok_or_else(|| invalid("it was not issued here"))?;
+        let nonce: [u8; NONCE_LENGTH] = nonce.try_into().map_err(|_| invalid("it was not issued here"))?;
+        let plain = self
+            .cipher
+            .decrypt(&Nonce::from(nonce), Payload::from(sealed))
+            .map_err(|_| invalid("it was changed, or issued before a restart"))?;
+        let state: State = serde_json::from_slice(&plain).map_err(|_| invalid("it cannot be read"))?;
+        if state.principal != principal {
+            return Err(invalid("it was issued to somebody else"));
+        }
+        if state.expires_ms < now_ms {
+            return Err(invalid("it has expired; make the call again without it"));
+        }
+        if state.digest != *digest {
+            return Err(invalid("it belongs to another call"));
+        }
+        Ok(state)
+    }
+}
+
+/// Digest of a call as the client sent it.
+pub(crate) fn digest_of(method: &Method, server: &ServerKey, subject: &Subject, params: &Params) -> [u8; 32] {
+    let server = server.to_string();
+    let parts = [
+        method.as_str(),
+        server.as_str(),
+        subject.name.as_deref().unwrap_or_default(),
+        subject.uri.as_deref().unwrap_or_default(),
+    ];
+    digest(&parts, params.arguments().as_deref())
+}
+
+/// Digest of what makes a call the same call: where, what, and its arguments, whatever the order of
+/// their members.
+fn digest(parts: &[&str], arguments: Option<&[u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    if let Some(arguments) = arguments {
+        match serde_json::from_slice(arguments) {
+            Ok(value) => absorb(&mut hash, &value),
+            Err(_) => hash.update(arguments),
+        }
+    }
+    hash.finalize().into()
+}
+
+fn absorb(hash: &mut Sha256, value: &serde_json::Value) {
+    match value {
+        serde_json::Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| key.as_str());
+            hash.update(b"{");
+            for (key, member) in sorted {
+                hash.update((key.len() as u64).to_le_bytes());
+                hash.update(key.as_bytes());
+                absorb(hash, member);
+            }
+            hash.update(b"}");
+        }
+        serde_json::Value::Array(items) => {
+            hash.update(b"[");
+            for item in items {
+                absorb(hash, item);
+            }
+            hash.update(b"]");
+        }
+        scalar => {
+            let text = scalar.to_string();
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_opens_only_for_its_owner_its_call_and_its_time() {
+        let sealer = Sealer::new(octroi_upstream::system_clock()).unwrap();
+        let call = digest(&["tools/call", "x"], Some(br#"{"a":1,"b":[2]}"#));
+        let state = State {
+            round: Position::Server(Some("inner".into())),
+            principal: "alice".into(),
+            expires_ms: 100,
+            digest: call,
+            grant: None,
+        };
+        let text = sealer.seal(&state).unwrap();
+        assert_eq!(sealer.open(&text, "alice", &call, 99), Ok(state));
+        let same = digest(&["tools/call", "x"], Some(br#"{ "b":[2], "a":1 }"#));
+        assert!(sealer.open(&text, "alice", &same, 99).is_ok());
+        let other = digest(&["tools/call", "x"], Some(br#"{"a":2,"b":[2]}"#));
+        assert!(sealer.open(&text, "alice", &other, 99).is_err());
+        assert!(sealer.open(&text, "bob", &call, 99).is_err());
+        assert!(sealer.open(&text, "alice", &call, 101).is_err());
+        assert!(
+            Sealer::new(octroi_upstream::system_clock()).unwrap().open(&text, "alice", &call, 99).is_err()
+        );
+        for position in 0..text.len() {
+            let mut tampered = text.clone().into_bytes();
+            tampered[position] = if tampered[position] == b'A' { b'B' } else { b'A' };
+            let tampered = String::from_utf8(tampered).unwrap();
+            assert!(sealer.open(&tampered, "alice", &call, 99).is_err() || tampered == text, "{position}");
+        }
+        assert!(sealer.open("", "alice", &call, 99).is_err());
+    }
+}

@@ -1,0 +1,344 @@
+//! The servers there are at present. A new configuration makes a new set; what did not change stays.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use octroi_api::Change;
+use octroi_core::ServerKey;
+use octroi_core::server::{ServerSpec, Start};
+use octroi_store::StoreError;
+use octroi_upstream::{Context, Upstream};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::catalogue::Builtins;
+use crate::change::PlannedChange;
+use crate::governance::Governance;
+use crate::persistence::Persistence;
+use crate::provider::BuiltinProvider;
+use crate::registry::Registry;
+use crate::subscriptions::Subscriptions;
+use crate::view::View;
+use refresh::Refresher;
+
+mod events;
+mod refresh;
+mod resolve;
+mod status;
+mod watching;
+
+pub use refresh::Refreshed;
+pub(crate) use resolve::Target;
+pub use status::ServerStatus;
+
+/// How long the first list after the start may wait for servers that are still starting.
+const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long remote servers may take to hear that their session is over.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+type Members = BTreeMap<ServerKey, Arc<Member>>;
+
+/// One server and what is known about its lists.
+struct Member {
+    upstream: Arc<Upstream>,
+    refresher: Refresher,
+}
+
+/// All servers.
+pub struct Servers {
+    context: Arc<Context>,
+    persistence: Option<Arc<Persistence>>,
+    subscriptions: Arc<Subscriptions>,
+    governance: Arc<Governance>,
+    registry: Arc<Registry>,
+    builtin: Option<Arc<dyn BuiltinProvider>>,
+    members: ArcSwap<Members>,
+    /// Whether servers may be on at all; held while a new set is made from the old one.
+    applying: Mutex<bool>,
+    /// Servers that a person switched on or off.
+    switches: Mutex<HashMap<ServerKey, bool>>,
+    started: Instant,
+    /// Set once every server has answered or failed, so that calls need not look again.
+    all_settled: AtomicBool,
+}
+
+/// What a new configuration changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Changes {
+    /// Servers that were not there before.
+    pub added: Vec<String>,
+    /// Servers that were replaced.
+    pub changed: Vec<String>,
+    /// Servers that are gone.
+    pub removed: Vec<String>,
+    /// How many stayed as they were.
+    pub unchanged: usize,
+}
+
+impl Servers {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        persistence: Option<Arc<Persistence>>,
+        subscriptions: &Arc<Subscriptions>,
+        governance: &Arc<Governance>,
+        registry: &Arc<Registry>,
+        builtin: Option<Arc<dyn BuiltinProvider>>,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            persistence,
+            subscriptions: Arc::clone(subscriptions),
+            governance: Arc::clone(governance),
+            registry: Arc::clone(registry),
+            builtin,
+            members: ArcSwap::default(),
+            applying: Mutex::new(true),
+            switches: Mutex::default(),
+            started: Instant::from_std(context.clock.instant()),
+            all_settled: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes over what people switched on and off in an earlier run.
+    pub(crate) async fn recall(&self, persistence: &Persistence) {
+        match persistence.switches().await {
+            Ok(switches) => *self.switches.lock() = switches,
+            Err(error) => warn!(%error, hint = error.hint(), "which servers were switched off is not known"),
+        }
+    }
+
+    /// A server.
+    pub fn upstream(&self, key: &ServerKey) -> Option<Arc<Upstream>> {
+        self.members.load().get(key).map(|member| Arc::clone(&member.upstream))
+    }
+
+    /// All servers.
+    pub fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.members.load().values().map(|member| Arc::clone(&member.upstream)).collect()
+    }
+
+    fn get(&self, key: &ServerKey) -> Option<Arc<Member>> {
+        self.members.load().get(key).cloned()
+    }
+
+    /// How long a request may wait for servers that have not answered yet.
+    fn patience(&self, view: &View) -> Instant {
+        let now = Instant::from_std(self.context.clock.instant());
+        match view {
+            View::Merged => (self.started + FIRST_LIST_PATIENCE).max(now + Duration::from_millis(500)),
+            View::Server(_) => now + FIRST_LIST_PATIENCE,
+        }
+    }
+
+    /// Replaces the servers by these. Those whose definition did not change go on as they were; others
+    /// are ended once their calls are done.
+    ///
+    /// If none is to be on, none is, whatever anybody switched.
+    pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
+        // Two at once would each lose what the other did.
+        let mut applying = self.applying.lock();
+        *applying = are_on;
+        self.replace(specs, are_on)
+    }
+
+    fn replace(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
+        let mut changes = Changes::default();
+        let mut members = Members::new();
+        let mut begun = Vec::new();
+        let old = self.members.load_full();
+        for mut spec in specs {
+            let key = spec.key.clone();
+            if key.name == Builtins::key().name {
+                warn!("a server cannot be called `{key}`, it is left out");
+                continue;
+            }
+            if let Some(enabled) = self.switches.lock().get(&key) {
+                spec.enabled = *enabled;
+            }
+            spec.enabled &= are_on;
+            match old.get(&key) {
+                Some(member) if *member.upstream.spec() == spec => {
+                    changes.unchanged += 1;
+                    members.insert(key, Arc::clone(member));
+                    continue;
+                }
+                Some(_) => changes.changed.push(key.to_string()),
+                None => changes.added.push(key.to_string()),
+            }
+            let upstream = Upstream::new(spec, Arc::clone(&self.context));
+            let member = Arc::new(Member { upstream, refresher: Refresher::default() });
+            begun.push(Arc::clone(&member));
+            members.insert(key, member);
+        }
+        let gone: Vec<Arc<Member>> = old
+            .iter()
+            .filter(|(key, member)| !members.get(*key).is_some_and(|new| Arc::ptr_eq(new, member)))
+            .map(|(_, member)| Arc::clone(member))
+            .collect();
+        let members = Arc::new(members);
+        self.members.store(Arc::clone(&members));
+        let specs = members.iter().map(|(key, member)| (key.clone(), member.upstream.spec().clone()));
+        self.registry.set_specs(specs.collect());
+        self.all_settled.store(false, Ordering::Relaxed);
+        let left: Vec<&ServerKey> = old
+            .keys()
+            .filter(|key| members.get(*key).is_none_or(|new| !new.upstream.spec().enabled))
+            .collect();
+        changes.removed =
+            left.iter().filter(|key| !members.contains_key(**key)).map(ToString::to_string).collect();
+        self.registry.forget(&left);
+        self.registry.offer_remembered(begun.iter().map(|member| member.upstream.spec()));
+        // What a new entry says of its tools takes effect now, not when the server has listed them again.
+        for member in &begun {
+            self.registry.reconsider(&member.upstream.spec().key);
+        }
+        if let Some(persistence) = &self.persistence {
+            for member in &begun {
+                persistence.define(member.upstream.spec());
+            }
+            for key in left.iter().filter(|key| !members.contains_key(**key)) {
+                // What was accepted of it is not forgotten: under its name another may come back.
+                persistence.forget(key);
+                self.switches.lock().remove(*key);
+            }
+        }
+        for member in begun {
+            self.begin(&member);
+        }
+        for member in gone {
+            info!(server.name = %member.upstream.spec().key, "ended by a new configuration");
+            let limit = member.upstream.spec().timeouts.call_cap;
+            self.context
+                .tasks
+                .spawn_on(async move { member.upstream.retire(limit).await }, &self.context.runtime);
+        }
+        self.announce();
+        changes
+    }
+
+    /// Switches a server on or off until it is switched again, whatever its definition says.
+    pub fn switch(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        enabled: bool,
+    ) -> PlannedChange<(), StoreError> {
+        let spec = upstream.spec();
+        let subject = json!({"change": "server_switched", "server": spec.key.to_string()});
+        let (before, after) = (json!({"enabled": spec.enabled}), json!({"enabled": enabled}));
+        let (servers, key) = (Arc::clone(self), spec.key.clone());
+        PlannedChange::new(subject, before, after, async move { servers.apply_switch(&key, enabled).await })
+    }
+
+    async fn apply_switch(self: &Arc<Self>, key: &ServerKey, enabled: bool) -> Result<(), StoreError> {
+        if let Some(persistence) = &self.persistence {
+            // What is known of the server comes first; whether its pins are kept is another matter.
+            let _ = persistence.flush().await;
+            persistence.switch(key, Some(enabled)).await?;
+        }
+        self.switches.lock().insert(key.clone(), enabled);
+        let applying = self.applying.lock();
+        let specs = self.members.load().values().map(|member| member.upstream.spec().clone()).collect();
+        self.replace(specs, *applying);
+        Ok(())
+    }
+
+    /// Starts what looks after a server.
+    fn begin(self: &Arc<Self>, member: &Arc<Member>) {
+        let (tasks, runtime) = (&self.context.tasks, &self.context.runtime);
+        tasks.spawn_on(Arc::clone(&member.upstream).supervise(), runtime);
+        tasks.spawn_on(Arc::clone(self).refresh_on_demand(Arc::clone(member)), runtime);
+        let spec = member.upstream.spec();
+        let is_known = self.registry.catalogue().server(&spec.key).is_some();
+        if is_known || !spec.enabled || spec.start == Start::Manual {
+            member.refresher.settle();
+        }
+        if spec.enabled && spec.start == Start::Eager {
+            self.wake(member);
+        }
+        let (subscriptions, upstream) = (Arc::clone(&self.subscriptions), Arc::clone(&member.upstream));
+        let watching = async move {
+            for (listener, uri) in subscriptions.watchers_of(&upstream.spec().key) {
+                // Who watched its predecessor watches it too, unless it does not know that resource.
+                let _ = upstream.watch(&listener.sharer(), listener.capabilities(), &uri).await;
+            }
+        };
+        tasks.spawn_on(watching, runtime);
+    }
+
+    /// Connects a server in the background, once.
+    fn wake(&self, member: &Arc<Member>) {
+        if !member.refresher.wake() {
+            return;
+        }
+        let member = Arc::clone(member);
+        let connecting = async move {
+            // Success is reported by an event, and the lists that follow settle the server.
+            if member.upstream.connection().await.is_err() {
+                member.refresher.settle();
+            }
+        };
+        self.context.tasks.spawn_on(connecting, &self.context.runtime);
+    }
+
+    /// Waits until the servers of a view have answered or failed for the first time, but not for ever:
+    /// a client that lists right after the start should see tools, and one slow server must not make
+    /// it wait long.
+    pub(crate) async fn settled(&self, view: &View) {
+        if self.all_settled.load(Ordering::Relaxed) {
+            return;
+        }
+        if self.members.load().values().all(|member| member.refresher.is_settled()) {
+            self.all_settled.store(true, Ordering::Relaxed);
+            return;
+        }
+        let deadline = self.patience(view);
+        while self.one_settled(view, deadline).await {}
+    }
+
+    /// Waits until one more server of a view has answered or failed for the first time; false when
+    /// none did before the deadline, or none is left.
+    pub(crate) async fn one_settled(&self, view: &View, deadline: Instant) -> bool {
+        let members: Vec<Arc<Member>> = match view {
+            View::Merged => self.members.load().values().cloned().collect(),
+            View::Server(key) => self.get(key).into_iter().collect(),
+        };
+        let unsettled: Vec<_> = members
+            .into_iter()
+            .filter(|member| !member.refresher.is_settled())
+            .map(|member| {
+                self.wake(&member);
+                Box::pin(async move { member.refresher.settled().await })
+            })
+            .collect();
+        if unsettled.is_empty() {
+            return false;
+        }
+        tokio::time::timeout_at(deadline, futures_util::future::select_all(unsettled)).await.is_ok()
+    }
+
+    /// Ends what a client's session had to itself at the servers.
+    pub async fn end_session(&self, session: &str) {
+        for upstream in self.upstreams() {
+            upstream.end_session(session).await;
+        }
+    }
+
+    /// Ends all servers.
+    pub(crate) async fn close(&self) {
+        // All at once: a remote server that does not answer must not keep the others' processes alive.
+        let upstreams = self.upstreams();
+        let closing = upstreams.iter().map(|upstream| upstream.close());
+        let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(closing)).await;
+    }
+
+    /// Tells whoever watches them that the servers are not what they were.
+    pub(crate) fn announce(&self) {
+        let names: Vec<_> = self.members.load().keys().map(|key| key.name.clone()).collect();
+        self.subscriptions.announce(&Change::Servers(&names));
+    }
+}

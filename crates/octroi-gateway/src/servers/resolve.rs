@@ -1,0 +1,280 @@
+//! Finding what a request is about: by table lookup, in the catalogue, once for each call.
+
+use std::sync::Arc;
+
+use octroi_core::pin::PinKind;
+use octroi_core::{Role, ServerKey, ServerName};
+use octroi_mcp::json::{self, Edit};
+use octroi_mcp::param_header::ParamHeaders;
+use octroi_mcp::params::Params;
+use octroi_mcp::translate::Subject;
+use octroi_mcp::{Method, RpcError};
+use serde_json::json;
+
+use super::Servers;
+use crate::caller::Caller;
+use crate::catalogue::{Builtins, Catalogue, Tool};
+use crate::provider::Provider;
+use crate::view::View;
+
+/// What a request is about, found.
+pub(crate) struct Target {
+    pub(crate) provider: Provider,
+    /// In the provider's own names.
+    pub(crate) subject: Subject,
+    pub(crate) headers: Arc<ParamHeaders>,
+    /// What the gates know of the tool, for a tool call.
+    pub(crate) tool: Option<Arc<Tool>>,
+    /// Why its definition is quarantined, if it is.
+    pub(crate) held: Option<String>,
+    /// The catalogue in which it was found.
+    pub(crate) catalogue: Arc<Catalogue>,
+}
+
+/// The same before its provider is looked up.
+struct Resolved {
+    server: ServerKey,
+    subject: Subject,
+    headers: Arc<ParamHeaders>,
+    tool: Option<Arc<Tool>>,
+    held: Option<String>,
+}
+
+impl Resolved {
+    fn new(server: ServerKey, subject: Subject) -> Self {
+        Self { server, subject, headers: Arc::default(), tool: None, held: None }
+    }
+}
+
+impl Servers {
+    /// Finds the provider of a request, and what it is called there. What is known already waits for
+    /// nobody; what is not may be at a server that is still starting.
+    pub(crate) async fn resolve(
+        &self,
+        view: &View,
+        caller: &Caller,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Target, RpcError> {
+        if let View::Server(_) = view {
+            self.settled(view).await;
+        }
+        let deadline = self.patience(view);
+        loop {
+            let found = self.find(view, caller, method, params);
+            if found.is_ok() {
+                return found;
+            }
+            // The last server may have settled after the look above, so nobody left to wait for means
+            // one more look.
+            if !self.one_settled(view, deadline).await {
+                return self.find(view, caller, method, params);
+            }
+        }
+    }
+
+    fn find(
+        &self,
+        view: &View,
+        caller: &Caller,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Target, RpcError> {
+        let catalogue = self.registry.catalogue();
+        let Resolved { server, subject, headers, tool, held } = match view {
+            View::Merged => self.find_merged(&catalogue, caller, method, params)?,
+            View::Server(server) => find_alone(&catalogue, server, method, params)?,
+        };
+        let provider = match &self.builtin {
+            Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
+            _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
+                RpcError::invalid_params(format!("unknown server `{server}`"))
+                    .with_data(json!({"code": "not_found"}))
+            })?),
+        };
+        Ok(Target { provider, subject, headers, tool, held, catalogue })
+    }
+
+    /// In the list of all servers.
+    fn find_merged(
+        &self,
+        catalogue: &Catalogue,
+        caller: &Caller,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Resolved, RpcError> {
+        match method {
+            Method::ToolsCall => {
+                let name = params.name().ok_or_else(|| missing(method, "name"))?;
+                if let Some(own) = catalogue.builtins().tool(&name).filter(|_| self.may_propose(caller)) {
+                    let subject = Subject { name: Some(name.into_owned()), ..Subject::default() };
+                    let found = Resolved::new(Builtins::key().clone(), subject);
+                    return Ok(Resolved { tool: Some(Arc::clone(own)), ..found });
+                }
+                let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
+                Ok(found_tool(catalogue, &found.server, &found.tool, Arc::clone(&found.headers)))
+            }
+            Method::PromptsGet => {
+                let found = catalogue.prompt(&params.name().ok_or_else(|| missing(method, "name"))?)?;
+                Ok(found_prompt(catalogue, found.server.clone(), found.name.clone()))
+            }
+            Method::ResourcesRead => {
+                let uri = params.uri().ok_or_else(|| missing(method, "uri"))?;
+                let is_own = |uri: &str| {
+                    self.builtin.as_ref().is_some_and(|builtin| builtin.has_resource(uri))
+                        && self.may_propose(caller)
+                };
+                if is_own(&uri) {
+                    let subject = Subject { uri: Some(uri.into_owned()), ..Subject::default() };
+                    return Ok(Resolved::new(Builtins::key().clone(), subject));
+                }
+                let (server, own) = catalogue.resource(&uri)?;
+                Ok(found_resource(catalogue, server, own))
+            }
+            Method::Complete => {
+                let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
+                let (server, edited) = reference_of(catalogue, &reference)?;
+                Ok(Resolved::new(server, Subject { reference: Some(edited), ..Subject::default() }))
+            }
+            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
+                let shown = params.task_id().ok_or_else(|| missing(method, "taskId"))?;
+                let (server, own) = task_of(&shown)
+                    .ok_or_else(|| RpcError::invalid_params(format!("unknown task `{shown}`")))?;
+                Ok(Resolved::new(server, Subject { task_id: Some(own.to_owned()), ..Subject::default() }))
+            }
+            _ => Err(RpcError::method_not_found(method.as_str())),
+        }
+    }
+
+    /// Whether Octroi's own tools and resources are there for a caller.
+    pub(crate) fn may_propose(&self, caller: &Caller) -> bool {
+        self.builtin.is_some() && caller.principal.role == Role::Agent && self.governance.settings().proposals
+    }
+
+    /// A resource's server and its URI there.
+    pub(super) fn resource(&self, view: &View, shown: &str) -> Result<(ServerKey, String), RpcError> {
+        match view {
+            View::Server(server) => Ok((server.clone(), shown.to_owned())),
+            View::Merged => self.registry.catalogue().resource(shown),
+        }
+    }
+
+    /// The arguments of a tool that a client must mirror into headers, if it has any.
+    pub(crate) fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
+        let catalogue = self.registry.catalogue();
+        let headers = match view {
+            View::Merged => Arc::clone(&catalogue.tool(name?).ok()?.headers),
+            View::Server(server) => Arc::clone(catalogue.own_headers(server, name?)?),
+        };
+        (!headers.is_empty()).then_some(headers)
+    }
+
+    /// Names the reason where an unknown tool would belong to a server that has shown no tools.
+    fn blame(&self, error: RpcError, tool: &str) -> RpcError {
+        const HINT: &str = "check the server's entry and its log; other servers are not affected";
+        let silent = self.status().into_iter().find(|server| {
+            server.tools == 0 && tool.strip_prefix(&server.name).is_some_and(|rest| rest.starts_with('_'))
+        });
+        let Some(server) = silent else {
+            return error;
+        };
+        let reason = server.error.unwrap_or_else(|| "its list of tools could not be read".to_owned());
+        let message =
+            format!("unknown tool `{tool}`: server `{}` has shown no tools: {reason} ({HINT})", server.name);
+        let data = json!({"code": "server_unavailable", "server": server.name, "hint": HINT});
+        RpcError::invalid_params(message).with_data(data)
+    }
+}
+
+/// At one server alone, under its own names.
+fn find_alone(
+    catalogue: &Catalogue,
+    server: &ServerKey,
+    method: &Method,
+    params: &Params,
+) -> Result<Resolved, RpcError> {
+    let server = server.clone();
+    match method {
+        Method::ToolsCall => {
+            let name = params.name().ok_or_else(|| missing(method, "name"))?;
+            // What is not listed cannot be decided about.
+            let known = catalogue.offer(&server).and_then(|offer| offer.tools.get(&*name));
+            let tool = known.ok_or_else(|| unknown_tool(&name))?;
+            let headers = catalogue.own_headers(&server, &name).map(Arc::clone).unwrap_or_default();
+            Ok(found_tool(catalogue, &server, tool, headers))
+        }
+        Method::PromptsGet => {
+            let name = params.name().ok_or_else(|| missing(method, "name"))?.into_owned();
+            Ok(found_prompt(catalogue, server, name))
+        }
+        Method::ResourcesRead => {
+            let uri = params.uri().ok_or_else(|| missing(method, "uri"))?.into_owned();
+            Ok(found_resource(catalogue, server, uri))
+        }
+        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => {
+            let task_id = params.task_id().map(std::borrow::Cow::into_owned);
+            Ok(Resolved::new(server, Subject { task_id, ..Subject::default() }))
+        }
+        _ => Ok(Resolved::new(server, Subject::default())),
+    }
+}
+
+fn found_tool(
+    catalogue: &Catalogue,
+    server: &ServerKey,
+    tool: &Arc<Tool>,
+    headers: Arc<ParamHeaders>,
+) -> Resolved {
+    let name = &tool.descriptor.name;
+    let held = catalogue.offer(server).and_then(|offer| offer.held(PinKind::Tool, name));
+    let subject = Subject { name: Some(name.to_string()), ..Subject::default() };
+    let found = Resolved::new(server.clone(), subject);
+    Resolved { headers, tool: Some(Arc::clone(tool)), held: held.map(str::to_owned), ..found }
+}
+
+fn found_prompt(catalogue: &Catalogue, server: ServerKey, name: String) -> Resolved {
+    let held = catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Prompt, &name));
+    let held = held.map(str::to_owned);
+    Resolved { held, ..Resolved::new(server, Subject { name: Some(name), ..Subject::default() }) }
+}
+
+fn found_resource(catalogue: &Catalogue, server: ServerKey, uri: String) -> Resolved {
+    let held = catalogue.offer(&server).and_then(|offer| offer.held_template(&uri));
+    let held = held.map(str::to_owned);
+    Resolved { held, ..Resolved::new(server, Subject { uri: Some(uri), ..Subject::default() }) }
+}
+
+/// What a completion is about: a prompt or a resource template.
+fn reference_of(
+    catalogue: &Catalogue,
+    reference: &bytes::Bytes,
+) -> Result<(ServerKey, bytes::Bytes), RpcError> {
+    let value: serde_json::Value = serde_json::from_slice(reference).unwrap_or_default();
+    if let Some(name) = value.get("name").and_then(serde_json::Value::as_str) {
+        let found = catalogue.prompt(name)?;
+        let own = json::quote(&found.name);
+        let edited = json::rewrite(reference, &[Edit::Set("name", own.as_bytes())]);
+        return Ok((found.server.clone(), edited.into()));
+    }
+    if let Some(uri) = value.get("uri").and_then(serde_json::Value::as_str) {
+        let (server, own) = catalogue.resource(uri)?;
+        let own = json::quote(&own);
+        let edited = json::rewrite(reference, &[Edit::Set("uri", own.as_bytes())]);
+        return Ok((server, edited.into()));
+    }
+    Err(RpcError::invalid_params("`ref` names neither a prompt nor a resource template"))
+}
+
+fn missing(method: &Method, member: &str) -> RpcError {
+    RpcError::invalid_params(format!("{method} needs `{member}`"))
+}
+
+fn unknown_tool(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("unknown tool `{name}`")).with_data(json!({"code": "tool_not_found"}))
+}
+
+/// A task's server and its id there. Server names hold no colon, so the first one divides.
+fn task_of(shown: &str) -> Option<(ServerKey, &str)> {
+    let (server, own) = shown.split_once(':')?;
+    Some((ServerKey::system(ServerName::parse(server).ok()?), own))
+}

@@ -1,0 +1,92 @@
+//! How servers are doing.
+
+use octroi_core::ServerKey;
+use octroi_core::server::Transport;
+
+use super::{Member, Servers};
+
+/// What a person wants to know about a server.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ServerStatus {
+    /// Its name.
+    pub name: String,
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `stdio`, `http` or `sse`.
+    pub transport: &'static str,
+    /// What it is up to: `running`, `stopped`, `failed` and so on.
+    pub state: &'static str,
+    /// How well it answers: `healthy`, `degraded`, `unhealthy` or `unknown`.
+    pub health: &'static str,
+    /// The era it speaks, once known.
+    pub era: Option<&'static str>,
+    /// The protocol version agreed on, once known.
+    pub version: Option<&'static str>,
+    /// How many tools it offers.
+    pub tools: usize,
+    /// How long its last check took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// How many checks in a row failed.
+    pub consecutive_failures: u32,
+    /// How often it was connected to again.
+    pub restarts: u64,
+    /// Calls that are being made.
+    pub in_flight: usize,
+    /// Calls that wait because too many are in flight.
+    pub waiting: usize,
+    /// Why it cannot be reached, if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What is said of tools that it does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Servers {
+    /// How every server is doing.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.members.load().values().map(|member| self.status_of(member)).collect()
+    }
+
+    /// How one server is doing.
+    pub fn server_status(&self, key: &ServerKey) -> Option<ServerStatus> {
+        self.get(key).map(|member| self.status_of(&member))
+    }
+
+    fn status_of(&self, member: &Member) -> ServerStatus {
+        let spec = member.upstream.spec();
+        let connection = member.upstream.current();
+        let condition = member.upstream.condition();
+        let catalogue = self.registry.catalogue();
+        ServerStatus {
+            name: spec.key.to_string(),
+            title: spec.title.clone(),
+            description: spec.description.clone(),
+            transport: match spec.transport {
+                Transport::Stdio(_) => "stdio",
+                Transport::Http(_) => "http",
+                Transport::Sse(_) => "sse",
+            },
+            state: condition.lifecycle.as_str(),
+            health: condition.checks.health.as_str(),
+            era: connection.as_ref().map(|connection| connection.era().as_str()),
+            version: connection.as_ref().map(|connection| connection.identity().version.as_str()),
+            tools: catalogue.server(&spec.key).map_or(0, |lists| lists.tools.len()),
+            latency_ms: condition
+                .checks
+                .latency
+                .map(|latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX)),
+            consecutive_failures: condition.checks.failures,
+            restarts: condition.restarts,
+            in_flight: condition.in_flight,
+            waiting: condition.waiting,
+            error: condition.error.map(|error| error.to_string()),
+            warnings: catalogue.offer(&spec.key).map(|offer| offer.strays.clone()).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Watching resources of servers on behalf of clients.
+
+use octroi_core::ServerKey;
+use octroi_mcp::RpcError;
+use octroi_upstream::UpstreamError;
+
+use super::Servers;
+use crate::denial;
+use crate::subscriptions::{Listener, ReleaseWatch};
+use crate::view::View;
+
+impl Servers {
+    /// Adds a resource to what a client watches; returns once the server knows.
+    pub(crate) async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        if self.is_own_of_agent(listener, shown).await {
+            listener.watch_own(shown);
+            return Ok(());
+        }
+        let (key, own) = self.resource(listener.view(), shown)?;
+        let Some(upstream) = self.upstream(&key) else {
+            return Err(RpcError::invalid_params(format!("unknown resource `{shown}`")));
+        };
+        if !listener.watch(&key, &own) {
+            return Ok(());
+        }
+        match upstream.watch(&listener.sharer(), listener.capabilities(), &own).await {
+            Ok(()) => Ok(()),
+            Err(UpstreamError::Refused(error)) => {
+                listener.forget(&key, &own);
+                Err(if denial::is_forged(&error) { denial::forged(&key.to_string(), &error) } else { error })
+            }
+            Err(error) => {
+                listener.forget(&key, &own);
+                let message = format!("server `{key}` is not available: {error}");
+                Err(RpcError::new(octroi_mcp::code::INTERNAL_ERROR, message))
+            }
+        }
+    }
+
+    /// Removes a resource from what a client watches.
+    pub(crate) fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
+        if listener.unwatch_own(shown) {
+            return Ok(());
+        }
+        let (key, own) = self.resource(listener.view(), shown)?;
+        listener.unwatch(&key, &own);
+        Ok(())
+    }
+
+    /// Whether an agent may watch this as its own. Of what is another's it does not learn that it exists.
+    async fn is_own_of_agent(&self, listener: &Listener, uri: &str) -> bool {
+        let (Some(builtin), Some(agent)) = (&self.builtin, listener.agent()) else {
+            return false;
+        };
+        let may_propose = *listener.view() == View::Merged && self.governance.settings().proposals;
+        may_propose && builtin.has_resource(uri) && builtin.may_watch(agent, uri).await
+    }
+}
+
+impl ReleaseWatch for Servers {
+    fn release(&self, listener: &Listener, server: &ServerKey, own: &str) {
+        if let Some(upstream) = self.upstream(server) {
+            upstream.unwatch(&listener.sharer(), listener.capabilities(), own);
+        }
+    }
+}

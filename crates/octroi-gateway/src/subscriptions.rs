@@ -1,0 +1,237 @@
+//! Which client subscribed to which changes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use octroi_api::Change;
+use octroi_core::{ServerKey, uri};
+use octroi_mcp::Method;
+use octroi_mcp::capability::ClientCapabilities;
+use octroi_upstream::Sharer;
+use parking_lot::{Mutex, RwLock};
+
+use crate::catalogue::Builtins;
+use crate::view::View;
+
+/// A change that a client asked to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A list changed; the method is the notification's.
+    ListChanged(Method),
+    /// A resource changed; the URI is the one the client knows.
+    ResourceUpdated(String),
+}
+
+/// Which list changes are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// `notifications/tools/list_changed`.
+    pub tools: bool,
+    /// `notifications/prompts/list_changed`.
+    pub prompts: bool,
+    /// `notifications/resources/list_changed`.
+    pub resources: bool,
+}
+
+impl Filter {
+    /// All three lists, as legacy sessions get them.
+    pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
+
+    fn wants(self, method: &Method) -> bool {
+        match method {
+            Method::ToolsChanged => self.tools,
+            Method::PromptsChanged => self.prompts,
+            Method::ResourcesChanged => self.resources,
+            _ => false,
+        }
+    }
+}
+
+type Deliver = Box<dyn Fn(Notice) + Send + Sync>;
+
+/// A client that subscribes.
+#[derive(Clone, Debug)]
+pub struct Subscriber {
+    /// What it sees.
+    pub view: View,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+    /// The principal.
+    pub user: Arc<str>,
+    /// Which agent that is, if it is one.
+    pub agent: Option<Arc<str>>,
+    /// The client's session; the principal again where there are none.
+    pub session: Arc<str>,
+}
+
+/// One client's subscriptions. Dropping it ends them.
+pub struct Listener {
+    number: u64,
+    subscriber: Subscriber,
+    filter: Filter,
+    watched: Mutex<HashSet<(ServerKey, String)>>,
+    deliver: Deliver,
+    subscriptions: Arc<Subscriptions>,
+    servers: Arc<dyn ReleaseWatch>,
+}
+
+/// All subscriptions.
+#[derive(Default)]
+pub(crate) struct Subscriptions {
+    next: AtomicU64,
+    listeners: RwLock<HashMap<u64, Weak<Listener>>>,
+}
+
+/// Whoever watches resources at servers on behalf of listeners.
+pub(crate) trait ReleaseWatch: Send + Sync {
+    /// A listener no longer watches a resource.
+    fn release(&self, listener: &Listener, server: &ServerKey, own: &str);
+}
+
+impl Subscriptions {
+    /// Registers a client. `deliver` must not wait.
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        subscriber: Subscriber,
+        filter: Filter,
+        servers: Arc<dyn ReleaseWatch>,
+        deliver: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Arc<Listener> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let listener = Arc::new(Listener {
+            number,
+            subscriber,
+            filter,
+            watched: Mutex::default(),
+            deliver: Box::new(deliver),
+            subscriptions: Arc::clone(self),
+            servers,
+        });
+        self.listeners.write().insert(number, Arc::downgrade(&listener));
+        listener
+    }
+
+    pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {
+        for listener in self.interested(server) {
+            if listener.filter.wants(method) {
+                (listener.deliver)(Notice::ListChanged(method.clone()));
+            }
+        }
+    }
+
+    /// One of Octroi's own lists has changed.
+    pub(crate) fn own_list_changed(&self, method: &Method) {
+        self.list_changed(Builtins::key(), method);
+    }
+
+    /// Something that Octroi itself shows has changed.
+    pub(crate) fn announce(&self, change: &Change<'_>) {
+        self.announce_to(change, |_| true);
+    }
+
+    /// The same for some of those who watch it: one name may mean something else to everybody.
+    pub(crate) fn announce_to(&self, change: &Change<'_>, is_meant: impl Fn(&Subscriber) -> bool) {
+        for uri in change.resources() {
+            self.resource_updated_for(Builtins::key(), &uri.to_string(), &is_meant);
+        }
+    }
+
+    pub(crate) fn resource_updated(&self, server: &ServerKey, own: &str) {
+        self.resource_updated_for(server, own, |_| true);
+    }
+
+    fn resource_updated_for(&self, server: &ServerKey, own: &str, is_meant: impl Fn(&Subscriber) -> bool) {
+        for listener in self.interested(server) {
+            if listener.watches(server, own) && is_meant(&listener.subscriber) {
+                let shown = match &listener.subscriber.view {
+                    View::Merged if server != Builtins::key() => uri::publish(&server.name, own),
+                    View::Merged | View::Server(_) => own.to_owned(),
+                };
+                (listener.deliver)(Notice::ResourceUpdated(shown));
+            }
+        }
+    }
+
+    /// Who watches which resources of a server.
+    pub(crate) fn watchers_of(&self, server: &ServerKey) -> Vec<(Arc<Listener>, String)> {
+        let mut watched = Vec::new();
+        for listener in self.interested(server) {
+            let uris: Vec<String> = listener
+                .watched
+                .lock()
+                .iter()
+                .filter(|(of, _)| of == server)
+                .map(|(_, uri)| uri.clone())
+                .collect();
+            watched.extend(uris.into_iter().map(|uri| (Arc::clone(&listener), uri)));
+        }
+        watched
+    }
+
+    fn interested(&self, server: &ServerKey) -> Vec<Arc<Listener>> {
+        let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
+        // After the lock: the last owner of a listener takes it again when it lets go.
+        all.retain(|listener| listener.subscriber.view.shows(server));
+        all
+    }
+}
+
+impl Listener {
+    pub(crate) fn capabilities(&self) -> &ClientCapabilities {
+        &self.subscriber.capabilities
+    }
+
+    pub(crate) fn sharer(&self) -> Sharer<'_> {
+        Sharer { user: &self.subscriber.user, session: &self.subscriber.session }
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.subscriber.view
+    }
+
+    /// Which agent it is, if it is one.
+    pub(crate) fn agent(&self) -> Option<&str> {
+        self.subscriber.agent.as_deref()
+    }
+
+    pub(crate) fn watches(&self, server: &ServerKey, own: &str) -> bool {
+        self.watched.lock().contains(&(server.clone(), own.to_owned()))
+    }
+
+    /// Adds a resource; `false` if it was watched already.
+    pub(crate) fn watch(&self, server: &ServerKey, own: &str) -> bool {
+        self.watched.lock().insert((server.clone(), own.to_owned()))
+    }
+
+    /// Removes a resource that the server would not let be watched.
+    pub(crate) fn forget(&self, server: &ServerKey, own: &str) {
+        self.watched.lock().remove(&(server.clone(), own.to_owned()));
+    }
+
+    /// Removes a resource.
+    pub(crate) fn unwatch(&self, server: &ServerKey, own: &str) {
+        if self.watched.lock().remove(&(server.clone(), own.to_owned())) {
+            self.servers.release(self, server, own);
+        }
+    }
+
+    /// Adds one of Octroi's own resources.
+    pub fn watch_own(&self, uri: &str) {
+        self.watch(Builtins::key(), uri);
+    }
+
+    /// Removes one of Octroi's own resources; `false` if it was not watched.
+    pub fn unwatch_own(&self, uri: &str) -> bool {
+        self.watched.lock().remove(&(Builtins::key().clone(), uri.to_owned()))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.subscriptions.listeners.write().remove(&self.number);
+        for (server, own) in self.watched.get_mut().drain().collect::<Vec<_>>() {
+            self.servers.release(self, &server, &own);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What agents have of Octroi itself, among the tools of servers: proposing policies for themselves.
+//!
+//! A call of one of these tools comes past the gates and into the audit log as every call does, and from there to
+//! the same dispatcher as what people ask for.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceEntry, ResourceUri, operations};
+use octroi_core::{Principal, Role};
+use octroi_gateway::{BuiltinProvider, Caller, MayWatch, OfferedByOctroi, Served};
+use octroi_mcp::RpcError;
+use serde_json::Value;
+
+use crate::dispatcher::Operations;
+use crate::operations::Requester;
+use crate::rescue;
+
+/// Octroi's own tools and resources for agents. A gateway is started with them, and they are connected to it then.
+#[derive(Default)]
+pub struct AgentTools {
+    /// Weak, because the gateway owns this.
+    operations: OnceLock<Weak<Operations>>,
+}
+
+impl AgentTools {
+    /// Has them answered by these operations, once for all.
+    pub fn connect(&self, operations: &Arc<Operations>) {
+        // Whoever connects them twice does so to the same gateway.
+        let _ = self.operations.set(Arc::downgrade(operations));
+    }
+
+    fn operations(&self) -> Result<Arc<Operations>, RpcError> {
+        self.operations.get().and_then(Weak::upgrade).ok_or_else(|| {
+            rescue::rpc_error(&ApiError::new(
+                ErrorCode::InternalError,
+                "the gateway is starting or ending; try again",
+            ))
+        })
+    }
+}
+
+impl BuiltinProvider for AgentTools {
+    fn offered(&self) -> OfferedByOctroi {
+        let tools = operations::all().filter(|entry| entry.has_face(Face::Agent));
+        let of_people = operations::all().filter(|entry| entry.has_face(Face::Management));
+        let (templates, resources): (Vec<_>, Vec<_>) = RESOURCES
+            .iter()
+            .filter(|entry| entry.has_face(Face::Agent))
+            .partition(|entry| entry.is_template());
+        let definitions =
+            |entries: Vec<&ResourceEntry>| entries.into_iter().map(ResourceEntry::definition).collect();
+        OfferedByOctroi {
+            tools: tools.map(octroi_api::OperationEntry::tool_definition).collect(),
+            resources: definitions(resources),
+            templates: definitions(templates),
+            reserved_names: of_people.map(|entry| entry.name.to_owned()).collect(),
+        }
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        ResourceUri::parse(uri).is_some_and(|uri| uri.entry().has_face(Face::Agent))
+    }
+
+    fn may_watch<'a>(&'a self, agent: &'a str, uri: &'a str) -> MayWatch<'a> {
+        Box::pin(async move {
+            let (Ok(operations), Some(uri)) = (self.operations(), ResourceUri::parse(uri)) else {
+                return false;
+            };
+            let principal = Principal {
+                id: format!("agent:{agent}").into(),
+                role: Role::Agent,
+                agent_id: Some(agent.into()),
+                token: "".into(),
+            };
+            operations.may_read(&principal, &uri).await.is_ok()
+        })
+    }
+
+    fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a> {
+        Box::pin(async move {
+            rescue::tool_result(self.operations()?.perform(Requester::from(caller), tool, arguments).await)
+        })
+    }
+
+    fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a> {
+        Box::pin(async move {
+            let read = self.operations()?.read(Requester::from(caller), uri).await;
+            read.map_err(|error| rescue::rpc_error(&ApiError::from(&error)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_have_what_the_tables_give_them() {
+        let offered = AgentTools::default().offered();
+        let names: Vec<_> = offered.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["policy_propose", "policy_withdraw", "policy_check"]);
+        let uris: Vec<_> = offered.resources.iter().map(|one| one["uri"].as_str().unwrap()).collect();
+        assert_eq!(uris, ["resource://approval-policy/policy", "resource://approval-policy/policy.py"]);
+        assert_eq!(offered.templates.len(), 4);
+        assert!(offered.reserved_names.iter().any(|name| name == "servers_list"));
+        for (uri, is_theirs) in [
+            ("resource://approval-policy/policy", true),
+            ("resource://approval-policy/proposals/7", true),
+            ("resource://agents/coder/policy/state", true),
+            ("resource://agents/coder/approvals/pending", false),
+            ("resource://servers/list", false),
+            ("file:///a", false),
+        ] {
+            assert_eq!(AgentTools::default().has_resource(uri), is_theirs, "{uri}");
+        }
+    }
+}

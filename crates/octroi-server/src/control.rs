@@ -1,0 +1,30 @@
+//! What only the program around the gateway can do.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use octroi_api::operations::config::ConfigChanges;
+use octroi_gateway::{Gateway, PlannedChange};
+
+/// The program around the gateway: it knows where the configuration comes from.
+pub trait Control: Send + Sync {
+    /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used make
+    /// no plan.
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>) -> Reloading;
+}
+
+/// A configuration that was read and can be put into effect.
+pub type PlannedReload = PlannedChange<ConfigChanges, ReloadError>;
+
+/// A future that reads the configuration.
+pub type Reloading = Pin<Box<dyn Future<Output = Result<PlannedReload, ReloadError>> + Send>>;
+
+/// Why the old configuration stays in effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ReloadError {
+    /// What is wrong, with its causes.
+    pub message: String,
+    /// What to do about it, if that is known.
+    pub hint: Option<String>,
+}

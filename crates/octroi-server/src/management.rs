@@ -1,0 +1,198 @@
+//! The management server as MCP: what a person's token reaches, by every door and in both eras.
+//!
+//! It greets and lists what the tables have for people, and hands calls and reads to the dispatcher. Where somebody
+//! asks for a server's tool with a person's token, it says what to use instead.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceUri, operations};
+use octroi_gateway::{Answer, Caller, Listener};
+use octroi_mcp::params::Params;
+use octroi_mcp::result::ResultView;
+use octroi_mcp::{Envelope, Era, Method, RpcError, Version, meta, translate};
+use serde_json::{Map, Value, json};
+
+use crate::dispatcher::Operations;
+use crate::operations::Requester;
+use crate::rescue;
+
+/// How long a client may keep what does not change while Octroi runs.
+const TTL_MS: u64 = 60_000;
+
+const INSTRUCTIONS: &str = "This token belongs to a person, so this is Octroi's management: its own tools and \
+    resources, and no server's. A client that is to use the tools of servers needs an agent's token: the one \
+    of the agent `default`, which `octroi up` shows and keeps in default.token of its data directory, or one \
+    of [[tokens]] with role = \"agent\" in octroi.toml. To try a tool as an agent, call `tools_call` or run \
+    `octroi call SERVER.TOOL --agent NAME`.";
+
+const INSTEAD: &str = "a person's token reaches Octroi's management only; use an agent's token (of the agent \
+    `default`, in default.token of the data directory, or one of [[tokens]] with role = \"agent\"), or try it \
+    as an agent: `octroi call SERVER.TOOL --agent NAME`, or the tool `tools_call`";
+
+/// Octroi's own tools and resources as a server that people connect to.
+pub(crate) struct ManagementServer {
+    operations: Arc<Operations>,
+    lists: [List; 4],
+}
+
+/// The result of a list request, for both eras.
+struct List {
+    method: Method,
+    legacy: Bytes,
+    modern: Bytes,
+}
+
+impl ManagementServer {
+    pub(crate) fn new(operations: Arc<Operations>) -> Self {
+        let resources = |are_templates: bool| {
+            let of_people = RESOURCES.iter().filter(|entry| entry.has_face(Face::Management));
+            let wanted = of_people.filter(|entry| entry.is_template() == are_templates);
+            wanted.map(octroi_api::ResourceEntry::definition).collect()
+        };
+        let tools = operations::all().filter(|entry| entry.has_face(Face::Management));
+        let tools = tools.map(octroi_api::OperationEntry::tool_definition).collect();
+        let lists = [
+            List::new(Method::ToolsList, "tools", tools),
+            List::new(Method::ResourcesList, "resources", resources(false)),
+            List::new(Method::TemplatesList, "resourceTemplates", resources(true)),
+            // There are none, and a client that asks all the same should not fail.
+            List::new(Method::PromptsList, "prompts", Vec::new()),
+        ];
+        Self { operations, lists }
+    }
+
+    /// Answers `initialize`.
+    pub(crate) fn initialize(version: Version) -> Answer {
+        let result = json!({
+            "protocolVersion": version.as_str(),
+            "capabilities": capabilities(),
+            "serverInfo": server_info(),
+            "instructions": INSTRUCTIONS,
+        });
+        Answer::Result(Bytes::from(result.to_string()))
+    }
+
+    fn discover() -> Answer {
+        let versions: Vec<&str> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+        let result = json!({
+            "resultType": "complete",
+            "supportedVersions": versions,
+            "capabilities": capabilities(),
+            "instructions": INSTRUCTIONS,
+            "ttlMs": TTL_MS,
+            "cacheScope": "private",
+            "_meta": {meta::SERVER_INFO: server_info()},
+        });
+        Answer::Result(Bytes::from(result.to_string()))
+    }
+
+    /// Answers any other request of a person.
+    pub(crate) async fn request(&self, caller: &Caller, envelope: &Envelope, params: &Params) -> Answer {
+        let method = envelope.method();
+        if let Some(list) = self.lists.iter().find(|list| list.method == *method) {
+            return list.answer(caller.era, params);
+        }
+        let served = match method {
+            Method::Discover => return Self::discover(),
+            Method::ToolsCall => self.call(caller, params).await,
+            Method::ResourcesRead => self.read(caller, params).await,
+            Method::PromptsGet => {
+                let name = params.name().unwrap_or_default();
+                Err(not_here(ErrorCode::PromptNotFound, format!("unknown prompt `{name}`")))
+            }
+            Method::Complete => Err(not_here(ErrorCode::NotFound, "nothing is completed here".to_owned())),
+            _ => Err(RpcError::method_not_found(method.as_str())),
+        };
+        match served {
+            Ok(result) => Answer::Result(in_era(&result, caller.era, method)),
+            Err(error) => error.into(),
+        }
+    }
+
+    async fn call(&self, caller: &Caller, params: &Params) -> Result<Value, RpcError> {
+        let name = params.name().ok_or_else(|| RpcError::invalid_params("tools/call needs `name`"))?;
+        if octroi_api::find(Face::Management, &name).is_none() {
+            return Err(not_here(ErrorCode::ToolNotFound, format!("unknown tool `{name}`")));
+        }
+        let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
+        let performed =
+            self.operations.perform(Requester::from(caller), &name, arguments.unwrap_or_default()).await;
+        rescue::tool_result(performed)
+    }
+
+    async fn read(&self, caller: &Caller, params: &Params) -> Result<Value, RpcError> {
+        let uri = params.uri().ok_or_else(|| RpcError::invalid_params("resources/read needs `uri`"))?;
+        must_be_here(&uri)?;
+        let read = self.operations.read(Requester::from(caller), &uri).await;
+        read.map_err(|error| rescue::rpc_error(&ApiError::from(&error)))
+    }
+
+    /// Adds one of its resources to what a client watches.
+    pub(crate) fn watch(listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        must_be_here(uri)?;
+        listener.watch_own(uri);
+        Ok(())
+    }
+
+    /// Removes one of its resources from what a client watches.
+    pub(crate) fn unwatch(listener: &Listener, uri: &str) {
+        listener.unwatch_own(uri);
+    }
+}
+
+impl List {
+    fn new(method: Method, member: &'static str, items: Vec<Value>) -> Self {
+        let mut result = Map::from_iter([(member.to_owned(), Value::Array(items))]);
+        let legacy = Bytes::from(Value::Object(result.clone()).to_string());
+        result.insert("ttlMs".to_owned(), json!(TTL_MS));
+        result.insert("cacheScope".to_owned(), json!("private"));
+        let modern = in_era(&Value::Object(result), Era::Modern, &method);
+        Self { method, legacy, modern }
+    }
+
+    fn answer(&self, era: Era, params: &Params) -> Answer {
+        // Whole lists are given out, so every cursor is one that nobody got here.
+        if params.cursor().is_some() {
+            return RpcError::invalid_params("unknown cursor").into();
+        }
+        Answer::Result(match era {
+            Era::Legacy => self.legacy.clone(),
+            Era::Modern => self.modern.clone(),
+        })
+    }
+}
+
+fn capabilities() -> Value {
+    json!({"tools": {}, "resources": {"subscribe": true}})
+}
+
+fn server_info() -> Value {
+    json!({"name": "octroi", "title": "Octroi management", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// Fails unless people have a resource of this URI.
+fn must_be_here(uri: &str) -> Result<(), RpcError> {
+    match ResourceUri::parse(uri) {
+        Some(known) if known.entry().has_face(Face::Management) => Ok(()),
+        Some(_) | None => {
+            let error = not_found(ErrorCode::ResourceNotFound, &format!("unknown resource `{uri}`"));
+            Err(rescue::rpc_error(&error.with_detail("uri", uri)))
+        }
+    }
+}
+
+/// Something that a server may have, and management does not.
+fn not_here(code: ErrorCode, what: String) -> RpcError {
+    rescue::rpc_error(&not_found(code, &what))
+}
+
+fn not_found(code: ErrorCode, what: &str) -> ApiError {
+    ApiError::new(code, format!("{what}: {INSTEAD}")).with_hint(INSTEAD)
+}
+
+/// A result made here has the shape of a legacy one; a modern client needs the modern frame.
+fn in_era(result: &Value, era: Era, method: &Method) -> Bytes {
+    let result = Bytes::from(result.to_string());
+    translate::result(&ResultView::read(&result), Era::Legacy, era, method, None, None)
+}

@@ -1,0 +1,131 @@
+//! What does every operation of the table: one handler for each, sorted by subject as the table is.
+
+mod agents;
+mod approvals;
+mod audit;
+mod calls;
+mod config;
+mod context;
+pub(crate) mod handler;
+mod health;
+mod pins;
+mod policies;
+mod proposals;
+mod servers;
+mod shape;
+mod tools;
+
+use std::sync::LazyLock;
+
+use octroi_api::Face;
+use octroi_api::operations as api;
+
+pub(crate) use agents::list as list_agents;
+pub(crate) use approvals::{PENDING_MAX, SHOWN_MAX, described as described_approval};
+pub(crate) use audit::full as audit_record;
+pub(crate) use context::{OperationContext, Requester};
+pub(crate) use handler::{Handler, Work};
+pub(crate) use health::by_server as health_by_server;
+pub(crate) use pins::list as list_pins;
+pub(crate) use policies::version as policy_version;
+pub(crate) use servers::{all as server_statuses, status as server_status};
+pub(crate) use tools::list as list_tools;
+
+use handler::{call, change, change_or_preview, read, recorded_by_log};
+
+/// One handler for each operation; a test compares it with the table.
+static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
+    vec![
+        read::<api::servers::ServersList>(servers::list),
+        read::<api::servers::ServersGet>(servers::get),
+        change::<api::servers::ServersToggle>(servers::toggle),
+        change::<api::servers::ServersRestart>(servers::restart),
+        read::<api::servers::ServersTest>(servers::test),
+        read::<api::servers::ServersRefresh>(servers::refresh),
+        read::<api::servers::ServersLogs>(servers::logs),
+        read::<api::health::HealthCheckAll>(health::check_all),
+        change::<api::config::ConfigReload>(config::reload),
+        read::<api::tools::ToolsListCatalog>(tools::list),
+        read::<api::tools::ToolsGet>(tools::get),
+        call::<api::tools::ToolsCall>(calls::call),
+        change_or_preview::<api::approvals::AgentsDecideRequest>(approvals::decide, approvals::preview),
+        change_or_preview::<api::approvals::AgentsApproveRequest>(
+            approvals::approve,
+            approvals::preview_approval,
+        ),
+        change_or_preview::<api::approvals::AgentsDenyRequest>(approvals::deny, approvals::preview_denial),
+        read::<api::approvals::ApprovalsList>(approvals::list),
+        read::<api::approvals::ApprovalsGet>(approvals::get),
+        read::<api::pins::PinsList>(pins::list),
+        change::<api::pins::PinsAccept>(pins::accept),
+        change::<api::pins::PinsReject>(pins::reject),
+        change::<api::pins::PinsForget>(pins::forget),
+        read::<api::pins::PinsLock>(pins::lock),
+        read::<api::agents::AgentsList>(agents::list),
+        read::<api::agents::AgentsGet>(agents::get),
+        change::<api::agents::AgentsUpdate>(agents::update),
+        change::<api::agents::SpecsFreeze>(agents::freeze_spec),
+        change::<api::policies::AgentsSetPolicy>(policies::set_for_agent),
+        change::<api::policies::PolicySetGlobal>(policies::set_global),
+        change::<api::policies::PolicySetFloor>(policies::set_floor),
+        read::<api::policies::PolicyShow>(policies::show),
+        read::<api::policies::PolicyHistory>(policies::history),
+        read::<api::policies::PolicyCheckSource>(policies::check),
+        read::<api::policies::PolicyTest>(policies::test),
+        read::<api::policies::PolicyWhy>(policies::why),
+        read::<api::policies::PolicyExplain>(policies::explain),
+        read::<api::policies::PolicyReplay>(policies::replay),
+        read::<api::policies::PolicySchema>(policies::schema),
+        read::<api::proposals::PolicyProposals>(proposals::list),
+        read::<api::proposals::PolicyProposal>(proposals::get),
+        change::<api::proposals::AgentsApproveProposal>(proposals::approve),
+        change::<api::proposals::AgentsRejectProposal>(proposals::reject),
+        change::<api::proposals::PolicyPropose>(proposals::propose),
+        change::<api::proposals::PolicyWithdraw>(proposals::withdraw),
+        read::<api::proposals::PolicyCheckOwn>(proposals::check),
+        read::<api::audit::AuditQuery>(audit::query),
+        read::<api::audit::AuditShow>(audit::show),
+        read::<api::audit::AuditVerify>(audit::verify),
+        recorded_by_log::<api::audit::AuditPurge>(audit::purge),
+        read::<api::audit::AuditReport>(audit::report),
+    ]
+});
+
+/// The handler of an operation at a face. `policy_check` is another one for agents than for people.
+pub(crate) fn find(face: Face, name: &str) -> Option<&'static Handler> {
+    HANDLERS.iter().find(|handler| handler.name == name && handler.access.has_face(face))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_one_handler() {
+        for face in Face::ALL {
+            let declared = api::all().filter(|entry| entry.has_face(face)).map(|entry| entry.name);
+            let handled =
+                HANDLERS.iter().filter(|handler| handler.access.has_face(face)).map(|handler| handler.name);
+            assert_eq!(handled.collect::<Vec<_>>(), declared.collect::<Vec<_>>(), "{face:?}");
+        }
+        assert_eq!(HANDLERS.len(), api::all().count());
+    }
+
+    #[test]
+    fn operations_are_found_by_who_asks() {
+        for (face, name, is_found) in [
+            (Face::Management, "servers_list", true),
+            (Face::Agent, "servers_list", false),
+            (Face::Management, "policy_propose", false),
+            (Face::Agent, "policy_propose", true),
+            (Face::Management, "policy_check", true),
+            (Face::Agent, "policy_check", true),
+            (Face::Management, "", false),
+        ] {
+            assert_eq!(find(face, name).is_some(), is_found, "{face:?} {name}");
+        }
+        // Who may is part of what is found, so the two of this name are told apart.
+        let of = |face| find(face, "policy_check").map(|handler| handler.access);
+        assert_ne!(of(Face::Management), of(Face::Agent));
+    }
+}

@@ -1,0 +1,171 @@
+//! Handlers of operations about calls that wait for a person.
+
+use std::sync::Arc;
+
+use octroi_api::operations::approvals::{
+    Approval, ApprovalDecision, ApprovalList, ApprovalRequest, ApprovalsPart, ApproveRequest, DecideRequest,
+    Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, RememberFor, RulePreview,
+};
+use octroi_core::approval::Approval as Kept;
+use octroi_core::time::show_time;
+use octroi_gateway::{ApprovalFilter, ApprovalPart, Choice, OperatorError, Remember, RememberScope, Until};
+use serde_json::{Value, json};
+
+use super::context::OperationContext;
+use super::handler::Plan;
+use super::shape::{answering, count};
+use crate::error::OperationError;
+
+/// How many are shown at once, unless more are asked for.
+pub(crate) const SHOWN_MAX: u32 = 100;
+/// Nobody lets more than that wait; if somebody does, the oldest come up when the newest are decided.
+pub(crate) const PENDING_MAX: u32 = 1000;
+
+pub(super) async fn list(
+    context: &OperationContext,
+    request: ListApprovalsRequest,
+) -> Result<ApprovalList, OperationError> {
+    let part = match request.part.unwrap_or_default() {
+        ApprovalsPart::Pending => ApprovalPart::Pending,
+        ApprovalsPart::History => ApprovalPart::History,
+        ApprovalsPart::All => ApprovalPart::All,
+    };
+    let n_max = u32::try_from(request.limit.unwrap_or(SHOWN_MAX.into())).unwrap_or(u32::MAX);
+    let filter = ApprovalFilter { part, agent: request.agent_id };
+    let found = context.gateway.approvals().list(&filter, n_max.min(PENDING_MAX)).await?;
+    Ok(ApprovalList { count: count(found.len()), approvals: found.iter().map(described).collect() })
+}
+
+pub(super) async fn get(
+    context: &OperationContext,
+    request: ApprovalRequest,
+) -> Result<Approval, OperationError> {
+    Ok(described(&context.gateway.approvals().get(&request.id).await?))
+}
+
+pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -> Plan<Decided> {
+    let remember = remember(&request)?;
+    must_be_of_agent(context, &request).await?;
+    let DecideRequest { call_id, decision, reason, arguments, .. } = request;
+    let approvals = Arc::clone(context.gateway.approvals());
+    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let change = approvals.decide(&call_id, choice(decision), by, reason, edited, remember).await?;
+    Ok(answering(change, move |decided| {
+        let warning = approvals.hindrance(&decided).map(str::to_owned);
+        Decided::Decided(Box::new(DecidedApproval { approval: described(&decided), warning }))
+    }))
+}
+
+pub(super) async fn approve(context: &OperationContext, request: ApproveRequest) -> Plan<Decided> {
+    decide(context, request.into()).await
+}
+
+pub(super) async fn deny(context: &OperationContext, request: DenyRequest) -> Plan<Decided> {
+    decide(context, request.into()).await
+}
+
+/// The rule that a decision would make.
+pub(super) async fn preview(
+    context: &OperationContext,
+    request: DecideRequest,
+) -> Result<Decided, OperationError> {
+    let remember = remember(&request)?;
+    must_be_of_agent(context, &request).await?;
+    let remember = remember.ok_or_else(|| {
+        let reason = "`preview` shows the rule to remember, so it needs `remember`";
+        OperationError::InvalidArguments(reason.to_owned())
+    })?;
+    let DecideRequest { call_id, decision, arguments, .. } = request;
+    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let approvals = context.gateway.approvals();
+    let rule = approvals.remembered_rule(&call_id, choice(decision), by, edited.as_ref(), remember).await?;
+    Ok(Decided::Preview(RulePreview { rule }))
+}
+
+pub(super) async fn preview_approval(
+    context: &OperationContext,
+    request: ApproveRequest,
+) -> Result<Decided, OperationError> {
+    preview(context, request.into()).await
+}
+
+pub(super) async fn preview_denial(
+    context: &OperationContext,
+    request: DenyRequest,
+) -> Result<Decided, OperationError> {
+    preview(context, request.into()).await
+}
+
+fn remember(request: &DecideRequest) -> Result<Option<Remember>, OperationError> {
+    let until = match request.until.as_deref() {
+        None => None,
+        Some(text) => Some(Until::parse(text).ok_or_else(|| {
+            let reason = format!("`until` must be a time like `8h`, or `forever`, not `{text}`");
+            OperationError::InvalidArguments(reason)
+        })?),
+    };
+    match (request.remember, until) {
+        (None, Some(_)) => {
+            let reason = "`until` says how long to remember, so it needs `remember`";
+            Err(OperationError::InvalidArguments(reason.to_owned()))
+        }
+        (None, None) => Ok(None),
+        (Some(scope), until) => {
+            let scope = match scope {
+                RememberFor::Exact => RememberScope::Exact,
+                RememberFor::Tool => RememberScope::Tool,
+            };
+            Ok(Some(Remember { scope, until: until.unwrap_or_default() }))
+        }
+    }
+}
+
+/// Another agent's approval is as good as none: whoever wrote both meant something else.
+async fn must_be_of_agent(context: &OperationContext, request: &DecideRequest) -> Result<(), OperationError> {
+    let Some(agent) = &request.agent_id else {
+        return Ok(());
+    };
+    let id = &request.call_id;
+    let approval = context.gateway.approvals().get(id).await?;
+    if approval.binding.agent.as_ref() == Some(agent) {
+        Ok(())
+    } else {
+        Err(OperatorError::UnknownApproval(format!("{agent}/{id}")).into())
+    }
+}
+
+fn choice(decision: ApprovalDecision) -> Choice {
+    match decision {
+        ApprovalDecision::Approve => Choice::Approve,
+        ApprovalDecision::DenyContinue => Choice::DenyContinue,
+        ApprovalDecision::DenyAbort => Choice::DenyAbort,
+    }
+}
+
+/// An approval as people see it: never with the arguments themselves.
+pub(crate) fn described(approval: &Kept) -> Approval {
+    let preview = &approval.arguments_preview;
+    Approval {
+        id: approval.id.clone(),
+        call_id: approval.id.clone(),
+        invocation_id: approval.call_id.clone(),
+        agent_id: approval.binding.agent.clone(),
+        principal: approval.binding.principal.clone(),
+        tool: approval.binding.tool.clone(),
+        args: serde_json::from_str(preview).unwrap_or_else(|_| json!(preview)),
+        risk: approval.risk.clone(),
+        side_effects: approval.side_effects.clone(),
+        reasons: approval.reasons.clone(),
+        requested_at: show_time(approval.requested_at_ms),
+        expires_at: show_time(approval.expires_at_ms),
+        state: approval.state.into(),
+        decided_at: approval.decided_at_ms.map(show_time),
+        decided_by: approval.decided_by.clone(),
+        reason: approval.decision_reason.clone(),
+        edited: approval.edited_arguments.is_some(),
+        remembered_rule: approval.remembered_rule.clone(),
+        claimed_at: approval.claimed_at_ms.map(show_time),
+        finished_at: approval.finished_at_ms.map(show_time),
+        outcome: approval.outcome.clone(),
+    }
+}

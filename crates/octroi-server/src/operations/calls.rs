@@ -1,0 +1,211 @@
+//! Trying a server's tool as an agent: the same gates, approvals and pins as for a call of that agent, and a
+//! record that names the agent and the person.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use octroi_api::ErrorCode;
+use octroi_api::error::META_ERROR;
+use octroi_api::operations::tools::{CallOutcome, CallRequest, CallResponse};
+use octroi_core::{Principal, Role};
+use octroi_gateway::{Answer, Caller, Gateway, NoClient, View};
+use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::params::Params;
+use octroi_mcp::{Envelope, Era, Id, Method, RpcError, envelope};
+use serde_json::{Map, Value, json};
+
+use super::context::{OperationContext, Requester};
+use crate::error::OperationError;
+
+pub(super) async fn call(
+    context: &OperationContext,
+    request: CallRequest,
+) -> Result<CallResponse, OperationError> {
+    let CallRequest { agent, tool, arguments } = request;
+    must_exist(&context.gateway, &agent).await?;
+    let acting = acting_as(&agent, &context.requester);
+    let params = json!({"name": tool, "arguments": arguments.unwrap_or_default()}).to_string();
+    let unwritable =
+        || OperationError::InvalidArguments("the call cannot be written as a request".to_owned());
+    let request = envelope::request(&Id::number(1), &Method::ToolsCall, params.as_bytes());
+    let request = Envelope::parse(request).map_err(|_| unwritable())?;
+    let params = Params::read(request.params()).map_err(|_| unwritable())?;
+    let answer = context.gateway.request(&View::Merged, &acting, &request, &params).await;
+    let Became { outcome, message, error, result } = Became::of(answer)?;
+    let told = |name: &str| error.as_ref().and_then(|error| error.get(name)).cloned().unwrap_or_default();
+    let is_waiting = outcome == CallOutcome::Waiting;
+    let text = |name: &str| told(name).as_str().filter(|_| is_waiting).map(str::to_owned);
+    let reasons = told("reasons");
+    let reasons = reasons.as_array().into_iter().flatten().filter(|_| is_waiting);
+    Ok(CallResponse {
+        outcome,
+        approval: text("approval"),
+        reasons: reasons.filter_map(Value::as_str).map(str::to_owned).collect(),
+        expires: text("expires"),
+        message,
+        error: error.filter(|_| !is_waiting),
+        result,
+        agent,
+        tool,
+    })
+}
+
+/// An agent that nobody has heard of has no policies, so a call as that one would be decided by chance.
+async fn must_exist(gateway: &Gateway, agent: &str) -> Result<(), OperationError> {
+    let known = gateway.governance().agents().await?;
+    if known.iter().any(|known| known.id == agent) {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
+    let message = format!("there is no agent `{agent}`; there are: {}", known.join(", "));
+    Err(OperationError::not_found(message))
+}
+
+/// Whoever calls, as the agent. Nobody else has this principal: what is approved for the person's call does
+/// not let the agent make it, nor the other way round.
+fn acting_as(agent: &str, requester: &Requester) -> Caller {
+    let person = &requester.principal;
+    let principal = Principal {
+        id: format!("{} as agent:{agent}", person.id).into(),
+        role: Role::Agent,
+        agent_id: Some(agent.into()),
+        token: format!("agent:{agent}").into(),
+    };
+    Caller {
+        owner: Arc::clone(&principal.id),
+        principal,
+        on_behalf_of: Some(Arc::clone(&person.id)),
+        era: Era::Legacy,
+        // The person's client asked for a management tool: it does not expect a server's questions.
+        capabilities: ClientCapabilities::default(),
+        info: requester.client_info.clone(),
+        log_level: None,
+        has_admin_token: requester.has_admin_token,
+        client: Arc::new(NoClient),
+    }
+}
+
+/// What became of a call, as far as its answer tells.
+#[derive(Debug)]
+struct Became {
+    outcome: CallOutcome,
+    message: Option<String>,
+    error: Option<Map<String, Value>>,
+    result: Option<Map<String, Value>>,
+}
+
+impl Became {
+    /// Fails where there was no call to decide about.
+    fn of(answer: Answer) -> Result<Self, OperationError> {
+        match answer {
+            Answer::Result(result) => Self::of_result(&result),
+            Answer::Error(error) => Self::of_error(error),
+            Answer::ErrorJson { json, .. } => {
+                let error: Map<String, Value> = serde_json::from_slice(&json).unwrap_or_default();
+                let message = error.get("message").and_then(Value::as_str).map(str::to_owned);
+                Ok(Self { outcome: CallOutcome::ToolError, message, error: Some(error), result: None })
+            }
+        }
+    }
+
+    fn of_result(result: &Bytes) -> Result<Self, OperationError> {
+        let result: Value = serde_json::from_slice(result).unwrap_or_default();
+        // Only Octroi writes this; what servers write there is taken out.
+        let error = result.get("_meta").and_then(|meta| meta.get(META_ERROR)).and_then(Value::as_object);
+        if let Some(error) = error.cloned() {
+            let message = result.pointer("/content/0/text").and_then(Value::as_str).map(str::to_owned);
+            return Self::failed(code_of(&error), message, error);
+        }
+        let is_error = result.get("isError") == Some(&Value::Bool(true));
+        let outcome = if is_error { CallOutcome::ToolError } else { CallOutcome::Completed };
+        Ok(Self { outcome, message: None, error: None, result: result.as_object().cloned() })
+    }
+
+    fn of_error(error: RpcError) -> Result<Self, OperationError> {
+        let mut data = error.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        // A refusal says its code in the message, everything else in the data.
+        match data.get("reason").and_then(Value::as_str).map(str::to_owned) {
+            Some(reason) => {
+                data.insert("code".to_owned(), json!(error.message));
+                Self::failed(ErrorCode::parse(&error.message), Some(reason), data)
+            }
+            None => Self::failed(code_of(&data), Some(error.message), data),
+        }
+    }
+
+    fn failed(
+        code: Option<ErrorCode>,
+        message: Option<String>,
+        error: Map<String, Value>,
+    ) -> Result<Self, OperationError> {
+        let outcome = match code {
+            Some(ErrorCode::ToolNotFound | ErrorCode::ToolAmbiguous | ErrorCode::NotFound) => {
+                return Err(OperationError::not_found(message.unwrap_or_default()));
+            }
+            Some(ErrorCode::ApprovalPending) => CallOutcome::Waiting,
+            Some(ErrorCode::ApprovalExpired) => CallOutcome::Expired,
+            Some(
+                ErrorCode::PolicyDenied
+                | ErrorCode::PolicyDeniedContinue
+                | ErrorCode::PolicyEvaluatorError
+                | ErrorCode::ToolDisabled
+                | ErrorCode::ToolChangedNeedsReview
+                | ErrorCode::QuotaExceeded,
+            ) => CallOutcome::Denied,
+            _ => CallOutcome::Failed,
+        };
+        Ok(Self { outcome, message, error: Some(error), result: None })
+    }
+}
+
+fn code_of(error: &Map<String, Value>) -> Option<ErrorCode> {
+    error.get("code").and_then(Value::as_str).and_then(ErrorCode::parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(value: &Value) -> Answer {
+        Answer::Result(Bytes::from(value.to_string()))
+    }
+
+    #[test]
+    fn what_became_of_a_call_is_one_word() {
+        let marked = |code: &str| json!({"content": [{"type": "text", "text": "no"}], "isError": true, "_meta": {"octroi/error": {"code": code}}});
+        let refused = |code: i64, word: &str| {
+            Answer::Error(
+                RpcError::new(code, word).with_data(json!({"type": "policy_denied", "reason": "r"})),
+            )
+        };
+        let server =
+            Answer::ErrorJson { code: -1, json: Bytes::from_static(b"{\"code\":-1,\"message\":\"m\"}") };
+        for (answer, expected) in [
+            (result(&json!({"content": []})), CallOutcome::Completed),
+            (result(&json!({"content": [], "isError": true})), CallOutcome::ToolError),
+            (server, CallOutcome::ToolError),
+            (result(&marked("approval_pending")), CallOutcome::Waiting),
+            (result(&marked("policy_denied_continue")), CallOutcome::Denied),
+            (result(&marked("tool_disabled")), CallOutcome::Denied),
+            (result(&marked("approval_expired")), CallOutcome::Expired),
+            (result(&marked("server_unavailable")), CallOutcome::Failed),
+            (result(&marked("invalid_arguments")), CallOutcome::Failed),
+            (refused(-32950, "policy_denied"), CallOutcome::Denied),
+            (refused(-32951, "tool_changed_needs_review"), CallOutcome::Denied),
+            (refused(-32953, "policy_evaluator_error"), CallOutcome::Denied),
+            (refused(-32954, "quota_exceeded"), CallOutcome::Denied),
+            (refused(-32955, "approval_expired"), CallOutcome::Expired),
+            (
+                Answer::Error(RpcError::new(-32954, "busy").with_data(json!({"code": "busy"}))),
+                CallOutcome::Failed,
+            ),
+        ] {
+            let shown = format!("{answer:?}");
+            assert_eq!(Became::of(answer).expect(&shown).outcome, expected, "{shown}");
+        }
+        let unknown =
+            RpcError::invalid_params("unknown tool `x`").with_data(json!({"code": "tool_not_found"}));
+        let unknown = Became::of(Answer::Error(unknown)).expect_err("there was no call");
+        assert_eq!(unknown.to_string(), "unknown tool `x`");
+    }
+}

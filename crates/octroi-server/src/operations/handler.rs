@@ -1,0 +1,182 @@
+//! Handlers: what does an operation, with and without its types.
+//!
+//! How a handler is registered says what it may do, and the compiler holds it to what the table declares: one that
+//! reads cannot be registered for an operation that changes something, and one that changes something returns a
+//! plan, which only the dispatcher records and applies.
+
+use std::pin::Pin;
+
+use octroi_api::{Access, Effect, ObjectRef, Operation, read_request};
+use octroi_core::audit::Kind;
+use octroi_gateway::PlannedChange;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::context::OperationContext;
+use crate::error::OperationError;
+
+/// A future that an erased handler returns.
+pub(crate) type Running<'a, T = Work> = Pin<Box<dyn Future<Output = Result<T, OperationError>> + Send + 'a>>;
+
+/// What a handler that changes something returns.
+pub(crate) type Plan<T> = Result<PlannedChange<T, OperationError>, OperationError>;
+
+/// What is left to do after a handler has run.
+pub(crate) enum Work {
+    /// Nothing.
+    Answer(Value),
+    /// To record the change, and then to make it.
+    Change {
+        /// The kind of the record.
+        kind: Kind,
+        change: Box<PlannedChange<Value, OperationError>>,
+    },
+    /// To make a change that the audit log records by itself, because it is a change of the log.
+    RecordedByLog(Running<'static, Value>),
+}
+
+/// A change of the audit log, which it records by itself.
+pub(crate) struct RecordedByLog<T>(pub(crate) Running<'static, T>);
+
+/// A request that was read, and what runs it.
+pub(crate) trait Prepared: Send {
+    /// What the request is about.
+    fn object(&self) -> ObjectRef<'_>;
+    /// Runs the handler.
+    fn run(self: Box<Self>, context: &OperationContext) -> Running<'_>;
+}
+
+type Prepare = Box<dyn Fn(Value) -> Result<Box<dyn Prepared>, OperationError> + Send + Sync>;
+
+/// The handler of one operation, without its types.
+pub(crate) struct Handler {
+    pub(crate) name: &'static str,
+    pub(crate) access: Access,
+    prepare: Prepare,
+}
+
+impl Handler {
+    fn of<O: Operation>(
+        run: impl for<'a> Fn(&'a OperationContext, O::Request) -> Running<'a> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        let prepare = move |arguments| {
+            let request = read_request::<O>(arguments).map_err(OperationError::Malformed)?;
+            Ok(Box::new(ReadRequest::<O, _> { request, run }) as Box<dyn Prepared>)
+        };
+        Self { name: O::NAME, access: O::ACCESS, prepare: Box::new(prepare) }
+    }
+
+    /// Reads the arguments of a request.
+    pub(crate) fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared>, OperationError> {
+        (self.prepare)(arguments)
+    }
+}
+
+struct ReadRequest<O: Operation, R> {
+    request: O::Request,
+    run: R,
+}
+
+impl<O: Operation, R> Prepared for ReadRequest<O, R>
+where
+    R: for<'a> Fn(&'a OperationContext, O::Request) -> Running<'a> + Send,
+{
+    fn object(&self) -> ObjectRef<'_> {
+        O::object(&self.request)
+    }
+
+    fn run(self: Box<Self>, context: &OperationContext) -> Running<'_> {
+        (self.run)(context, self.request)
+    }
+}
+
+/// An async function over a context and a request. Only so can it be said that its future can be sent.
+pub(crate) trait Handle<'a, Request, Output>: Copy + Send + Sync + 'static {
+    /// What the function returns.
+    type Future: Future<Output = Output> + Send + 'a;
+    /// Calls the function.
+    fn handle(self, context: &'a OperationContext, request: Request) -> Self::Future;
+}
+
+impl<'a, Function, Returned, Request, Output> Handle<'a, Request, Output> for Function
+where
+    Function: Fn(&'a OperationContext, Request) -> Returned + Copy + Send + Sync + 'static,
+    Returned: Future<Output = Output> + Send + 'a,
+{
+    type Future = Returned;
+
+    fn handle(self, context: &'a OperationContext, request: Request) -> Returned {
+        self(context, request)
+    }
+}
+
+/// A handler that only looks.
+pub(crate) fn read<O: Operation>(
+    handler: impl for<'a> Handle<'a, O::Request, Result<O::Response, OperationError>>,
+) -> Handler {
+    const { assert!(matches!(O::EFFECT, Effect::Reads), "the table says that this operation does more") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move { Ok(Work::Answer(written(handler.handle(context, request).await?)?)) })
+    })
+}
+
+/// A handler that has the gateway make a call, which is recorded as that call.
+pub(crate) fn call<O: Operation>(
+    handler: impl for<'a> Handle<'a, O::Request, Result<O::Response, OperationError>>,
+) -> Handler {
+    const { assert!(matches!(O::EFFECT, Effect::Calls), "the table says that this operation calls no tool") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move { Ok(Work::Answer(written(handler.handle(context, request).await?)?)) })
+    })
+}
+
+/// A handler that plans a change.
+pub(crate) fn change<O: Operation>(plan: impl for<'a> Handle<'a, O::Request, Plan<O::Response>>) -> Handler {
+    const { assert!(matches!(O::EFFECT, Effect::Changes { .. }), "the table says that this changes nothing") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move { Ok(planned::<O>(plan.handle(context, request).await?)) })
+    })
+}
+
+/// A handler that plans a change, and one for requests that only preview it.
+pub(crate) fn change_or_preview<O: Operation>(
+    plan: impl for<'a> Handle<'a, O::Request, Plan<O::Response>>,
+    preview: impl for<'a> Handle<'a, O::Request, Result<O::Response, OperationError>>,
+) -> Handler {
+    const { assert!(matches!(O::EFFECT, Effect::Changes { .. }), "the table says that this changes nothing") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move {
+            match O::effect(&request) {
+                Effect::Reads => Ok(Work::Answer(written(preview.handle(context, request).await?)?)),
+                Effect::Changes { .. } | Effect::Calls => {
+                    Ok(planned::<O>(plan.handle(context, request).await?))
+                }
+            }
+        })
+    })
+}
+
+/// A handler that changes the audit log, which records that by itself.
+pub(crate) fn recorded_by_log<O: Operation>(
+    handler: impl for<'a> Handle<'a, O::Request, Result<RecordedByLog<O::Response>, OperationError>>,
+) -> Handler {
+    const { assert!(matches!(O::EFFECT, Effect::Changes { .. }), "the table says that this changes nothing") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move {
+            let RecordedByLog(making) = handler.handle(context, request).await?;
+            Ok(Work::RecordedByLog(Box::pin(async move { written(making.await?) })))
+        })
+    })
+}
+
+fn planned<O: Operation>(change: PlannedChange<O::Response, OperationError>) -> Work {
+    let Effect::Changes { audit: kind } = O::EFFECT else {
+        unreachable!("whoever registers a handler for a change has checked it")
+    };
+    Work::Change { kind, change: Box::new(change.map(|made| written(made?))) }
+}
+
+fn written(response: impl Serialize) -> Result<Value, OperationError> {
+    serde_json::to_value(response)
+        .map_err(|error| OperationError::Internal(format!("the answer cannot be written: {error}")))
+}

@@ -1,0 +1,32 @@
+//! Handlers of operations about how well servers answer.
+
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::health::{HealthByServer, HealthReport, ServerHealth};
+use octroi_gateway::Gateway;
+
+use super::context::OperationContext;
+use super::servers;
+use crate::error::OperationError;
+
+pub(super) async fn check_all(
+    context: &OperationContext,
+    _: NoArguments,
+) -> Result<HealthReport, OperationError> {
+    context.gateway.servers().check_all().await;
+    Ok(HealthReport { servers: by_server(&context.gateway)? })
+}
+
+/// How well every server answers, as far as is known.
+pub(crate) fn by_server(gateway: &Gateway) -> Result<HealthByServer, OperationError> {
+    let servers = servers::all(gateway)?.into_iter().map(|server| {
+        let health = ServerHealth {
+            health: server.health,
+            state: server.state,
+            response_time_ms: server.latency_ms,
+            consecutive_failures: server.consecutive_failures,
+            error: server.error,
+        };
+        (server.name, health)
+    });
+    Ok(servers.collect())
+}

@@ -1,0 +1,146 @@
+//! Handlers of operations about definitions that are quarantined.
+
+use octroi_api::Wire;
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::pins::{
+    AcceptPinRequest, DefinitionChange, DefinitionFinding, ForgetPinsRequest, ForgottenPins, HeldPin,
+    HeldPins, ListPinsRequest, LockText, PinDecision, RejectPinRequest,
+};
+use octroi_core::ServerKey;
+use octroi_core::pin::{DefinitionHash, PinKind, PinPolicy};
+use octroi_core::time::show_time;
+use octroi_gateway::{FiledUnder, Forgotten, HeldPin as Quarantined, PinName};
+use serde_json::json;
+
+use super::context::OperationContext;
+use super::handler::Plan;
+use super::shape::{answering, count};
+use crate::error::OperationError;
+
+pub(crate) async fn list(
+    context: &OperationContext,
+    request: ListPinsRequest,
+) -> Result<HeldPins, OperationError> {
+    let mut held = context.gateway.registry().held_pins().await?;
+    held.retain(|held| request.all || held.kept_out_by.is_none());
+    Ok(HeldPins { count: count(held.len()), held: held.into_iter().map(described).collect() })
+}
+
+pub(super) async fn accept(context: &OperationContext, request: AcceptPinRequest) -> Plan<PinDecision> {
+    let (server, kind) = (server(&request.server)?, kind(request.kind));
+    let name = request.name.unwrap_or_default();
+    let hash = hash(&request.hash)?;
+    let pin = PinName { server: &server, kind, name: &name };
+    let change = context.gateway.registry().accept_pin(pin, &hash, context.principal())?;
+    let change = change.filed_under(of_server(&server));
+    let decided = PinDecision {
+        server: server.to_string(),
+        kind: kind.into(),
+        name,
+        hash: hash.to_string(),
+        accepted: true,
+        in_use: false,
+    };
+    Ok(answering(change, move |in_use| PinDecision { in_use, ..decided }))
+}
+
+pub(super) async fn reject(context: &OperationContext, request: RejectPinRequest) -> Plan<PinDecision> {
+    let (server, kind) = (server(&request.server)?, kind(request.kind));
+    let name = request.name.unwrap_or_default();
+    let seen = request.hash.as_deref().map(hash).transpose()?;
+    let pin = PinName { server: &server, kind, name: &name };
+    let change = context.gateway.registry().reject_pin(pin, seen.as_ref(), context.principal())?;
+    let change = change.filed_under(of_server(&server));
+    Ok(answering(change, move |hash| PinDecision {
+        server: server.to_string(),
+        kind: kind.into(),
+        name,
+        hash: hash.to_string(),
+        accepted: false,
+        in_use: false,
+    }))
+}
+
+pub(super) async fn forget(context: &OperationContext, request: ForgetPinsRequest) -> Plan<ForgottenPins> {
+    let server = server(&request.server)?;
+    let one = request.name.as_deref().map(|name| (request.kind.map(|kind| kind.0), name));
+    let change = context.gateway.registry().forget_pins(&server, one, context.principal()).await?;
+    let change = change.filed_under(of_server(&server));
+    Ok(answering(change, move |forgotten| ForgottenPins {
+        server: server.to_string(),
+        name: request.name,
+        forgotten: count(forgotten.n_forgotten),
+        mode: forgotten.policy.into(),
+        locked: count(forgotten.n_locked),
+        waiting: count(forgotten.n_waiting),
+        next: what_follows(&forgotten),
+    }))
+}
+
+pub(super) async fn lock(context: &OperationContext, _: NoArguments) -> Result<LockText, OperationError> {
+    Ok(LockText { text: context.gateway.registry().lock_text().await? })
+}
+
+fn server(name: &str) -> Result<ServerKey, OperationError> {
+    let key = ServerKey::parse(name);
+    key.ok_or_else(|| OperationError::not_found(format!("there is no server `{name}`")))
+}
+
+fn kind(kind: Option<Wire<PinKind>>) -> PinKind {
+    kind.map_or(PinKind::Tool, |kind| kind.0)
+}
+
+fn hash(text: &str) -> Result<DefinitionHash, OperationError> {
+    text.parse().map_err(|_| {
+        OperationError::InvalidArguments(format!("`hash` must be 64 hexadecimal digits, not `{text}`"))
+    })
+}
+
+fn of_server(server: &ServerKey) -> FiledUnder {
+    FiledUnder { server: Some(server.to_string()), ..FiledUnder::default() }
+}
+
+fn what_follows(forgotten: &Forgotten) -> String {
+    let next = match forgotten.policy {
+        PinPolicy::TrustFirst => {
+            "what the server lists counts as seen for the first time: it is accepted as it is, \
+             unless something about it is suspicious"
+        }
+        PinPolicy::Ask => "what the server lists waits for a person before it can be used",
+        PinPolicy::Strict => "only what the lock file holds can be used, as before",
+    };
+    match forgotten.n_locked {
+        0 => next.to_owned(),
+        n_locked => format!("{next}; {n_locked} stand in the lock file, which still counts"),
+    }
+}
+
+fn described(held: Quarantined) -> HeldPin {
+    let changes = held.changes.into_iter().map(|change| DefinitionChange {
+        path: change.path,
+        old: change.old,
+        new: change.new,
+        class: change.class.into(),
+    });
+    let findings = held.findings.into_iter().map(|finding| DefinitionFinding {
+        kind: finding.kind.as_str().to_owned(),
+        severity: finding.severity.into(),
+        path: finding.path,
+        excerpt: finding.excerpt,
+    });
+    let (accepted_at, accepted_by) = held.accepted.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
+    HeldPin {
+        server: held.server.to_string(),
+        kind: held.kind.into(),
+        name: held.name,
+        hash: held.hash.to_string(),
+        reason: held.reason,
+        kept_out_by: held.kept_out_by,
+        accepted_at,
+        accepted_by,
+        changes: changes.collect(),
+        findings: findings.collect(),
+        look_alikes: held.look_alikes,
+        definition: serde_json::from_str(&held.definition).unwrap_or_else(|_| json!(held.definition)),
+    }
+}

@@ -1,0 +1,141 @@
+//! Handlers of operations about servers.
+
+use std::sync::Arc;
+
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::servers::{
+    GateStatus, LOG_LINES, LogLine, LogLines, LogsRequest, RefreshRequest, Refreshed, RefreshedServers,
+    ServerCheck, ServerDetail, ServerList, ServerRequest, ServerStatus, ToggleRequest,
+};
+use octroi_core::ServerKey;
+use octroi_gateway::{FiledUnder, Gateway, PlannedChange, Upstream, UpstreamError};
+use serde_json::json;
+
+use super::context::OperationContext;
+use super::handler::Plan;
+use super::shape::{count, reshaped};
+use crate::error::OperationError;
+
+/// How much of a server's past is shown.
+const CHECKS_SHOWN: u32 = 10;
+
+pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
+    let gateway = &context.gateway;
+    Ok(ServerList { servers: all(gateway)?, problems: gateway.problems().to_vec(), gates: gates(gateway)? })
+}
+
+/// Every server.
+pub(crate) fn all(gateway: &Gateway) -> Result<Vec<ServerStatus>, OperationError> {
+    gateway.servers().status().into_iter().map(reshaped).collect()
+}
+
+/// Every custom gate.
+pub(super) fn gates(gateway: &Gateway) -> Result<Vec<GateStatus>, OperationError> {
+    gateway.governance().gate_status().into_iter().map(reshaped).collect()
+}
+
+/// One server.
+pub(crate) fn status(gateway: &Gateway, key: &ServerKey) -> Result<ServerStatus, OperationError> {
+    let status = gateway.servers().server_status(key);
+    reshaped(status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}`")))?)
+}
+
+pub(super) async fn get(
+    context: &OperationContext,
+    request: ServerRequest,
+) -> Result<ServerDetail, OperationError> {
+    let gateway = &context.gateway;
+    let upstream = find(gateway, &request.name)?;
+    let key = &upstream.spec().key;
+    let checks = match gateway.persistence() {
+        Some(persistence) => persistence.checks(key, CHECKS_SHOWN).await?,
+        None => Vec::new(),
+    };
+    let checks = checks.into_iter().map(|check| ServerCheck {
+        at: check.at_ms,
+        health: check.health.into(),
+        latency_ms: check.latency_ms,
+        error: check.error,
+    });
+    Ok(ServerDetail { status: status(gateway, key)?, checks: checks.collect() })
+}
+
+pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -> Plan<ServerStatus> {
+    let gateway = Arc::clone(&context.gateway);
+    let upstream = find(&gateway, &request.name)?;
+    let key = upstream.spec().key.clone();
+    let change = gateway.servers().switch(&upstream, request.enabled).filed_under(of_server(&key));
+    Ok(change.map(move |switched| {
+        switched?;
+        status(&gateway, &key)
+    }))
+}
+
+pub(super) async fn restart(context: &OperationContext, request: ServerRequest) -> Plan<ServerStatus> {
+    let gateway = Arc::clone(&context.gateway);
+    let upstream = find(&gateway, &request.name)?;
+    let key = upstream.spec().key.clone();
+    let subject = json!({"change": "server_restarted", "server": key.to_string()});
+    let before = json!({"state": upstream.condition().lifecycle.as_str()});
+    let filed_under = of_server(&key);
+    let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
+        upstream.restart().await.map_err(|error| unavailable(&key, error))?;
+        status(&gateway, &key)
+    });
+    Ok(change.filed_under(filed_under))
+}
+
+pub(super) async fn test(
+    context: &OperationContext,
+    request: ServerRequest,
+) -> Result<ServerStatus, OperationError> {
+    let upstream = find(&context.gateway, &request.name)?;
+    let key = &upstream.spec().key;
+    upstream.check_now().await.map_err(|error| unavailable(key, error))?;
+    status(&context.gateway, key)
+}
+
+pub(super) async fn refresh(
+    context: &OperationContext,
+    request: RefreshRequest,
+) -> Result<Refreshed, OperationError> {
+    let gateway = &context.gateway;
+    let Some(name) = request.name else {
+        let refreshed = gateway.servers().refresh_servers().await;
+        let (refreshed, failed) = (count(refreshed.n_servers), refreshed.failed);
+        return Ok(Refreshed::All(RefreshedServers { refreshed, failed }));
+    };
+    let upstream = find(gateway, &name)?;
+    let key = &upstream.spec().key;
+    gateway.servers().refresh_all(&upstream).await.map_err(|error| unavailable(key, error))?;
+    Ok(Refreshed::One(Box::new(status(gateway, key)?)))
+}
+
+pub(super) async fn logs(
+    context: &OperationContext,
+    request: LogsRequest,
+) -> Result<LogLines, OperationError> {
+    let upstream = find(&context.gateway, &request.name)?;
+    let n_max = usize::try_from(request.lines.unwrap_or(LOG_LINES)).unwrap_or(usize::MAX);
+    let lines = upstream.logs().last(n_max, request.from.unwrap_or_default());
+    let lines = lines.into_iter().map(|line| LogLine { number: line.number, at: line.at, text: line.text });
+    Ok(LogLines { lines: lines.collect() })
+}
+
+/// The server of a name. If there is none, says which there are.
+fn find(gateway: &Gateway, name: &str) -> Result<Arc<Upstream>, OperationError> {
+    let found = ServerKey::parse(name).and_then(|key| gateway.servers().upstream(&key));
+    found.ok_or_else(|| {
+        let known: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        OperationError::not_found(format!("there is no server `{name}`; there are: {known}"))
+    })
+}
+
+fn of_server(key: &ServerKey) -> FiledUnder {
+    FiledUnder { server: Some(key.to_string()), ..FiledUnder::default() }
+}
+
+fn unavailable(key: &ServerKey, source: UpstreamError) -> OperationError {
+    OperationError::ServerUnavailable { server: key.to_string(), source: Box::new(source) }
+}

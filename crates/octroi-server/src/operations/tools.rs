@@ -1,0 +1,115 @@
+//! Handlers of operations about tools: what there is, how risky it is taken to be, and who sees it.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use octroi_api::operations as api;
+use octroi_api::operations::tools::{CatalogRequest, ToolCatalog, ToolDetail, ToolRequest, ToolSummary};
+use octroi_api::{Face, OperationEntry};
+use octroi_core::CanonicalId;
+use octroi_core::pin::{DefinitionHash, PinKind};
+use octroi_core::server::Trust;
+use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
+use octroi_gateway::{RegisteredTool, ToolFilter};
+use serde_json::Value;
+
+use super::context::OperationContext;
+use super::shape::count;
+use crate::error::OperationError;
+
+/// The tools that people have, which the gateway does not know.
+static MANAGEMENT_TOOLS: LazyLock<Vec<RegisteredTool>> =
+    LazyLock::new(|| api::all().filter(|entry| entry.has_face(Face::Management)).map(registered).collect());
+
+pub(crate) async fn list(
+    context: &OperationContext,
+    request: CatalogRequest,
+) -> Result<ToolCatalog, OperationError> {
+    let filter = ToolFilter {
+        servers: request.servers,
+        sources: request.source_types.into_iter().map(|source| source.0).collect(),
+        risks: request.risk_levels.into_iter().map(|risk| risk.0).collect(),
+        side_effects: request.side_effect_tags,
+    };
+    let mut tools = context.gateway.registry().tools(&filter);
+    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.wants(&own.descriptor)).cloned());
+    tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
+    let tools: Vec<ToolSummary> = tools.iter().map(|tool| summary(tool, &definition(tool))).collect();
+    Ok(ToolCatalog { count: count(tools.len()), tools })
+}
+
+pub(super) async fn get(
+    context: &OperationContext,
+    request: ToolRequest,
+) -> Result<ToolDetail, OperationError> {
+    let name = request.tool_id.as_str();
+    let is_named = |own: &&RegisteredTool| own.descriptor.id.as_str() == name || own.wire_name == name;
+    let found = match MANAGEMENT_TOOLS.iter().find(is_named) {
+        Some(own) => own.clone(),
+        None => context.gateway.registry().tool(name).map_err(|message| OperationError::NotFound {
+            message,
+            hint: Some("`octroi tools` lists all"),
+        })?,
+    };
+    let definition = definition(&found);
+    let member = |name: &str| definition.get(name).cloned().unwrap_or_default();
+    Ok(ToolDetail {
+        summary: summary(&found, &definition),
+        definition_hash: DefinitionHash::from_bytes(found.descriptor.definition_hash).to_string(),
+        input_schema: member("inputSchema"),
+        output_schema: member("outputSchema"),
+        annotations: member("annotations"),
+    })
+}
+
+/// An operation of people as the tool that it is.
+fn registered(entry: &OperationEntry) -> RegisteredTool {
+    let definition = Bytes::from(entry.tool_definition().to_string());
+    let hash = DefinitionHash::of(PinKind::Tool, &definition).map(|hash| *hash.as_bytes());
+    RegisteredTool {
+        descriptor: ToolDescriptor {
+            id: CanonicalId::builtin(entry.name),
+            source: Source::Builtin,
+            source_id: "octroi".into(),
+            name: entry.name.into(),
+            risk: Risk::Low,
+            side_effects: SideEffects::default(),
+            requires_admin: false,
+            enabled: true,
+            off_because: None,
+            trust: Trust::High,
+            timeout: Duration::from_secs(30),
+            version: None,
+            definition_hash: hash.unwrap_or_default(),
+        },
+        wire_name: entry.name.to_owned(),
+        definition,
+        hidden: None,
+    }
+}
+
+fn definition(tool: &RegisteredTool) -> Value {
+    serde_json::from_slice(&tool.definition).unwrap_or_default()
+}
+
+fn summary(tool: &RegisteredTool, definition: &Value) -> ToolSummary {
+    let descriptor = &tool.descriptor;
+    ToolSummary {
+        tool_id: descriptor.id.as_str().to_owned(),
+        name: descriptor.name.to_string(),
+        wire_name: tool.wire_name.clone(),
+        description: definition.get("description").and_then(Value::as_str).map(str::to_owned),
+        source_type: descriptor.source.into(),
+        source_id: descriptor.source_id.to_string(),
+        source_version: descriptor.version.as_deref().map(str::to_owned),
+        risk_level: descriptor.risk.into(),
+        side_effect_tags: descriptor.side_effects.iter().map(str::to_owned).collect(),
+        requires_admin_token: descriptor.requires_admin,
+        trust: descriptor.trust.into(),
+        timeout_ms: u64::try_from(descriptor.timeout.as_millis()).unwrap_or(u64::MAX),
+        enabled: descriptor.enabled,
+        visible: tool.hidden.is_none(),
+        hidden_because: tool.hidden.clone(),
+    }
+}

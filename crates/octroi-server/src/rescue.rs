@@ -1,0 +1,154 @@
+//! The one place where what went wrong becomes a code, and from there an answer.
+
+use std::error::Error;
+
+use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
+use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError};
+use octroi_mcp::RpcError;
+use serde_json::{Value, json};
+
+use crate::error::OperationError;
+
+/// What an operation answered, or why it was not done, as the result of `tools/call`.
+pub(crate) fn tool_result(performed: Result<Value, OperationError>) -> Result<Value, RpcError> {
+    match performed {
+        Ok(structured) => Ok(json!({
+            "content": [{"type": "text", "text": structured.to_string()}],
+            "structuredContent": structured,
+        })),
+        Err(error) => answered(octroi_api::rescue(&ApiError::from(&error), RequestKind::ToolCall)),
+    }
+}
+
+/// Why a request other than `tools/call` has no result.
+pub(crate) fn rpc_error(error: &ApiError) -> RpcError {
+    match answered(octroi_api::rescue(error, RequestKind::Other)) {
+        Err(error) => error,
+        Ok(_) => RpcError::new(error.code.spec().rpc, error.message.as_str()),
+    }
+}
+
+fn answered(answered: Answered) -> Result<Value, RpcError> {
+    match answered {
+        Answered::Result(result) => Ok(result),
+        Answered::Error { code, message, data } => Err(RpcError::new(code, message).with_data(data)),
+    }
+}
+
+impl From<&OperationError> for ApiError {
+    fn from(error: &OperationError) -> Self {
+        let text = error.to_string();
+        match error {
+            OperationError::Malformed(error) => error.clone(),
+            OperationError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, text),
+            OperationError::PeopleOnly => Self::new(ErrorCode::PeopleOnly, text),
+            OperationError::UnknownOperation(_) => Self::new(ErrorCode::ToolNotFound, text),
+            OperationError::UnknownResource(uri) => {
+                Self::new(ErrorCode::ResourceNotFound, text).with_detail("uri", uri.as_str())
+            }
+            OperationError::InvalidArguments(_) => Self::new(ErrorCode::InvalidArguments, text),
+            OperationError::NotFound { hint, .. } => hinted(Self::new(ErrorCode::NotFound, text), *hint),
+            OperationError::ServerUnavailable { .. } => Self::new(ErrorCode::ServerUnavailable, chain(error)),
+            OperationError::NotRecorded(cause) => {
+                Self::new(ErrorCode::AuditUnavailable, chain(error)).with_hint(cause.hint())
+            }
+            OperationError::NotReloaded(error) => {
+                hinted(Self::new(ErrorCode::InvalidConfig, text), error.hint.as_deref())
+            }
+            OperationError::Operator(error) => Self::new(of_operator(error), text).with_hint(error.hint()),
+            OperationError::Policy(error) => {
+                hinted(Self::new(of_policy(error), chain(error)), policy_hint(error))
+            }
+            OperationError::Store(error) => {
+                Self::new(ErrorCode::StorageUnavailable, text).with_hint(error.hint())
+            }
+            OperationError::AuditIndex(error) => {
+                let code = match **error {
+                    AuditIndexError::Nothing | AuditIndexError::Log(_) => ErrorCode::AuditUnavailable,
+                    AuditIndexError::Store(_) => ErrorCode::StorageUnavailable,
+                };
+                Self::new(code, text).with_hint(error.hint())
+            }
+            OperationError::Replay(error) => Self::new(of_replay(error), chain(error)),
+            OperationError::Internal(_) => Self::new(ErrorCode::InternalError, text),
+        }
+    }
+}
+
+fn of_operator(error: &OperatorError) -> ErrorCode {
+    match error {
+        OperatorError::NotAPerson => ErrorCode::PeopleOnly,
+        OperatorError::UnknownApproval(_)
+        | OperatorError::NotHeld { .. }
+        | OperatorError::NothingAccepted(_) => ErrorCode::NotFound,
+        OperatorError::Refused { .. } | OperatorError::ChangedAgain { .. } => ErrorCode::Conflict,
+        OperatorError::Arguments(_)
+        | OperatorError::Unrememberable(_)
+        | OperatorError::SeveralAccepted(_)
+        | OperatorError::Agent(_) => ErrorCode::InvalidArguments,
+        OperatorError::PolicyInFile { .. } => ErrorCode::ManagedByFile,
+        OperatorError::Policy { problem, .. } => of_policy(problem),
+        OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,
+        OperatorError::NoStore | OperatorError::Store(_) => ErrorCode::StorageUnavailable,
+    }
+}
+
+fn of_policy(error: &PolicyError) -> ErrorCode {
+    match error {
+        PolicyError::Unusable(_) => ErrorCode::InvalidPolicy,
+        PolicyError::Refused(PolicyRefusal::Unknown) => ErrorCode::NotFound,
+        PolicyError::Refused(PolicyRefusal::Changed { .. } | PolicyRefusal::Decided { .. }) => {
+            ErrorCode::Conflict
+        }
+        PolicyError::InFile(_) | PolicyError::InSomeFile => ErrorCode::ManagedByFile,
+        PolicyError::NoAgent | PolicyError::TooLong(_) => ErrorCode::InvalidArguments,
+        PolicyError::TooMany(_) => ErrorCode::LimitReached,
+        PolicyError::NoStore | PolicyError::Store(_) => ErrorCode::StorageUnavailable,
+    }
+}
+
+fn policy_hint(error: &PolicyError) -> Option<String> {
+    match error {
+        PolicyError::Refused(PolicyRefusal::Changed { .. }) => {
+            Some("look at it with `octroi policy show`, then try again".to_owned())
+        }
+        PolicyError::Refused(PolicyRefusal::Unknown) => {
+            Some("`octroi policy proposals` lists them".to_owned())
+        }
+        PolicyError::Store(error) => Some(error.hint()),
+        PolicyError::Refused(PolicyRefusal::Decided { .. })
+        | PolicyError::Unusable(_)
+        | PolicyError::InFile(_)
+        | PolicyError::InSomeFile
+        | PolicyError::NoAgent
+        | PolicyError::TooLong(_)
+        | PolicyError::TooMany(_)
+        | PolicyError::NoStore => None,
+    }
+}
+
+fn of_replay(error: &ReplayError) -> ErrorCode {
+    match error {
+        ReplayError::Unusable(_) => ErrorCode::InvalidPolicy,
+        ReplayError::NoLog | ReplayError::Log(_) => ErrorCode::AuditUnavailable,
+        ReplayError::CutOff => ErrorCode::InternalError,
+    }
+}
+
+fn hinted(error: ApiError, hint: Option<impl Into<String>>) -> ApiError {
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+/// An error and its causes, in one text.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,81 @@
+//! What every resource of the table shows. A new one breaks the build here until it is read.
+
+mod approvals;
+mod policies;
+
+use octroi_api::ResourceUri;
+use octroi_api::operations::NoArguments;
+use octroi_api::operations::audit::AuditRecords;
+use octroi_api::operations::pins::ListPinsRequest;
+use octroi_api::operations::tools::CatalogRequest;
+use octroi_api::resource::ServersResource;
+use octroi_core::ServerKey;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::error::OperationError;
+use crate::operations::{self, OperationContext};
+
+const RECENT_RECORDS: usize = 100;
+
+/// What a resource shows: one text, or one for each item under the item's own URI.
+struct Block {
+    uri: String,
+    text: String,
+}
+
+/// Reads a resource; the result of `resources/read`. Whether the requester may is for the caller to check.
+pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Result<Value, OperationError> {
+    let blocks = match uri {
+        ResourceUri::Servers => {
+            let servers = operations::server_statuses(&context.gateway)?;
+            one(uri, &ServersResource { servers, problems: context.gateway.problems().to_vec() })?
+        }
+        ResourceUri::Server(name) => {
+            let key = ServerKey::system(name.clone());
+            one(uri, &operations::server_status(&context.gateway, &key)?)?
+        }
+        ResourceUri::Health => one(uri, &operations::health_by_server(&context.gateway)?)?,
+        ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
+        ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
+        ResourceUri::AgentPendingApprovals(agent) => approvals::pending(context, Some(agent)).await?,
+        ResourceUri::AgentPastApprovals(agent) => one(uri, &approvals::past(context, agent).await?)?,
+        ResourceUri::Approval(id) => one(uri, &approvals::approval(context, None, id).await?)?,
+        ResourceUri::AgentApproval { agent, id } => {
+            one(uri, &approvals::approval(context, Some(agent), id).await?)?
+        }
+        ResourceUri::HeldPins => {
+            one(uri, &operations::list_pins(context, ListPinsRequest::default()).await?)?
+        }
+        ResourceUri::Agents => one(uri, &operations::list_agents(context, NoArguments {}).await?)?,
+        ResourceUri::ActivePolicy | ResourceUri::ActivePolicyAlias => {
+            text(uri, policies::active(context).await?)
+        }
+        ResourceUri::AgentPolicySource(agent) => text(uri, policies::source(context, agent).await?),
+        ResourceUri::AgentPolicyState(agent) => one(uri, &policies::state(context, agent).await?)?,
+        ResourceUri::AgentProposals(agent) => one(uri, &policies::proposals(context, agent).await?)?,
+        ResourceUri::Proposal(id) => one(uri, &policies::proposal(context, *id).await?)?,
+        ResourceUri::RecentAudit => {
+            let records = context.gateway.audit().recent(RECENT_RECORDS).await?;
+            one(uri, &AuditRecords { records: records.iter().map(operations::audit_record).collect() })?
+        }
+    };
+    let mime_type = uri.entry().content.mime_type();
+    let contents =
+        blocks.iter().map(|Block { uri, text }| json!({"uri": uri, "mimeType": mime_type, "text": text}));
+    Ok(json!({"contents": contents.collect::<Vec<_>>()}))
+}
+
+fn one(uri: &ResourceUri, shown: &impl Serialize) -> Result<Vec<Block>, OperationError> {
+    Ok(vec![block(uri, shown)?])
+}
+
+fn text(uri: &ResourceUri, text: String) -> Vec<Block> {
+    vec![Block { uri: uri.to_string(), text }]
+}
+
+fn block(uri: &ResourceUri, shown: &impl Serialize) -> Result<Block, OperationError> {
+    let text = serde_json::to_string(shown)
+        .map_err(|error| OperationError::Internal(format!("the resource cannot be written: {error}")))?;
+    Ok(Block { uri: uri.to_string(), text })
+}

@@ -1,0 +1,189 @@
+//! Threads that serve connections, each with a runtime of its own.
+//!
+//! A connection stays on the thread that got it, and so does everything its calls do, down to the
+//! sockets towards remote servers. Nothing is handed from core to core on the way, which is what costs
+//! most when a call is short.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::front::Front;
+
+/// Connections that wait to be taken by their thread.
+const WAITING: usize = 64;
+/// Shorter than what calls usually wait for, see [`pulse`].
+const PULSE: Duration = Duration::from_secs(5);
+
+/// The threads. They go on after the last connection, for the sake of calls that outlive theirs, until
+/// this is dropped.
+pub(crate) struct Workers {
+    entries: Vec<mpsc::Sender<std::net::TcpStream>>,
+    served: Vec<oneshot::Receiver<()>>,
+    threads: Vec<JoinHandle<()>>,
+    parting: CancellationToken,
+    turn: usize,
+}
+
+impl Workers {
+    /// Starts `n` threads; after `closing` each ends its connections as their calls end.
+    pub(crate) fn start(n: usize, front: &Front, closing: &CancellationToken) -> io::Result<Self> {
+        let mut workers = Self {
+            entries: Vec::new(),
+            served: Vec::new(),
+            threads: Vec::new(),
+            parting: CancellationToken::new(),
+            turn: 0,
+        };
+        for number in 0..n {
+            let (entry, connections) = mpsc::channel(WAITING);
+            let (done, served) = oneshot::channel();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let worker = Worker { connections, front: front.clone(), closing: closing.clone() };
+            let parting = workers.parting.clone();
+            let work = async move {
+                tokio::select! {
+                    biased;
+                    () = worker.serve() => {
+                        let _ = done.send(());
+                        parting.cancelled().await;
+                    }
+                    // Whoever is still connected does not read or write any more, and is cut off.
+                    () = parting.cancelled() => {}
+                    never = pulse() => match never {},
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+                runtime.block_on(work);
+                // A look-up of a name may hang; nobody waits for it any more.
+                runtime.shutdown_background();
+            })?;
+            workers.entries.push(entry);
+            workers.served.push(served);
+            workers.threads.push(thread);
+        }
+        Ok(workers)
+    }
+
+    /// Takes connections in and hands them to the threads in turn, for ever.
+    pub(crate) async fn fill(&mut self, mut listener: TcpListener) -> io::Result<()> {
+        loop {
+            // The trait's method waits out a shortage of descriptors instead of failing.
+            let (stream, _) = axum::serve::Listener::accept(&mut listener).await;
+            // Without this an answer in two writes waits 40 ms for the client's acknowledgment.
+            let _ = stream.set_nodelay(true);
+            // Leaves this runtime, to be registered with the one of its worker.
+            let stream = stream.into_std()?;
+            self.turn = (self.turn + 1) % self.entries.len();
+            if self.entries[self.turn].send(stream).await.is_err() {
+                return Err(io::Error::other("a thread that serves connections has ended"));
+            }
+        }
+    }
+
+    /// Waits until every connection has ended.
+    pub(crate) async fn served(&mut self) -> io::Result<()> {
+        for served in self.served.drain(..) {
+            served.await.map_err(|_| io::Error::other("a thread that serves connections broke"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.parting.cancel();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Always a timer that ends before those of calls. One that would end before all others costs a system call, by which
+/// the runtime wakes itself to look at its timers again; without this, nearly each of a worker with few calls would.
+async fn pulse() -> Infallible {
+    loop {
+        tokio::time::sleep(PULSE).await;
+    }
+}
+
+/// One thread's share of the connections.
+struct Worker {
+    connections: mpsc::Receiver<std::net::TcpStream>,
+    front: Front,
+    closing: CancellationToken,
+}
+
+impl Worker {
+    /// Serves connections until `closing`, then until each has answered what it was asked.
+    async fn serve(self) {
+        let Self { mut connections, front, closing } = self;
+        let (open, leave) = (TaskTracker::new(), Arc::<Leave>::default());
+        loop {
+            let stream = tokio::select! {
+                biased;
+                () = closing.cancelled() => break,
+                stream = connections.recv() => stream,
+            };
+            match stream.map(TcpStream::from_std) {
+                Some(Ok(stream)) => drop(open.spawn(converse(stream, front.clone(), Arc::clone(&leave)))),
+                Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
+                // Nobody accepts any more; what is open goes on.
+                None => closing.cancelled().await,
+            }
+        }
+        // Who was not served yet need not wait for those who are: a closed connection can be tried elsewhere.
+        drop(connections);
+        leave.take();
+        open.close();
+        open.wait().await;
+    }
+}
+
+/// Tells the connections of a worker that no request is to follow the one they are at.
+#[derive(Default)]
+struct Leave {
+    is_taken: AtomicBool,
+    taken: Notify,
+}
+
+impl Leave {
+    fn take(&self) {
+        self.is_taken.store(true, Ordering::SeqCst);
+        self.taken.notify_waiters();
+    }
+}
+
+/// Answers the requests that come over a connection, one after the other.
+async fn converse(stream: TcpStream, front: Front, leave: Arc<Leave>) {
+    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), front));
+    let mut taken = pin!(leave.taken.notified());
+    let (mut is_listening, mut is_leaving) = (false, false);
+    let conversation = poll_fn(|context| {
+        // Once is enough, for this task is always woken the same way; to look at each wake would cost every call.
+        if !is_listening {
+            is_listening = true;
+            let _ = taken.as_mut().poll(context);
+        }
+        if !is_leaving && leave.is_taken.load(Ordering::SeqCst) {
+            is_leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    });
+    if let Err(error) = conversation.await {
+        tracing::trace!(%error, "a connection broke");
+    }
+}

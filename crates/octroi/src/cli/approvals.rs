@@ -1,0 +1,129 @@
+//! What can be typed about calls that wait for a person.
+
+use clap::{Args, Subcommand, ValueEnum};
+use octroi_api::operations::approvals::{ApprovalsPart, RememberFor};
+
+use super::Target;
+
+/// Options of `octroi approvals`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Approvals {
+    #[command(subcommand)]
+    pub(crate) command: Option<ApprovalsCommand>,
+
+    #[command(flatten)]
+    pub(crate) options: ListApprovals,
+}
+
+/// Which approvals to list.
+#[derive(Debug, Args)]
+pub(crate) struct ListApprovals {
+    /// Also those that are decided.
+    #[arg(long, conflicts_with = "history")]
+    all: bool,
+
+    /// Only those that are decided.
+    #[arg(long)]
+    history: bool,
+
+    /// Only those of this agent.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+impl ListApprovals {
+    pub(crate) fn part(&self) -> ApprovalsPart {
+        match (self.all, self.history) {
+            (true, _) => ApprovalsPart::All,
+            (false, true) => ApprovalsPart::History,
+            (false, false) => ApprovalsPart::Pending,
+        }
+    }
+}
+
+/// What to do with approvals.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// Show all that is known about one.
+    Show(OneApproval),
+}
+
+/// One approval.
+#[derive(Debug, Args)]
+pub(crate) struct OneApproval {
+    /// The approval, ap_….
+    pub(crate) id: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// For which calls a decision is remembered.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RememberOption {
+    /// The tool with exactly these arguments.
+    Exact,
+    /// The tool with any arguments.
+    Tool,
+}
+
+impl From<RememberOption> for RememberFor {
+    fn from(scope: RememberOption) -> Self {
+        match scope {
+            RememberOption::Exact => Self::Exact,
+            RememberOption::Tool => Self::Tool,
+        }
+    }
+}
+
+/// What goes with a decision: the reason, and whether it becomes a rule.
+#[derive(Debug, Args)]
+pub(crate) struct DecisionOptions {
+    /// The approval, ap_….
+    pub(crate) id: String,
+
+    /// What to tell the agent and the history.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+
+    /// Make a rule of it, so that nobody is asked again.
+    #[arg(long, value_enum)]
+    pub(crate) remember: Option<RememberOption>,
+
+    /// How long the rule holds: a time like 30m or 8h, or `forever` [default: 8h].
+    #[arg(long, value_name = "TIME", requires = "remember")]
+    pub(crate) until: Option<String>,
+
+    /// Remember without being asked whether the rule is right.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi approve`.
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    pub(crate) decision: DecisionOptions,
+
+    /// Make the call with these arguments instead, a JSON object.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+}
+
+/// Options of `octroi deny`.
+#[derive(Debug, Args)]
+pub(crate) struct Deny {
+    #[command(flatten)]
+    pub(crate) decision: DecisionOptions,
+
+    /// Tell the agent to stop, too.
+    #[arg(long)]
+    pub(crate) abort: bool,
+}

@@ -1,0 +1,42 @@
+//! What can be typed about servers.
+
+use clap::Args;
+use octroi_api::operations::servers::LOG_LINES;
+
+use super::Target;
+
+/// One server of a gateway.
+#[derive(Debug, Args)]
+pub(crate) struct OneServer {
+    /// The server.
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi logs`.
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    pub(crate) server: OneServer,
+
+    /// Go on as more is written.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How many lines to begin with.
+    #[arg(short = 'n', long, default_value_t = LOG_LINES)]
+    pub(crate) lines: u64,
+}
+
+/// Options of `octroi refresh`.
+#[derive(Debug, Args)]
+pub(crate) struct Refresh {
+    /// The server [default: all that are switched on].
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}

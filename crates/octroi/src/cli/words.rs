@@ -1,0 +1,64 @@
+//! Options with a closed set of words, which `octroi-api` declares.
+
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, Error};
+use octroi_api::WireWord;
+
+/// Reads one of the words for `T`.
+pub(super) fn word<T>() -> WordParser<T> {
+    WordParser(PhantomData)
+}
+
+/// Reads what the gateway would read, and knows the words to suggest.
+#[derive(Clone)]
+pub(super) struct WordParser<T>(PhantomData<T>);
+
+impl<T: WireWord + Send + Sync> TypedValueParser for WordParser<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, typed: &OsStr) -> Result<T, Error> {
+        if let Some(value) = typed.to_str().and_then(T::read) {
+            return Ok(value);
+        }
+        // It is none of them, so this fails, and says it as clap says it of every other option.
+        let words = PossibleValuesParser::new(T::ALL.iter().map(|value| value.word()));
+        let word = words.parse_ref(command, argument, typed)?;
+        T::read(&word).ok_or_else(|| Error::new(ErrorKind::InvalidValue).with_cmd(command))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(T::ALL.iter().map(|value| PossibleValue::new(value.word()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::audit::Ruling;
+    use octroi_core::tool::Risk;
+
+    use super::*;
+
+    fn read<T: WireWord + Send + Sync>(typed: &str) -> Option<&'static str> {
+        let read = word::<T>().parse_ref(&Command::new("test"), None, OsStr::new(typed));
+        read.ok().map(WireWord::word)
+    }
+
+    #[test]
+    fn words_are_those_of_the_table() {
+        for (typed, expected) in [
+            ("high", Some("high")),
+            ("HIGH", Some("high")),
+            ("MED", Some("medium")),
+            ("", None),
+            ("huge", None),
+        ] {
+            assert_eq!(read::<Risk>(typed), expected, "{typed}");
+        }
+        assert_eq!(read::<Ruling>("deny_abort"), Some("deny_abort"));
+        assert_eq!(read::<Ruling>("deny"), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! Approvals as people read them.
+
+use octroi_api::operations::approvals::Approval;
+use octroi_core::approval::ApprovalState;
+use octroi_core::time::parse_time;
+use owo_colors::OwoColorize as _;
+use serde_json::Value;
+
+use crate::printer::visible;
+
+/// Longer arguments are cut in the list; `show` has all of them.
+const ARGUMENTS_LISTED: usize = 160;
+
+/// One approval in up to three lines: what, with which arguments, and why it is asked.
+pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
+    let risk = match approval.risk.as_str() {
+        risk @ ("high" | "critical") => risk.red().to_string(),
+        risk => risk.to_owned(),
+    };
+    let agent = approval.agent_id.as_ref().unwrap_or(&approval.principal);
+    let tool = visible(&tool_name(&approval.tool));
+    let mut lines = vec![
+        format!(
+            "{}  {}  {}  {risk}  {}",
+            approval.id.bold(),
+            visible(agent),
+            tool.cyan(),
+            state(approval, now_ms)
+        ),
+        format!("    {}", cut(&visible(&approval.args.to_string()))),
+    ];
+    if !approval.reasons.is_empty() {
+        lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
+    }
+    lines
+}
+
+/// What has become of an approval, and when.
+fn state(approval: &Approval, now_ms: i64) -> String {
+    let ago =
+        |at: Option<&str>| at.and_then(parse_time).map(|at_ms| span(now_ms - at_ms)).unwrap_or_default();
+    match (approval.state.0, &approval.decided_by) {
+        (ApprovalState::Pending, _) => {
+            let asked = ago(Some(&approval.requested_at));
+            format!("asked {asked} ago, expires in {}", time_left(approval, now_ms))
+        }
+        (state, Some(person)) => {
+            let decided = ago(approval.decided_at.as_deref());
+            format!("{} by {} {decided} ago", state.as_str(), visible(person))
+        }
+        (state, None) => state.as_str().to_owned(),
+    }
+}
+
+/// How long an approval can still be decided or used.
+pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
+    parse_time(&approval.expires_at).map(|at_ms| span(at_ms - now_ms)).unwrap_or_default()
+}
+
+/// All that is known of an approval, in labelled lines.
+pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
+    let list = |texts: &[String]| Some(texts.join("; ")).filter(|_| !texts.is_empty());
+    let arguments = match &approval.args {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        arguments => Some(format!("{arguments:#}")),
+    };
+    let rows = [
+        ("id", Some(approval.id.clone())),
+        ("invocation id", Some(approval.invocation_id.clone())),
+        ("agent id", approval.agent_id.clone()),
+        ("principal", Some(approval.principal.clone())),
+        ("tool", Some(approval.tool.clone())),
+        ("args", arguments),
+        ("risk", Some(approval.risk.clone())),
+        ("side effects", list(&approval.side_effects)),
+        ("reasons", list(&approval.reasons)),
+        ("requested at", Some(approval.requested_at.clone())),
+        ("expires at", Some(approval.expires_at.clone())),
+        ("state", Some(approval.state.to_string())),
+        ("decided at", approval.decided_at.clone()),
+        ("decided by", approval.decided_by.clone()),
+        ("reason", approval.reason.clone()),
+        ("edited", approval.edited.then(|| "true".to_owned())),
+        ("remembered rule", approval.remembered_rule.clone()),
+        ("claimed at", approval.claimed_at.clone()),
+        ("finished at", approval.finished_at.clone()),
+        ("outcome", approval.outcome.clone()),
+    ];
+    let line = |(label, value): (&str, Option<String>)| {
+        let lines: Vec<String> = value?.lines().map(visible).collect();
+        Some(format!("{label:<16}  {}", lines.join("\n                  ")))
+    };
+    rows.into_iter().filter_map(line).collect()
+}
+
+/// `server.tool`, as it is written in rules.
+pub(super) fn tool_name(id: &str) -> String {
+    id.strip_prefix("mcp:").map_or_else(|| id.to_owned(), |name| name.replacen(':', ".", 1))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(ARGUMENTS_LISTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A length of time, roughly.
+fn span(milliseconds: i64) -> String {
+    let seconds = milliseconds.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    fn approval(members: Value) -> Approval {
+        let mut approval = json!({
+            "id": "ap_x", "call_id": "ap_x", "invocation_id": "i", "agent_id": "coder", "principal": "agent:coder",
+            "tool": "mcp:files:write", "args": {"path": "/tmp/x"}, "risk": "high", "side_effects": ["fs.write"],
+            "reasons": ["it writes", "it is new"], "requested_at": "2027-01-31T12:00:00.000Z",
+            "expires_at": "2027-01-31T12:30:00.000Z", "state": "pending", "decided_at": null, "decided_by": null,
+            "reason": null, "edited": false, "remembered_rule": null, "claimed_at": null, "finished_at": null,
+            "outcome": null,
+        });
+        for (name, value) in members.as_object().unwrap() {
+            approval[name] = value.clone();
+        }
+        serde_json::from_value(approval).unwrap()
+    }
+
+    fn plain(lines: &[String]) -> String {
+        anstream::adapter::strip_str(&lines.join("\n")).to_string()
+    }
+
+    #[test]
+    fn an_approval_is_three_lines() {
+        let now_ms = parse_time("2027-01-31T12:01:30Z").unwrap();
+        expect![[r#"
+            ap_x  coder  files.write  high  asked 1 min ago, expires in 28 min
+                {"path":"/tmp/x"}
+                it writes; it is new"#]]
+        .assert_eq(&plain(&summary_lines(&approval(json!({})), now_ms)));
+        let decided = json!({
+            "agent_id": null, "principal": "ann", "state": "denied_continue", "decided_by": "admin\u{1b}",
+            "decided_at": "2027-01-31T12:01:00.000Z", "args": "x".repeat(200), "reasons": [],
+        });
+        let lines = summary_lines(&approval(decided), now_ms);
+        assert_eq!(
+            plain(&lines[..1]),
+            "ap_x  ann  files.write  high  denied_continue by admin\\u{1b} 30 s ago"
+        );
+        assert_eq!((lines.len(), lines[1].chars().count()), (2, 4 + ARGUMENTS_LISTED + 1));
+        let expired = summary_lines(&approval(json!({"state": "expired"})), now_ms);
+        assert!(plain(&expired).contains("high  expired\n"), "{expired:?}");
+    }
+
+    #[test]
+    fn of_one_approval_everything_is_shown_that_is_known() {
+        expect![[r#"
+            id                ap_x
+            invocation id     i
+            agent id          coder
+            principal         agent:coder
+            tool              mcp:files:write
+            args              {
+                                "path": "/tmp/x"
+                              }
+            risk              high
+            side effects      fs.write
+            reasons           it writes; it is new
+            requested at      2027-01-31T12:00:00.000Z
+            expires at        2027-01-31T12:30:00.000Z
+            state             done
+            edited            true
+            outcome           completed"#]]
+        .assert_eq(&plain(&detail_lines(&approval(
+            json!({"state": "done", "edited": true, "outcome": "completed"}),
+        ))));
+    }
+
+    #[test]
+    fn spans_are_rough() {
+        for (milliseconds, expected) in [
+            (-5, "0 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (3_599_999, "59 min"),
+            (86_399_999, "23 h"),
+            (86_400_000, "1 d"),
+        ] {
+            assert_eq!(span(milliseconds), expected);
+        }
+    }
+
+    #[test]
+    fn tools_are_named_as_in_rules() {
+        for (id, expected) in [("mcp:fs:a:b", "fs.a:b"), ("builtin:now", "builtin:now"), ("", "")] {
+            assert_eq!(tool_name(id), expected);
+        }
+    }
+}

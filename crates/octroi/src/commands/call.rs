@@ -1,0 +1,214 @@
+//! `octroi call`: a person tries a server's tool as an agent.
+
+use std::time::Duration;
+
+use octroi_api::operations::approvals::{Approval, ApprovalRequest, ApprovalsGet};
+use octroi_api::operations::tools::{
+    CallOutcome, CallRequest, CallResponse, ToolRequest, ToolsCall, ToolsGet,
+};
+use octroi_api::{ApiError, ErrorCode, Exit};
+use octroi_core::approval::ApprovalState;
+use serde_json::{Map, Value, json};
+
+use crate::cli::calls::CallTool;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::printer::{self, visible};
+
+/// How often to look whether somebody has decided.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const EXAMPLE: &str =
+    "write them like `path=/tmp/x lines=3`, or `--json-args '{\"path\":\"/tmp/x\",\"lines\":3}'`";
+
+pub(super) async fn run(options: &CallTool) -> Result<(), Failure> {
+    let client = Client::find(&options.target)?;
+    let request = CallRequest {
+        agent: options.agent.clone(),
+        tool: options.tool.clone(),
+        arguments: Some(arguments(&client, options).await?),
+    };
+    let mut response = client.call::<ToolsCall>(&request).await?;
+    if let Some(id) = response.approval.clone().filter(|_| options.wait) {
+        printer::say(&format!("waiting for approval {id}: `octroi approve {id}` or `octroi deny {id}`"));
+        response = match wait_for_decision(&client, &id).await? {
+            Decision::Approved => client.call::<ToolsCall>(&request).await?,
+            Decision::Not(outcome, message) => CallResponse {
+                outcome,
+                message: Some(message),
+                reasons: Vec::new(),
+                expires: None,
+                ..response
+            },
+        };
+    }
+    if options.target.json {
+        printer::json(&response);
+    } else if let Some(result) = &response.result {
+        for line in result_lines(result) {
+            printer::data(&line);
+        }
+    }
+    verdict(&response)
+}
+
+/// The arguments as they were typed. Which type a value has, the tool's schema says.
+async fn arguments(client: &Client, options: &CallTool) -> Result<Map<String, Value>, Failure> {
+    let mut arguments = match options.json_args.as_deref().map(serde_json::from_str) {
+        None => Map::new(),
+        Some(Ok(Value::Object(arguments))) => arguments,
+        Some(Ok(_)) => return Err(Failure::usage("--json-args must be a JSON object").hint(EXAMPLE)),
+        Some(Err(error)) => {
+            return Err(Failure::usage("--json-args is not JSON").cause(error).hint(EXAMPLE));
+        }
+    };
+    if options.arguments.is_empty() {
+        return Ok(arguments);
+    }
+    let tool = client.call::<ToolsGet>(&ToolRequest { tool_id: options.tool.clone() }).await?;
+    for typed in &options.arguments {
+        let Some((name, value)) = typed.split_once('=') else {
+            return Err(Failure::usage(format!("`{typed}` is not KEY=VALUE")).hint(EXAMPLE));
+        };
+        let kind = tool.input_schema["properties"][name]["type"].as_str();
+        let value = typed_value(kind, value).map_err(|expected| {
+            Failure::usage(format!("`{name}` must be {expected}, not `{value}`")).hint(EXAMPLE)
+        })?;
+        arguments.insert(name.to_owned(), value);
+    }
+    Ok(arguments)
+}
+
+/// A value by the type that the schema gives it. What it leaves open is JSON where it reads as JSON, else a text.
+fn typed_value(kind: Option<&str>, typed: &str) -> Result<Value, String> {
+    let read = || serde_json::from_str::<Value>(typed).ok();
+    match kind {
+        Some("string") => Ok(json!(typed)),
+        Some(kind @ ("number" | "integer" | "boolean" | "array" | "object")) => {
+            let fits = |value: &Value| match kind {
+                "boolean" => value.is_boolean(),
+                "array" => value.is_array(),
+                "object" => value.is_object(),
+                _ => value.is_number(),
+            };
+            read().filter(fits).ok_or_else(|| kind.to_owned())
+        }
+        Some(_) | None => Ok(read().unwrap_or_else(|| json!(typed))),
+    }
+}
+
+/// What somebody decided about a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Decision {
+    /// It may be made.
+    Approved,
+    /// It is not made: what became of it, and why.
+    Not(CallOutcome, String),
+}
+
+/// Waits until somebody has decided.
+async fn wait_for_decision(client: &Client, id: &str) -> Result<Decision, Failure> {
+    let request = ApprovalRequest { id: id.to_owned() };
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if let Some(decision) = decision(&client.call::<ApprovalsGet>(&request).await?) {
+            return Ok(decision);
+        }
+    }
+}
+
+/// What was decided; `None` while nobody has.
+fn decision(approval: &Approval) -> Option<Decision> {
+    Some(match approval.state.0 {
+        ApprovalState::Pending => return None,
+        ApprovalState::Approved => Decision::Approved,
+        ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => {
+            let person = approval.decided_by.as_deref().unwrap_or_default();
+            let reason = approval.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            Decision::Not(CallOutcome::Denied, format!("{person} said no{reason}"))
+        }
+        ApprovalState::Expired => Decision::Not(CallOutcome::Expired, "nobody decided in time".to_owned()),
+        state @ (ApprovalState::Cancelled
+        | ApprovalState::Orphaned
+        | ApprovalState::Claimed
+        | ApprovalState::Done) => {
+            Decision::Not(CallOutcome::Failed, format!("the approval is {}", state.as_str()))
+        }
+    })
+}
+
+/// How the command ends.
+fn verdict(response: &CallResponse) -> Result<(), Failure> {
+    let message = visible(response.message.as_deref().unwrap_or_default());
+    Err(match response.outcome {
+        CallOutcome::Completed => return Ok(()),
+        // With its result it has said so.
+        CallOutcome::ToolError if response.result.is_some() => {
+            Failure::answered(ErrorCode::ToolExecutionError, "the tool reported an error")
+        }
+        CallOutcome::ToolError => Failure::of(ErrorCode::ToolExecutionError, message),
+        CallOutcome::Waiting => waiting(response),
+        CallOutcome::Denied => denied(response, &message),
+        CallOutcome::Expired => {
+            Failure::of(ErrorCode::ApprovalExpired, message).hint("run the command again to ask anew")
+        }
+        CallOutcome::Failed => {
+            let failure = gateway_failure(response).unwrap_or_else(|| Failure::new(""));
+            Failure { message, ..failure }
+        }
+    })
+}
+
+fn waiting(response: &CallResponse) -> Failure {
+    let id = response.approval.as_deref().unwrap_or_default();
+    let message = format!("waits for approval {id}: {}", visible(&response.reasons.join("; ")));
+    let failure = Failure::of(ErrorCode::ApprovalPending, message)
+        .hint(format!("run `octroi approve {id}`, then the same command again; --wait waits for it"));
+    Failure { details: Box::new(Map::from_iter([("approval".to_owned(), json!(id))])), ..failure }
+}
+
+fn denied(response: &CallResponse, message: &str) -> Failure {
+    let failure = gateway_failure(response).unwrap_or_else(|| Failure::of(ErrorCode::PolicyDenied, ""));
+    // The table does not know which call it was.
+    let general = ErrorCode::PolicyDenied.spec().hint;
+    let hint = failure.hint.clone().filter(|hint| hint != general).unwrap_or_else(|| {
+        format!("see why with `octroi policy why --agent {} {}`", response.agent, response.tool)
+    });
+    let message = format!("denied: {message}");
+    // Also where a gate could not be asked: the call was not made because of the gates.
+    Failure { message, hint: Some(hint), exit: Exit::Denied, ..failure }
+}
+
+/// The error of the gateway that an answer reports. The error of a server has other codes.
+fn gateway_failure(response: &CallResponse) -> Option<Failure> {
+    let mut error = response.error.clone()?;
+    error.insert("message".to_owned(), json!(response.message.as_deref().unwrap_or_default()));
+    serde_json::from_value::<ApiError>(Value::Object(error)).ok().map(Into::into)
+}
+
+/// What a tool answered, block by block.
+fn result_lines(result: &Map<String, Value>) -> Vec<String> {
+    let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let structured = result.get("structuredContent").filter(|value| !value.is_null());
+    match structured {
+        Some(structured) if content.is_empty() => vec![visible(&structured.to_string())],
+        _ => content.iter().flat_map(block_lines).collect(),
+    }
+}
+
+fn block_lines(block: &Value) -> Vec<String> {
+    match block.get("text").and_then(Value::as_str) {
+        Some(text) => text.lines().map(visible).collect(),
+        None => vec![format!("[{}]", visible(&describe_block(block)))],
+    }
+}
+
+/// One line about what is not a text.
+fn describe_block(block: &Value) -> String {
+    let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let size = text("/data").map(|data| format!("{} bytes in base64", data.len()));
+    let parts = [text("/type"), text("/mimeType"), text("/uri").or_else(|| text("/resource/uri")), size];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

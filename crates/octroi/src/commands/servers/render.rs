@@ -1,0 +1,184 @@
+//! Servers and custom gates as people read them.
+
+use octroi_api::operations::servers::{GateStatus, ServerDetail, ServerStatus};
+use octroi_core::Lifecycle;
+use owo_colors::OwoColorize as _;
+
+use crate::printer::{self, visible};
+
+/// Servers, each in a line.
+pub(super) fn table(servers: &[ServerStatus]) -> Vec<String> {
+    let width = servers.iter().map(|server| server.name.len()).max().unwrap_or_default().max(4);
+    servers.iter().map(|server| row(server, width)).collect()
+}
+
+fn row(server: &ServerStatus, width: usize) -> String {
+    let padded = format!("{:<10}", server.state);
+    let state = match server.state.0 {
+        Lifecycle::Running => padded.green().to_string(),
+        Lifecycle::Failed | Lifecycle::NeedsAuth => padded.red().to_string(),
+        Lifecycle::Disabled | Lifecycle::Stopped | Lifecycle::Starting | Lifecycle::Stopping => {
+            padded.dimmed().to_string()
+        }
+    };
+    let tools = format!("{} tools", server.tools);
+    let line = format!(
+        "  {:<width$}  {state} {:<9}  {:<5}  {tools:>9}",
+        server.name, server.health, server.transport
+    );
+    match &server.error {
+        Some(error) => format!("{line}  {}", visible(error)),
+        None => line,
+    }
+}
+
+/// All that is known of a server, in labelled lines.
+pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
+    let server = &detail.status;
+    let texts = |texts: &[String]| texts.iter().map(|text| visible(text)).collect::<Vec<_>>().join(", ");
+    // The newest first, so that a row of words shows since when something is wrong.
+    let checks = detail.checks.iter().map(|check| check.health.as_str()).collect::<Vec<_>>().join(", ");
+    let rows = [
+        ("name", Some(visible(&server.name))),
+        ("title", server.title.as_deref().map(visible)),
+        ("description", server.description.as_deref().map(visible)),
+        ("transport", Some(visible(&server.transport))),
+        ("state", Some(server.state.to_string())),
+        ("health", Some(server.health.to_string())),
+        ("era", server.era.as_deref().map(visible)),
+        ("version", server.version.as_deref().map(visible)),
+        ("tools", Some(server.tools.to_string())),
+        ("latency ms", server.latency_ms.map(|ms| ms.to_string())),
+        ("consecutive failures", Some(server.consecutive_failures.to_string())),
+        ("restarts", Some(server.restarts.to_string())),
+        ("in flight", Some(server.in_flight.to_string())),
+        ("waiting", Some(server.waiting.to_string())),
+        ("error", server.error.as_deref().map(visible)),
+        ("warnings", Some(texts(&server.warnings)).filter(|warnings| !warnings.is_empty())),
+        ("checks", Some(checks)),
+    ];
+    let line = |(label, value): (&str, Option<String>)| Some(format!("{label:<22} {}", value?));
+    rows.into_iter().filter_map(line).collect()
+}
+
+/// How a custom gate is doing, in a line.
+pub(in crate::commands) fn gate_line(gate: &GateStatus) -> String {
+    let error = gate.last_error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
+    format!(
+        "gate {}  {}, asked {} times, {} without a verdict{error}",
+        visible(&gate.name),
+        printer::word(&gate.state),
+        gate.asked,
+        gate.failed
+    )
+}
+
+/// A line of a server's log without colours, and without anything else that would move a terminal.
+pub(super) fn log_line(line: &str) -> String {
+    printer::visible_lines(&anstream::adapter::strip_str(line).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use octroi_api::operations::servers::{GateState, ServerCheck};
+    use octroi_core::Health;
+
+    use super::*;
+
+    fn server(name: &str, state: Lifecycle) -> ServerStatus {
+        ServerStatus {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            transport: "stdio".to_owned(),
+            state: state.into(),
+            health: Health::Healthy.into(),
+            era: None,
+            version: None,
+            tools: 16,
+            latency_ms: None,
+            consecutive_failures: 0,
+            restarts: 1,
+            in_flight: 0,
+            waiting: 0,
+            error: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn plain(lines: &[String]) -> String {
+        anstream::adapter::strip_str(&lines.join("\n")).to_string()
+    }
+
+    #[test]
+    fn servers_stand_in_columns() {
+        let failed =
+            ServerStatus { error: Some("gone\nfor good".to_owned()), ..server("mail", Lifecycle::NeedsAuth) };
+        let servers = [server("a", Lifecycle::Running), failed];
+        let expected = [
+            "  a     running    healthy    stdio   16 tools",
+            "  mail  needs_auth healthy    stdio   16 tools  gone\\nfor good",
+        ];
+        assert_eq!(plain(&table(&servers)), expected.join("\n"));
+    }
+
+    #[test]
+    fn of_one_server_everything_is_shown_that_is_known() {
+        let check =
+            |health: Health| ServerCheck { at: 0, health: health.into(), latency_ms: None, error: None };
+        let detail = ServerDetail {
+            status: ServerStatus {
+                era: Some("legacy".to_owned()),
+                latency_ms: Some(4),
+                warnings: vec!["no tool `x`".to_owned()],
+                ..server("files", Lifecycle::Running)
+            },
+            checks: vec![check(Health::Healthy), check(Health::Unhealthy)],
+        };
+        expect![[r"
+            name                   files
+            transport              stdio
+            state                  running
+            health                 healthy
+            era                    legacy
+            tools                  16
+            latency ms             4
+            consecutive failures   0
+            restarts               1
+            in flight              0
+            waiting                0
+            warnings               no tool `x`
+            checks                 healthy, unhealthy"]]
+        .assert_eq(&plain(&detail_lines(&detail)));
+    }
+
+    #[test]
+    fn a_gate_says_how_it_is_doing() {
+        let gate = GateStatus {
+            name: "days".to_owned(),
+            state: GateState::Failing,
+            is_running: false,
+            asked: 6,
+            failed: 5,
+            last_error: Some("gate `days` ended".to_owned()),
+            last_failed_at_ms: Some(1),
+        };
+        assert_eq!(
+            gate_line(&gate),
+            "gate days  failing, asked 6 times, 5 without a verdict: gate `days` ended"
+        );
+    }
+
+    #[test]
+    fn a_line_of_a_server_moves_no_terminal() {
+        for (line, expected) in [
+            ("ready\tin 3 ms", "ready\tin 3 ms"),
+            ("\u{1b}[32mready\u{1b}[0m", "ready"),
+            ("\u{1b}]0;title\u{7}ready\r", "ready\\r"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ] {
+            assert_eq!(log_line(line), expected, "{line:?}");
+        }
+    }
+}

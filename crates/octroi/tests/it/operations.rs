@@ -1,0 +1,144 @@
+//! The tables of operations and resources, asked over HTTP: who may what, and what is recorded of it.
+
+mod access;
+mod records;
+
+use octroi_api::resource::ResourceKind;
+use octroi_api::{ApiError, ResourceEntry};
+use octroi_core::audit::{Actor, Event, Kind};
+use octroi_gateway::audit::{AuditLog, Durability, Options};
+use octroi_gateway::system_clock;
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::error::ClientError;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use serde_json::{Value, json};
+
+use crate::approvals::pending;
+use crate::harness::{connect, octroi, stdio_entry};
+use crate::manage::person;
+use crate::policy::{OTHER_TOKEN, as_holder};
+
+/// A person is asked about `add`, agents may propose policies, one server changes what it says of a tool, and one
+/// cannot be started. The file is read again only when somebody asks for it.
+fn config() -> String {
+    format!(
+        "[mcp]\nauto_reload = false\n{}risk_overrides = {{ add = \"high\", reword = \"low\" }}\n\
+         [[mcp.servers]]\nname = \"broken\"\nstart = \"lazy\"\ncommand = [\"false\"]\n\
+         [[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n\
+         [policy]\nprofile = \"guarded\"\nproposals = true\n[approvals]\nwait = false\n",
+        stdio_entry("peer", &["--fault", "reword"])
+    )
+}
+
+/// A gateway and everybody who asks it something.
+struct World {
+    gateway: TestGateway,
+    person: TestClient,
+    /// The agent `tester`.
+    agent: TestClient,
+    other: TestClient,
+}
+
+impl World {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        old_records(&directory.path().join("data/audit")).await;
+        let gateway = TestGateway::launch_in(directory, &octroi(), &config(), &[]).await;
+        let person = person(&gateway, Era::Modern).await;
+        assert_eq!(outcome(&person.call("servers_test", json!({"name": "peer"})).await), "done");
+        Self {
+            person,
+            agent: connect(&gateway, Era::Modern, ClientOptions::default()).await,
+            other: as_holder(&gateway, OTHER_TOKEN, Era::Modern).await,
+            gateway,
+        }
+    }
+
+    /// What a person gets done.
+    async fn done(&self, operation: &str, arguments: Value) -> Value {
+        let result = self.person.call(operation, arguments).await;
+        assert_eq!(outcome(&result), "done", "{operation}: {result:?}");
+        result.expect("a result")["structuredContent"].clone()
+    }
+
+    /// A call of the agent that waits for a person; its approval.
+    async fn asks(&self, a: i64) -> String {
+        let arguments = json!({"a": a, "b": 2});
+        pending(&self.agent.call("peer_add", arguments).await.expect("a result"))
+    }
+
+    /// A policy that the agent proposes; its id.
+    async fn proposes(&self) -> i64 {
+        let arguments =
+            json!({"source": "[[deny]]\ntool = \"peer.touch\"\n", "rationale": "I never need it"});
+        let proposed = self.agent.call("policy_propose", arguments).await.expect("a result");
+        proposed["structuredContent"]["id"].as_i64().unwrap_or_else(|| panic!("{proposed}"))
+    }
+
+    /// The hash of a definition that the server has changed, so that it is quarantined.
+    async fn quarantined(&self) -> Value {
+        assert_eq!(self.agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
+        for _ in 0..200 {
+            let held = self.done("pins_list", json!({})).await;
+            if held["count"] == 1 {
+                return held["held"][0]["hash"].clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("nothing is quarantined");
+    }
+}
+
+/// Leaves a log of two segments, the first of which is old enough to be removed.
+async fn old_records(directory: &std::path::Path) {
+    std::fs::create_dir_all(directory).expect("a directory");
+    let opened = AuditLog::open(directory, &Options { segment_bytes: 600, ..Options::new(system_clock()) })
+        .expect("a log");
+    for at_ms in 1..3 {
+        let context = json!({"long": "x".repeat(400)}).to_string();
+        let event =
+            Event { context: &context, ..Event::new(at_ms, Kind::AdministrativeChange, Actor::SYSTEM) };
+        opened.log.append(&event, Durability::Disk).await.expect("a record");
+    }
+    opened.log.close().await.expect("it is kept");
+}
+
+/// How a request went, in a word: `done`, or the code of the error.
+fn outcome(answered: &Result<Value, ClientError>) -> String {
+    match answered {
+        Ok(result) => match ApiError::from_result(result) {
+            Some(error) => error.code.to_string(),
+            None => "done".to_owned(),
+        },
+        Err(ClientError::Rpc(error)) => {
+            ApiError::from_rpc(error.code, &error.message, Some(&error.data)).code.to_string()
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// One URI for each entry of the table, about what is the agent's.
+fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
+    match entry.kind {
+        ResourceKind::Servers
+        | ResourceKind::Health
+        | ResourceKind::Tools
+        | ResourceKind::PendingApprovals
+        | ResourceKind::HeldPins
+        | ResourceKind::Agents
+        | ResourceKind::ActivePolicy
+        | ResourceKind::ActivePolicyAlias
+        | ResourceKind::RecentAudit => entry.uri.to_owned(),
+        ResourceKind::Server => entry.uri.replace("{id}", "peer"),
+        // Under this one only calls of people are shown, and this one is an agent's.
+        ResourceKind::Approval => entry.uri.replace("{id}", approval),
+        ResourceKind::AgentPendingApprovals
+        | ResourceKind::AgentPastApprovals
+        | ResourceKind::AgentPolicyState
+        | ResourceKind::AgentPolicySource
+        | ResourceKind::AgentProposals => entry.uri.replace("{agent_id}", "tester"),
+        ResourceKind::AgentApproval => entry.uri.replace("{agent_id}", "tester").replace("{id}", approval),
+        ResourceKind::Proposal => entry.uri.replace("{id}", &proposal.to_string()),
+    }
+}

@@ -1,0 +1,225 @@
+//! What is recorded of operations: of every change exactly one record, of reading none.
+
+use std::collections::BTreeSet;
+
+use octroi_api::{Effect, Face, OperationEntry, RESOURCES, operations};
+
+use super::*;
+
+/// The audit log, as far as it was read.
+struct Log<'a> {
+    world: &'a World,
+    last: u64,
+}
+
+impl<'a> Log<'a> {
+    async fn new(world: &'a World) -> Self {
+        let mut log = Self { world, last: 0 };
+        log.news().await;
+        log
+    }
+
+    /// What was recorded since the last look.
+    async fn news(&mut self) -> Vec<Value> {
+        let mut found = Vec::new();
+        loop {
+            let page = self.world.done("audit_query", json!({"after": self.last, "limit": 1000})).await;
+            let last = page["last"].as_u64().expect("a number");
+            found.extend(page["records"].as_array().expect("records").iter().cloned());
+            if last == self.last {
+                return found;
+            }
+            self.last = last;
+        }
+    }
+}
+
+fn declared(name: &str, face: Face) -> (&'static OperationEntry, Kind) {
+    let entry = octroi_api::find(face, name).unwrap_or_else(|| panic!("there is no operation {name}"));
+    match entry.effect {
+        Effect::Changes { audit } => (entry, audit),
+        Effect::Reads | Effect::Calls => panic!("{name} changes nothing"),
+    }
+}
+
+/// Does something, and checks that it left one record of the declared kind which says what has changed.
+async fn one_record(
+    world: &World,
+    log: &mut Log<'_>,
+    (face, name): (Face, &'static str),
+    arguments: Value,
+) -> Value {
+    let (_, kind) = declared(name, face);
+    let before = log.news().await;
+    assert!(of_kind(&before, kind).is_empty(), "before {name}: {before:#?}");
+    let who = if face == Face::Agent { &world.agent } else { &world.person };
+    let answer = who.call(name, arguments.clone()).await;
+    assert_eq!(outcome(&answer), "done", "{name} {arguments}: {answer:?}");
+    let answer = answer.expect("a result")["structuredContent"].clone();
+    let records = log.news().await;
+    let found = of_kind(&records, kind);
+    if name == "audit_purge" {
+        // The log itself says what it took away, once for each segment, and nothing stands beside that.
+        assert!(answer["segments"].as_u64().is_some_and(|n_segments| n_segments > 0), "{answer}");
+        assert_eq!(json!(found.len()), answer["segments"], "{records:#?}");
+        return answer;
+    }
+    let [record] = found[..] else { panic!("{name}: {records:#?}") };
+    let context = &record["context"];
+    assert_eq!(context["operation"], name, "{record}");
+    for member in ["before", "after"] {
+        assert!(context.get(member).is_some(), "{name} does not say {member}: {record}");
+    }
+    // A server that is restarted runs before and after it.
+    assert!(context["before"] != context["after"] || name == "servers_restart", "{record}");
+    let actor = if face == Face::Agent { "agent:tester" } else { "admin" };
+    assert_eq!(record["actor"]["id"], actor, "{record}");
+    answer
+}
+
+fn of_kind(records: &[Value], kind: Kind) -> Vec<&Value> {
+    records.iter().filter(|record| record["kind"] == kind.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_change_leaves_one_record() {
+    let world = World::new().await;
+    let mut log = Log::new(&world).await;
+    let policy = "[[deny]]\ntool = \"peer.touch\"\n";
+    let mut seen = BTreeSet::new();
+    let mut of_people = Vec::new();
+    for (name, arguments) in [
+        ("servers_toggle", json!({"name": "broken", "enabled": false})),
+        ("agents_update", json!({"agent_id": "tester", "project": "house"})),
+        ("specs_freeze", json!({"agent_id": "tester", "spec_hash": "h"})),
+        ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
+        ("policy_set_global", json!({"source": policy})),
+        ("policy_set_floor", json!({"source": policy})),
+        // All that is not in use: long after this test.
+        ("audit_purge", json!({"before_ms": 4_102_444_800_000_u64})),
+    ] {
+        of_people.push((name, arguments));
+    }
+    for (n, name) in
+        ["agents_approve_request", "agents_deny_request", "agents_decide_request"].into_iter().enumerate()
+    {
+        let mut arguments = json!({"call_id": world.asks(i64::try_from(n).expect("small")).await});
+        if name == "agents_decide_request" {
+            arguments["decision"] = json!("deny_abort");
+        }
+        of_people.push((name, arguments));
+    }
+    of_people.push(("agents_approve_proposal", json!({"id": world.proposes().await})));
+    of_people.push(("agents_reject_proposal", json!({"id": world.proposes().await, "reason": "no"})));
+    let hash = world.quarantined().await;
+    for (name, arguments) in [
+        ("pins_reject", json!({"server": "peer", "name": "echo", "hash": hash})),
+        ("pins_accept", json!({"server": "peer", "name": "echo", "hash": hash})),
+        ("pins_forget", json!({"server": "peer", "name": "echo"})),
+        // Last, because the server begins anew and says again what was accepted.
+        ("servers_restart", json!({"name": "peer"})),
+    ] {
+        of_people.push((name, arguments));
+    }
+    log.news().await;
+    for (name, arguments) in of_people {
+        one_record(&world, &mut log, (Face::Management, name), arguments).await;
+        seen.insert((Face::Management, name));
+    }
+    world.gateway.rewrite_config(&config().replace("name = \"broken\"", "name = \"other\""));
+    one_record(&world, &mut log, (Face::Management, "config_reload"), json!({})).await;
+    seen.insert((Face::Management, "config_reload"));
+    let arguments = json!({"source": policy, "rationale": "I never need it"});
+    let proposed = one_record(&world, &mut log, (Face::Agent, "policy_propose"), arguments).await;
+    one_record(&world, &mut log, (Face::Agent, "policy_withdraw"), json!({"id": proposed["id"]})).await;
+    seen.extend([(Face::Agent, "policy_propose"), (Face::Agent, "policy_withdraw")]);
+
+    let all = operations::all().filter(|entry| matches!(entry.effect, Effect::Changes { .. }));
+    let of_face = |entry: &OperationEntry| {
+        if entry.has_face(Face::Management) { Face::Management } else { Face::Agent }
+    };
+    let all: BTreeSet<_> = all.map(|entry| (of_face(entry), entry.name)).collect();
+    assert_eq!(seen, all, "every operation that changes something is done here");
+    world.gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_fails_leaves_a_second_record() {
+    let world = World::new().await;
+    let mut log = Log::new(&world).await;
+    for (name, arguments, code, reason) in [
+        (
+            "servers_restart",
+            json!({"name": "broken"}),
+            "server_unavailable",
+            "server `broken` is not available",
+        ),
+        (
+            "agents_set_policy",
+            json!({"agent_id": "tester", "source": "", "expected_version": 7}),
+            "conflict",
+            "the policy has changed meanwhile",
+        ),
+    ] {
+        let answer = world.person.call(name, arguments).await;
+        assert_eq!(outcome(&answer), code, "{answer:?}");
+        let (entry, kind) = declared(name, Face::Management);
+        assert!(entry.all_errors().iter().any(|error| error.as_str() == code), "{name} declares {code}");
+        let records = log.news().await;
+        let [planned, failed] = of_kind(&records, kind)[..] else { panic!("{name}: {records:#?}") };
+        assert_eq!(planned["context"]["operation"], name, "{planned}");
+        assert_eq!(planned["context"]["failed"], Value::Null, "{planned}");
+        assert_eq!((&failed["context"]["failed"], &failed["level"]), (&json!(true), &json!("warn")));
+        let told = failed["context"]["reason"].as_str().unwrap_or_default();
+        assert!(told.contains(reason), "{failed}");
+    }
+    // What cannot even be planned changes nothing and leaves nothing.
+    for (name, arguments) in [
+        ("servers_toggle", json!({"name": "nobody", "enabled": true})),
+        ("agents_update", json!({"agent_id": "tester"})),
+        ("policy_set_global", json!({"source": "[[deny]]\ntool = 1"})),
+        ("agents_approve_request", json!({"call_id": "ap_nothing"})),
+        ("agents_approve_proposal", json!({"id": 999})),
+        ("pins_accept", json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)})),
+        ("servers_restart", json!({"name": 1})),
+    ] {
+        let answer = world.person.call(name, arguments).await;
+        assert_ne!(outcome(&answer), "done", "{answer:?}");
+        assert_eq!(log.news().await, Vec::<Value>::new(), "{name}");
+    }
+    world.gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reading_leaves_no_record() {
+    let world = World::new().await;
+    let (approval, proposal) = (world.asks(1).await, world.proposes().await);
+    let mut log = Log::new(&world).await;
+    for entry in operations::all().filter(|entry| entry.is_read_only() && entry.has_face(Face::Management)) {
+        let arguments = super::access::arguments(entry.name, Face::Management, &approval, proposal);
+        let answer = world.person.call(entry.name, arguments).await;
+        assert_eq!(outcome(&answer), "done", "{}: {answer:?}", entry.name);
+        assert_eq!(log.news().await, Vec::<Value>::new(), "{}", entry.name);
+    }
+    for name in ["agents_decide_request", "agents_approve_request", "agents_deny_request"] {
+        let arguments = super::access::arguments(name, Face::Management, &approval, proposal);
+        let answer = world.person.call(name, arguments).await;
+        assert_eq!(outcome(&answer), "done", "{name}: {answer:?}");
+        assert_eq!(log.news().await, Vec::<Value>::new(), "a preview by {name}");
+    }
+    for entry in &RESOURCES {
+        let _ = world.person.request("resources/read", json!({"uri": uri(entry, &approval, proposal)})).await;
+        assert_eq!(log.news().await, Vec::<Value>::new(), "{}", entry.uri);
+    }
+    // What an agent reads is a call, and recorded as one and nothing else.
+    let checked = world.agent.call("policy_check", json!({"source": ""})).await;
+    assert_eq!(outcome(&checked), "done", "{checked:?}");
+    let kinds: Vec<Value> = log.news().await.iter().map(|record| record["kind"].clone()).collect();
+    assert_eq!(kinds, ["tool_invocation_start", "tool_invocation_end"]);
+    // So is what a person tries as an agent.
+    let tried = json!({"agent": "tester", "tool": "peer.echo", "arguments": {"text": "x"}});
+    world.done("tools_call", tried).await;
+    let kinds: Vec<Value> = log.news().await.iter().map(|record| record["kind"].clone()).collect();
+    assert_eq!(kinds, ["tool_invocation_start", "tool_invocation_end"]);
+    world.gateway.stop().await;
+}

@@ -1,0 +1,61 @@
+//! What may be depended on: the rules of `deny.toml`, checked against what cargo resolved.
+//!
+//! This follows the rules of `cargo deny check bans licenses sources`, from the same file, in a second and with
+//! nothing to install. A key of `deny.toml` that is not understood here is an error, so that no rule is there in
+//! writing only.
+
+use crate::shell::{Failure, cargo_command, output, root, say};
+
+mod bans;
+mod graph;
+mod licenses;
+mod rules;
+mod sources;
+
+use graph::Graph;
+use rules::Rules;
+
+/// Checks everything and reports all that is wrong at once.
+pub(crate) fn check() -> Result<(), Failure> {
+    let text = std::fs::read_to_string(root().join("deny.toml"))
+        .map_err(|error| Failure::new(format!("cannot read deny.toml: {error}"), "is the checkout whole?"))?;
+    let rules = rules::read(&text)
+        .map_err(|problem| Failure::new("deny.toml cannot be understood by xtask", problem))?;
+    let graph = resolve(&rules.graph.targets)?;
+    let complaints = complaints(&rules, &graph);
+    if complaints.is_empty() {
+        say(&format!("{} packages, each of an allowed licence, source and use", graph.n_packages()));
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("{} dependencies are not as deny.toml wants them", complaints.len()),
+        complaints.join("\n      "),
+    ))
+}
+
+fn complaints(rules: &Rules, graph: &Graph) -> Vec<String> {
+    [
+        bans::check(&rules.bans, graph),
+        licenses::check(&rules.licenses, graph),
+        sources::check(&rules.sources, graph),
+    ]
+    .concat()
+}
+
+/// Everything that is compiled for any of these platforms.
+fn resolve(platforms: &[String]) -> Result<Graph, Failure> {
+    let list = |arguments: &[&str], option: &str| {
+        let mut command = cargo_command(arguments);
+        command.arg("--locked").args(platforms.iter().flat_map(|platform| [option, platform]));
+        output(&mut command)
+    };
+    let metadata = list(&["metadata", "--format-version", "1"], "--filter-platform")?;
+    // Metadata also names optional packages that no enabled feature asks for; the tree does not.
+    let tree = list(
+        &["tree", "--workspace", "--edges", "normal,build,dev", "--prefix", "none", "--format", "{p}"],
+        "--target",
+    )?;
+    graph::read(&metadata, &tree).map_err(|error| {
+        Failure::new(format!("cargo metadata cannot be read: {error}"), "is cargo up to date?")
+    })
+}

@@ -1,0 +1,224 @@
+//! `cargo xtask soak`: what needs longer than a test may take. `docs/soak.md` says what it covers.
+//!
+//! Each part runs for the same number of minutes. One that fails does not keep the others from running.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::shell::{self, Failure, duration, root, say, target};
+use crate::test::programs::{self, Program};
+
+const MINUTES: u64 = 10;
+
+/// Records for each minute of reading a long audit log.
+const RECORDS_A_MINUTE: u64 = 1_000_000;
+
+/// Flags that make the compiler count edges for libFuzzer. They are stable, so that no other toolchain and
+/// no `cargo fuzz` is needed; what those add is the address sanitizer, which safe code has no use for.
+const COVERAGE: &str = "--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
+     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Something that is done for long.
+struct Part {
+    name: &'static str,
+    what: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// A target of `fuzz/`.
+    Fuzz(&'static str),
+    /// A test of the binary that goes on for as long as it is told.
+    Test(&'static str),
+    /// A log of many records, written and read.
+    AuditLog,
+}
+
+const PARTS: [Part; 9] = [
+    Part { name: "fuzz-envelope", what: "any bytes as a message", work: Work::Fuzz("envelope") },
+    Part {
+        name: "fuzz-translate",
+        what: "any JSON through the translation between eras",
+        work: Work::Fuzz("translate"),
+    },
+    Part { name: "fuzz-sse", what: "any bytes as an event stream", work: Work::Fuzz("sse") },
+    Part {
+        name: "chaos",
+        what: "servers that crash, hang and talk nonsense while clients call healthy ones",
+        work: Work::Test("chaos::healthy_servers_do_not_notice"),
+    },
+    Part {
+        name: "kill-calls",
+        what: "the gateway killed at any moment of an approved call",
+        work: Work::Test("once::an_approved_call_is_made_once_whenever_the_gateway_is_killed"),
+    },
+    Part {
+        name: "kill-tasks",
+        what: "the gateway killed at any moment of a task",
+        work: Work::Test("tasks::a_task_is_made_once_whenever_the_gateway_is_killed"),
+    },
+    Part {
+        name: "kill-servers",
+        what: "servers and what they started killed one after the other; nothing is left",
+        work: Work::Test("leaks::a_thousand_deaths_leave_nothing"),
+    },
+    Part {
+        name: "kill-gateways",
+        what: "gateways ended and killed with hostile servers below them; nothing is left",
+        work: Work::Test("leaks::a_gateway_takes_everything_with_it"),
+    },
+    Part {
+        name: "audit-log",
+        what: "an audit log of a million records for each minute, verified and searched",
+        work: Work::AuditLog,
+    },
+];
+
+/// Runs all parts, or those whose name begins with what `--only` says.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
+    let wanted = Wanted::read(arguments)?;
+    let parts: Vec<&Part> = PARTS.iter().filter(|part| part.name.starts_with(&wanted.only)).collect();
+    if parts.is_empty() {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        return Err(Failure::new(format!("there is no part `{}`", wanted.only), names.join(", ")));
+    }
+    say(&format!("{} parts of {} minutes each, and what has to be built", parts.len(), wanted.minutes));
+    let mut report = String::from("| Part | Result | Time |\n|---|---|---|\n");
+    let mut failed = Vec::new();
+    for Part { name, what, work } in parts {
+        shell::step(&format!("{name}: {what}"));
+        let begun = Instant::now();
+        let outcome = match work {
+            Work::Fuzz(target) => fuzz(target, wanted.minutes),
+            Work::Test(test) => goes_on(test, wanted.minutes),
+            Work::AuditLog => audit_log(wanted.minutes),
+        };
+        let result = match outcome {
+            Ok(()) => "clean".to_owned(),
+            Err(failure) => {
+                say(&format!("{name}: {}\n{}", failure.message, failure.hint));
+                failed.push(*name);
+                failure.message
+            }
+        };
+        report.push_str(&format!("| `{name}` | {result} | {} |\n", duration(begun.elapsed())));
+    }
+    say(&format!("\n{report}"));
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{} found something", failed.join(", ")), "the output of each is above"))
+}
+
+/// What the arguments ask for.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    minutes: u64,
+    only: String,
+}
+
+impl Wanted {
+    fn read(arguments: &[&str]) -> Result<Self, Failure> {
+        let mut wanted = Self { minutes: MINUTES, only: String::new() };
+        let mut rest = arguments;
+        loop {
+            rest = match rest {
+                [] => return Ok(wanted),
+                ["--minutes", minutes, rest @ ..]
+                    if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) =>
+                {
+                    wanted.minutes = minutes.parse().unwrap_or(MINUTES);
+                    rest
+                }
+                ["--only", name, rest @ ..] => {
+                    (*name).clone_into(&mut wanted.only);
+                    rest
+                }
+                [other, ..] => {
+                    let usage = "cargo xtask soak [--minutes N] [--only NAME]";
+                    return Err(Failure::new(format!("soak does not understand `{other}`"), usage));
+                }
+            }
+        }
+    }
+}
+
+fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
+    let built = target().join("fuzz");
+    shell::run_long(
+        Command::new(shell::cargo_program())
+            .args(["build", "--release", "--bin", name, "--target-dir"])
+            .arg(&built)
+            .env("RUSTFLAGS", COVERAGE)
+            .current_dir(root().join("fuzz")),
+    )?;
+    let (corpus, artifacts) =
+        (root().join("fuzz/corpus").join(name), root().join("fuzz/artifacts").join(name));
+    for directory in [&corpus, &artifacts] {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Failure::new(format!("cannot make {}: {error}", directory.display()), "is the disk full?")
+        })?;
+    }
+    let mut command = Command::new(built.join("release").join(name));
+    command
+        .arg(&corpus)
+        .arg(format!("-max_total_time={}", Duration::from_mins(minutes).as_secs()))
+        .arg(format!("-dict={}", root().join("fuzz/words.dict").display()))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args(["-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048"]);
+    shell::run_long(&mut command).map_err(|failure| {
+        Failure::new(
+            failure.message,
+            "what it found is in fuzz/artifacts; fuzz/README.md says how to show it again",
+        )
+    })
+}
+
+fn goes_on(test: &str, minutes: u64) -> Result<(), Failure> {
+    let programs = programs::build()?;
+    let program: &Program =
+        programs.iter().find(|program| program.label == programs::BINARY).ok_or_else(|| {
+            Failure::new(
+                "the tests of the binary were not built",
+                "run `cargo build --workspace --all-targets`",
+            )
+        })?;
+    if !program.tests()?.iter().any(|known| known == test) {
+        return Err(Failure::new(format!("there is no test `{test}`"), "correct PARTS in xtask/src/soak.rs"));
+    }
+    shell::run_long(
+        program
+            .command()
+            .args(["--exact", test, "--nocapture"])
+            .env("OCTROI_SOAK_MINUTES", minutes.to_string()),
+    )
+}
+
+fn audit_log(minutes: u64) -> Result<(), Failure> {
+    crate::build_for_measurement()?;
+    let n_records = (minutes * RECORDS_A_MINUTE).to_string();
+    let program = target().join("release/octroi-bench");
+    shell::run_long(Command::new(program).args(["audit", &n_records]).current_dir(root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_in_any_order() {
+        let wanted = |minutes, only: &str| Some(Wanted { minutes, only: only.to_owned() });
+        for (arguments, expected) in [
+            (&[][..], wanted(MINUTES, "")),
+            (&["--minutes", "3"], wanted(3, "")),
+            (&["--only", "fuzz", "--minutes", "3"], wanted(3, "fuzz")),
+            (&["--minutes", "0"], None),
+            (&["--minutes", "long"], None),
+            (&["--minutes"], None),
+            (&["fuzz"], None),
+        ] {
+            assert_eq!(Wanted::read(arguments).ok(), expected, "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask test`: every check there is, in steps that each say what they do and how long it took.
+//!
+//! Everything is compiled by one build of the whole workspace, so that no crate is compiled twice for two
+//! selections of packages. The test programs of that build are then run directly.
+
+use std::time::Instant;
+
+use crate::shell::{self, Failure, cargo, cargo_command, duration, say};
+use crate::{deny, interop, setup, tidy};
+
+mod groups;
+pub(crate) mod programs;
+mod tally;
+
+use groups::Threads;
+use programs::Program;
+use tally::Tally;
+
+/// Runs everything; `bless` accepts changed snapshots and generated documents.
+pub(crate) fn run(bless: bool) -> Result<(), Failure> {
+    let mut steps = Steps { begun: Instant::now(), n_steps: 0 };
+    steps.step("formatting", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.step("tidiness", tidy::check)?;
+    steps.step("licences, sources and bans of dependencies", deny::check)?;
+    steps.step("packages of npm and PyPI", setup::install)?;
+    steps.step("lints", || {
+        shell::run_long(&mut cargo_command(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "--deny",
+            "warnings",
+        ]))
+    })?;
+    steps.step("documentation", || {
+        shell::run_long(
+            cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"])
+                .env("RUSTDOCFLAGS", "--deny warnings"),
+        )
+    })?;
+    let programs = steps.step("build of all programs and tests", programs::build)?;
+    let mut tally = Tally::default();
+    for program in &programs {
+        for (tests, threads) in groups::split(program)? {
+            let label = format!("tests of {} ({threads})", program.label);
+            tally.add(steps.step(&label, || run_tests(program, &label, &tests, threads, bless))?);
+        }
+    }
+    let label = "examples in the documentation";
+    tally.add(steps.step(label, || examples(label))?);
+    tally.verdict()?;
+    steps.step("generated documents", || interop::check(bless))?;
+    say(&format!(
+        "\n{} tests passed, {} ignored, in {} steps, in {}",
+        tally.n_passed,
+        tally.n_ignored,
+        steps.n_steps,
+        duration(steps.begun.elapsed())
+    ));
+    Ok(())
+}
+
+/// Counts and times the parts of a long command.
+struct Steps {
+    begun: Instant,
+    n_steps: usize,
+}
+
+impl Steps {
+    fn step<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        self.n_steps += 1;
+        shell::step(&format!("{}. {name}", self.n_steps));
+        let begun = Instant::now();
+        let outcome = work();
+        let (took, so_far) = (duration(begun.elapsed()), duration(self.begun.elapsed()));
+        outcome.inspect(|_| say(&format!("   {name}: {took} (so far {so_far})"))).map_err(
+            |Failure { message, hint }| Failure::new(format!("{name}: {message} (after {so_far})"), hint),
+        )
+    }
+}
+
+/// Runs some of a program's tests. Tests that fail are part of the tally: the others are run all the same.
+fn run_tests(
+    program: &Program,
+    label: &str,
+    tests: &[String],
+    threads: Threads,
+    bless: bool,
+) -> Result<Tally, Failure> {
+    let mut command = program.command();
+    command.arg(format!("--test-threads={}", threads.number())).arg("--exact").args(tests);
+    if bless {
+        // What tests compare with files and snapshots, they write instead.
+        command.env("UPDATE_EXPECT", "1");
+    }
+    let (output, is_success) = shell::show_and_keep(&mut command, label)?;
+    let tally = tally::read(&output, &program.label);
+    if is_success != tally.failed.is_empty() || tally.n_run() != tests.len() {
+        return Err(Failure::new(
+            format!("{} of {} tests have a result", tally.n_run(), tests.len()),
+            "the program ended early; its output is above",
+        ));
+    }
+    Ok(tally)
+}
+
+fn examples(label: &str) -> Result<Tally, Failure> {
+    let (output, is_success) =
+        shell::show_and_keep(&mut cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"]), label)?;
+    let tally = tally::read(&output, "documentation");
+    if !is_success && tally.failed.is_empty() {
+        return Err(Failure::new("examples cannot be run", "cargo's output is above"));
+    }
+    Ok(tally)
+}

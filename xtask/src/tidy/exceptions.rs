@@ -1,0 +1,156 @@
+//! What may break a rule, and why. The list is meant to become shorter.
+
+use super::{Finding, Rule};
+
+/// A finding that is known and accepted.
+pub(crate) struct Exception {
+    pub(crate) rule: Rule,
+    /// As the finding names it; see [`Finding::place`].
+    pub(crate) place: &'static str,
+    pub(crate) reason: &'static str,
+}
+
+/// Every accepted finding.
+pub(crate) const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-cedar: annotation, describe, load, policies",
+        reason: "loading and describing policies share one type; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-core: config, decision, policy",
+        reason: "the configuration holds policies, and checking policies reads the configuration's forms; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-core: server, tool",
+        reason: "a server's entry overrides facts of its tools; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-testkit: faults, peer",
+        reason: "a faulty peer is a peer with a fault; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-upstream: connection, event, handshake, live, mux, notes, streamable",
+        reason: "a connection and its calls know each other; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::ModuleCycle,
+        place: "octroi-upstream: stdio, upstream",
+        reason: "a process is opened with its server's settings; not yet taken apart",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-api::operations::approvals::Approval",
+        reason: "what is shown of an approval, one field for each member",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-api::operations::audit::AuditRecord",
+        reason: "what is shown of a record, one field for each member",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-api::operations::servers::ServerStatus",
+        reason: "what is shown of a server, one field for each member",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-gateway::servers::status::ServerStatus",
+        reason: "what is shown of a server, one field for each member",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-core::approval::Approval",
+        reason: "one row of a table, flat as it is stored and shown",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-core::server::ServerSpec",
+        reason: "every setting of a server's entry, one field for each key",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-gateway::audit::export::ocsf::Activity",
+        reason: "the members that the OCSF schema wants, in its order",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-gateway::audit::writer::Writer",
+        reason: "everything the one thread that writes the log holds; it is never handed on in parts",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-store::audit::AuditRow",
+        reason: "one row of a table, flat as it is stored and shown",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-testkit::peer::options::PeerOptions",
+        reason: "the command line of a test peer, one field for each flag",
+    },
+    Exception {
+        rule: Rule::StructFields,
+        place: "octroi-upstream::upstream::Upstream",
+        reason: "not yet taken apart",
+    },
+];
+
+/// What is left of the findings: messages, and a complaint for each exception that excuses nothing.
+pub(crate) fn apply(exceptions: &[Exception], findings: Vec<Finding>) -> Vec<String> {
+    let excuses = |exception: &Exception, finding: &Finding| {
+        exception.rule == finding.rule && exception.place == finding.place
+    };
+    let mut complaints = Vec::new();
+    for exception in exceptions {
+        let Exception { rule, place, reason } = exception;
+        if reason.is_empty() {
+            complaints.push(format!("the exception {rule:?} `{place}` needs a reason"));
+        }
+        if !findings.iter().any(|finding| excuses(exception, finding)) {
+            complaints.push(format!("the exception {rule:?} `{place}` is not needed any more: remove it"));
+        }
+    }
+    let rest = findings
+        .into_iter()
+        .filter(|finding| !exceptions.iter().any(|exception| excuses(exception, finding)))
+        .map(|Finding { rule, place, message }| format!("{message}  [{rule:?} `{place}`]"));
+    complaints.extend(rest);
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_excuses_what_it_names_and_must_be_needed() {
+        let finding = |rule: Rule| Finding { rule, place: "a::f".to_owned(), message: "too long".to_owned() };
+        let exception =
+            |reason: &'static str| [Exception { rule: Rule::FunctionLines, place: "a::f", reason }];
+        for (exceptions, findings, expected) in [
+            (&exception("why")[..], vec![finding(Rule::FunctionLines)], vec![]),
+            (
+                &exception("why")[..],
+                vec![finding(Rule::StructFields), finding(Rule::FunctionLines)],
+                vec!["too long  [StructFields `a::f`]"],
+            ),
+            (
+                &exception("why")[..],
+                vec![],
+                vec!["the exception FunctionLines `a::f` is not needed any more: remove it"],
+            ),
+            (
+                &exception("")[..],
+                vec![finding(Rule::FunctionLines)],
+                vec!["the exception FunctionLines `a::f` needs a reason"],
+            ),
+            (&[], vec![finding(Rule::Stray)], vec!["too long  [Stray `a::f`]"]),
+        ] {
+            assert_eq!(apply(exceptions, findings), expected);
+        }
+    }
+}
