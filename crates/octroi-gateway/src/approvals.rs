@@ -151,7 +151,7 @@ impl Drop for ApprovalInUse {
             let approvals = Arc::clone(&self.approvals);
             let context = &self.approvals.context;
             let finishing = async move { approvals.finish(&id, "cancelled").await };
-            context.tasks.spawn_on(finishing, &context.runtime);
+            context.tasks.spawn_on_main("cancel-approval", finishing);
         }
     }
 }

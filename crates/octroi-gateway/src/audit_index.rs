@@ -68,11 +68,11 @@ impl AuditIndex {
         let (Some(log), Some(persistence)) = (self.recorder.log(), &self.persistence) else {
             return;
         };
-        let (tasks, runtime) = (&self.context.tasks, &self.context.runtime);
+        let tasks = &self.context.tasks;
         let store = Arc::clone(persistence.store());
-        tasks.spawn_on(Arc::clone(self).project(log.clone(), Arc::clone(&store)), runtime);
-        tasks.spawn_on(Arc::clone(self).keep_short(log.clone(), store), runtime);
-        tasks.spawn_on(log_checkpoints(Arc::clone(&self.context), log.clone()), runtime);
+        tasks.spawn_on_main("audit-index", Arc::clone(self).project(log.clone(), Arc::clone(&store)));
+        tasks.spawn_on_main("audit-retention", Arc::clone(self).keep_short(log.clone(), store));
+        tasks.spawn_on_main("audit-checkpoints", log_checkpoints(Arc::clone(&self.context), log.clone()));
     }
 
     /// Puts what the configuration says about keeping and sending records into effect.

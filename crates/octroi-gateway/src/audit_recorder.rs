@@ -2,6 +2,7 @@
 //!
 //! Requests that are not tool calls stand in `requests.rs`.
 
+use octroi_upstream::BackgroundTasks;
 use std::fmt::Write as _;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -16,7 +17,6 @@ use octroi_core::redact::Redactor;
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use octroi_core::{Clock, Principal, Role};
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tracing::error;
 
 use crate::audit::{AuditError, AuditLog, Durability};
@@ -38,7 +38,7 @@ pub(crate) struct AuditRecorder {
     log: Option<AuditLog>,
     settings: ArcSwap<AuditSection>,
     redactor: ArcSwap<Redactor>,
-    runtime: Handle,
+    tasks: BackgroundTasks,
     /// Random, so that calls of two runs do not share a number.
     base: u64,
     n_calls: AtomicU64,
@@ -89,7 +89,7 @@ pub(crate) struct DescribedCall<'a> {
 }
 
 impl AuditRecorder {
-    pub(crate) fn new(log: Option<AuditLog>, runtime: Handle, clock: Clock) -> Self {
+    pub(crate) fn new(log: Option<AuditLog>, tasks: BackgroundTasks, clock: Clock) -> Self {
         let mut base = [0_u8; 8];
         // Without random numbers the sealer has already refused to start.
         let _ = getrandom::fill(&mut base);
@@ -98,7 +98,7 @@ impl AuditRecorder {
             log,
             settings: ArcSwap::default(),
             redactor: ArcSwap::from_pointee(Redactor::new(std::iter::empty())),
-            runtime,
+            tasks,
             base: u64::from_le_bytes(base),
             n_calls: AtomicU64::new(0),
         }
@@ -194,7 +194,7 @@ impl AuditRecorder {
         let Some(log) = &self.log else {
             return;
         };
-        log.append_detached(event, &self.runtime);
+        log.append_detached(event, &self.tasks);
     }
 
     /// Records what somebody does to Octroi itself; if that fails, it must not be done. Secrets are taken out.
@@ -372,7 +372,7 @@ impl Drop for CallRecord {
         };
         let context = self.end_context("cancelled", None);
         let event = self.end_event("cancelled", &context);
-        log.append_detached(&event, &self.recorder.runtime);
+        log.append_detached(&event, &self.recorder.tasks);
     }
 }
 

@@ -13,11 +13,10 @@ use octroi_core::server::ServerSpec;
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
-use octroi_upstream::{Context, HttpClient, Spawner, UpstreamError};
+use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::answer::Answer;
@@ -106,12 +105,12 @@ impl Gateway {
         let sealer = Arc::new(sealer);
         let audit = persistence.as_mut().and_then(Persistence::take_audit);
         let (log, unfinished) = audit.map(|opened| (opened.log, opened.unfinished)).unzip();
-        if let Some(writer) = persistence.as_mut().and_then(Persistence::writer) {
-            context.runtime.spawn(writer);
+        if let Some(persistence) = &mut persistence {
+            persistence.start_writing();
         }
         let persistence = persistence.map(Arc::new);
         let kept = || persistence.clone();
-        let recorder = Arc::new(AuditRecorder::new(log, Handle::current(), clock.clone()));
+        let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
         let subscriptions = Arc::new(Subscriptions::default());
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions));
@@ -155,8 +154,8 @@ impl Gateway {
         gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
-        tasks.spawn(Arc::clone(&gateway.servers).follow_events(received));
-        tasks.spawn(Arc::clone(&gateway).look_after());
+        tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        tasks.spawn("sweep", Arc::clone(&gateway).look_after());
         gateway.servers.apply(specs, true);
         Ok(gateway)
     }
@@ -232,16 +231,15 @@ impl Gateway {
             self.servers.close().await;
             let _ = tokio::time::timeout(GOODBYE, self.governance.close()).await;
             self.context.shutdown.cancel();
-            self.context.tasks.close();
             self.context.tasks.wait().await;
         };
         if tokio::time::timeout(limit, closing).await.is_err() {
-            warn!("some servers did not end in time");
+            warn!(tasks = self.context.tasks.names(), "some servers did not end in time");
         }
         self.context.shutdown.cancel();
         if let Some(persistence) = &self.persistence {
             self.governance.keep_uses();
-            let _ = tokio::time::timeout(GOODBYE, persistence.flush()).await;
+            let _ = tokio::time::timeout(GOODBYE, persistence.close()).await;
         }
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
@@ -366,8 +364,7 @@ fn context(
         http: HttpClient::new(clock.clone())?,
         spawner,
         client_info,
-        tasks: TaskTracker::new(),
-        runtime: Handle::current(),
+        tasks: BackgroundTasks::new(Handle::current()),
         shutdown: CancellationToken::new(),
         clock,
         events,

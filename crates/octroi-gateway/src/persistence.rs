@@ -15,9 +15,10 @@ use octroi_mcp::Version;
 use octroi_store::{
     CanonicalJson, Catalogue, HealthSample, HeldDefinition, ManagedBy, PinRecord, Store, StoreError, ToolUse,
 };
-use octroi_upstream::{ServerIdentity, UpstreamError};
+use octroi_upstream::{BackgroundTasks, ServerIdentity, UpstreamError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
@@ -71,6 +72,8 @@ pub struct Persistence {
     audit: Option<Opened>,
     jobs: mpsc::Sender<Job>,
     received: Option<mpsc::Receiver<Job>>,
+    /// The writer, apart from other tasks: it writes what they leave when they end.
+    tasks: BackgroundTasks,
     /// Not in the queue, where there may be no room: a tool whose pin was lost could change unseen.
     pins: Arc<Mutex<Pins>>,
 }
@@ -92,6 +95,8 @@ enum Job {
     Forget(ServerKey),
     /// Says when everything before is done, and whether pins could be written.
     Flush(oneshot::Sender<Result<(), StoreError>>),
+    /// Nothing follows.
+    Close,
 }
 
 impl Persistence {
@@ -100,10 +105,19 @@ impl Persistence {
         let store = Arc::new(Store::open(directory).await?);
         let audit = directory.join(AUDIT);
         let options = Options::new(clock.clone());
-        let opening = tokio::task::spawn_blocking(move || AuditLog::open(&audit, &options));
+        let tasks = BackgroundTasks::new(Handle::current());
+        let opening = tasks.spawn_blocking("open-audit-log", move || AuditLog::open(&audit, &options));
         let audit = opening.await.map_err(|_| AuditError::Closed)??;
         let (jobs, received) = mpsc::channel(WAITING);
-        Ok(Self { clock, store, audit: Some(audit), jobs, received: Some(received), pins: Arc::default() })
+        Ok(Self {
+            clock,
+            store,
+            audit: Some(audit),
+            jobs,
+            received: Some(received),
+            tasks,
+            pins: Arc::default(),
+        })
     }
 
     /// The audit log and what the last run left in it, for the first who asks.
@@ -204,18 +218,31 @@ impl Persistence {
         }
     }
 
-    /// The task that writes. Ends when nobody can ask for anything any more.
-    pub(crate) fn writer(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let mut received = self.received.take()?;
+    /// Starts the task that writes, unless it runs already.
+    pub(crate) fn start_writing(&mut self) {
+        let Some(mut received) = self.received.take() else {
+            return;
+        };
         let (store, pins, clock) = (Arc::clone(&self.store), Arc::clone(&self.pins), self.clock.clone());
-        Some(async move {
+        self.tasks.spawn("store-writer", async move {
             while let Some(job) = received.recv().await {
+                let is_last = matches!(job, Job::Close);
                 let pinned = write_pins(&store, &pins).await;
                 if let Err(error) = write(&store, job, pinned, clock.now_ms()).await {
                     warn!(%error, hint = error.hint(), "cannot be remembered");
                 }
+                if is_last {
+                    return;
+                }
             }
-        })
+        });
+    }
+
+    /// Writes everything so far, and nothing that comes later.
+    pub(crate) async fn close(&self) {
+        if self.jobs.send(Job::Close).await.is_ok() {
+            self.tasks.wait().await;
+        }
     }
 }
 
@@ -253,7 +280,7 @@ async fn write(
         Job::Flush(done) => {
             let _ = done.send(pinned);
         }
-        Job::Pins => {}
+        Job::Pins | Job::Close => {}
         Job::Used(uses) => store.record_uses(&uses).await?,
         Job::Forget(key) => {
             store.forget_server(&key).await?;

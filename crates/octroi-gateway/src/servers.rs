@@ -213,9 +213,7 @@ impl Servers {
         for member in gone {
             info!(server.name = %member.upstream.spec().key, "ended by a new configuration");
             let limit = member.upstream.spec().timeouts.call_cap;
-            self.context
-                .tasks
-                .spawn_on(async move { member.upstream.retire(limit).await }, &self.context.runtime);
+            self.context.tasks.spawn_on_main("retire", async move { member.upstream.retire(limit).await });
         }
         self.announce();
         changes
@@ -249,9 +247,9 @@ impl Servers {
 
     /// Starts what looks after a server.
     fn begin(self: &Arc<Self>, member: &Arc<Member>) {
-        let (tasks, runtime) = (&self.context.tasks, &self.context.runtime);
-        tasks.spawn_on(Arc::clone(&member.upstream).supervise(), runtime);
-        tasks.spawn_on(Arc::clone(self).refresh_on_demand(Arc::clone(member)), runtime);
+        let tasks = &self.context.tasks;
+        tasks.spawn_on_main("supervise", Arc::clone(&member.upstream).supervise());
+        tasks.spawn_on_main("refresh", Arc::clone(self).refresh_on_demand(Arc::clone(member)));
         let spec = member.upstream.spec();
         let is_known = self.registry.catalogue().server(&spec.key).is_some();
         if is_known || !spec.enabled || spec.start == Start::Manual {
@@ -267,7 +265,7 @@ impl Servers {
                 let _ = upstream.watch(&listener.sharer(), listener.capabilities(), &uri).await;
             }
         };
-        tasks.spawn_on(watching, runtime);
+        tasks.spawn_on_main("watch", watching);
     }
 
     /// Connects a server in the background, once.
@@ -282,7 +280,7 @@ impl Servers {
                 member.refresher.settle();
             }
         };
-        self.context.tasks.spawn_on(connecting, &self.context.runtime);
+        self.context.tasks.spawn_on_main("connect", connecting);
     }
 
     /// Waits until the servers of a view have answered or failed for the first time, but not for ever:

@@ -4,14 +4,15 @@
 //! handler runs. A change is recorded ahead of taking effect: if that fails it is not made, and one that fails
 //! after that is recorded as failed. No handler can leave that out, because handlers only plan changes.
 
+use octroi_gateway::BackgroundTasks;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 use octroi_api::{Access, ApiError, ErrorCode, Face, ObjectRef, Owner, ResourceUri, Verdict};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
 use octroi_gateway::{Gateway, OperatorError, PlannedChange, PolicyError, PolicyRefusal};
 use serde_json::Value;
-use tokio_util::task::TaskTracker;
 
 use crate::control::Control;
 use crate::error::OperationError;
@@ -23,13 +24,13 @@ pub struct Operations {
     gateway: Arc<Gateway>,
     control: Arc<dyn Control>,
     /// Changes that are being made.
-    changes: TaskTracker,
+    changes: BackgroundTasks,
 }
 
 impl Operations {
     /// Operations of a gateway, with the program around it.
     pub fn new(gateway: Arc<Gateway>, control: Arc<dyn Control>) -> Arc<Self> {
-        Arc::new(Self { gateway, control, changes: TaskTracker::new() })
+        Arc::new(Self { gateway, control, changes: BackgroundTasks::new(Handle::current()) })
     }
 
     /// The gateway that they are about.
@@ -39,7 +40,6 @@ impl Operations {
 
     /// Waits until all changes are made that were begun.
     pub(crate) async fn finished(&self) {
-        self.changes.close();
         self.changes.wait().await;
     }
 
@@ -183,7 +183,7 @@ impl Operations {
         &self,
         making: impl Future<Output = Result<Value, OperationError>> + Send + 'static,
     ) -> Result<Value, OperationError> {
-        let made = self.changes.spawn(making).await;
+        let made = self.changes.spawn("change", making).await;
         made.unwrap_or_else(|_| Err(OperationError::Internal("the change was cut off".to_owned())))
     }
 }

@@ -1,14 +1,15 @@
 //! The door: what every request over HTTP needs, and who is turned away.
 
+use octroi_gateway::BackgroundTasks;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 use octroi_core::Principal;
 use octroi_gateway::Gateway;
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::access::{Access, Refusal};
 use crate::dispatcher::Operations;
@@ -45,7 +46,7 @@ pub struct Door {
     pub(crate) tickets: Tickets,
     pub(crate) settings: DoorSettings,
     /// Calls that go on after their client hung up.
-    pub(crate) tasks: TaskTracker,
+    pub(crate) tasks: BackgroundTasks,
     /// Ends streams that would go on for ever.
     pub(crate) closing: CancellationToken,
     /// Ends everything else, once calls had their time.
@@ -64,7 +65,7 @@ impl Door {
             gateway,
             tickets: Tickets::default(),
             settings,
-            tasks: TaskTracker::new(),
+            tasks: BackgroundTasks::new(Handle::current()),
             closing: CancellationToken::new(),
             closed: CancellationToken::new(),
         })

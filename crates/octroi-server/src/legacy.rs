@@ -1,5 +1,6 @@
 //! Requests of the legacy era: a session, its streams, its end.
 
+use octroi_gateway::BackgroundTasks;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +11,6 @@ use octroi_gateway::{Asked, Client};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
-use tokio_util::task::TaskTracker;
 
 use crate::door::{Door, Post};
 use crate::event_log::{EventLog, parse_event_id, priming};
@@ -154,7 +154,7 @@ pub(crate) fn end(door: &Door, frontend: &Frontend, principal: &Principal, heade
         Ok(session) => {
             if let Some(owner) = door.sessions.close(&session.id) {
                 let gateway = Arc::clone(&door.gateway);
-                door.tasks.spawn(async move { gateway.servers().end_session(&owner).await });
+                door.tasks.spawn("end-session", async move { gateway.servers().end_session(&owner).await });
             }
             reply::empty(StatusCode::NO_CONTENT)
         }
@@ -194,7 +194,7 @@ pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Wor
     let log = stream.log();
     if let Some(work) = work.work.take() {
         let log = Arc::clone(&log);
-        door.tasks.spawn(async move {
+        door.tasks.spawn("legacy-call", async move {
             if let Some(answer) = work.await {
                 log.push(answer);
             }
@@ -207,7 +207,7 @@ pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Wor
 
 /// Work that goes on in the background when whoever waited for it is gone.
 struct Detached<'a> {
-    tasks: &'a TaskTracker,
+    tasks: &'a BackgroundTasks,
     work: Option<Work>,
 }
 
@@ -223,7 +223,7 @@ impl Detached<'_> {
 impl Drop for Detached<'_> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
-            self.tasks.spawn(work);
+            self.tasks.spawn("legacy-call", work);
         }
     }
 }

@@ -20,7 +20,7 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
-    door.tasks.spawn(sweep(Arc::clone(&door)));
+    door.tasks.spawn("sweep-sessions", sweep(Arc::clone(&door)));
     let n_workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut workers = Workers::start(n_workers, &Front::new(&door), &door.closing)?;
     tokio::select! {
@@ -40,7 +40,6 @@ pub async fn serve(
         () = limit => tracing::warn!("some calls did not finish in time"),
     }
     door.closed.cancel();
-    door.tasks.close();
     let _ = tokio::time::timeout(LAST_MOMENT, door.tasks.wait()).await;
     let _ = tokio::time::timeout(LAST_MOMENT, door.operations.finished()).await;
     Ok(())

@@ -1,8 +1,10 @@
 //! MCP over standard streams, both eras at once: for clients that start a command.
 
+use octroi_gateway::BackgroundTasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 use bytes::Bytes;
 use octroi_core::Principal;
@@ -13,7 +15,6 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::admit::{check_declared, era_of, modern_caller};
 use crate::dispatcher::Operations;
@@ -34,8 +35,10 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Unpin + std::marker::Send + 'static,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
+    // Apart from the calls: the writer ends after the last of them.
+    let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
-    let writer = tokio::spawn(write_lines(output, queue));
+    let writer = writing.spawn("stdio-write", write_lines(output, queue));
     let peer = Arc::new(Peer {
         frontends: Frontends::new(&operations),
         frontend: Frontend::of(&principal, View::Merged),
@@ -43,7 +46,7 @@ pub async fn serve_stdio(
         out: sender,
         session: Mutex::default(),
         running: Mutex::default(),
-        tasks: TaskTracker::new(),
+        tasks: BackgroundTasks::new(Handle::current()),
         closing: CancellationToken::new(),
     });
     let mut input = BufReader::new(input);
@@ -66,7 +69,6 @@ pub async fn serve_stdio(
         }
     }
     peer.closing.cancel();
-    peer.tasks.close();
     let _ = tokio::time::timeout(DRAIN, peer.tasks.wait()).await;
     let _ = tokio::time::timeout(DRAIN, operations.finished()).await;
     // The session's listener holds a way to the output; without it the writer ends.
@@ -85,7 +87,7 @@ struct Peer {
     session: Mutex<Option<Arc<Session>>>,
     /// Modern requests; legacy ones are kept by their session.
     running: Mutex<HashMap<Id, CancellationToken>>,
-    tasks: TaskTracker,
+    tasks: BackgroundTasks,
     closing: CancellationToken,
 }
 
@@ -125,7 +127,7 @@ impl Peer {
                 let peer = Arc::clone(self);
                 let cancelled = CancellationToken::new();
                 self.running.lock().insert(id.clone(), cancelled.clone());
-                self.tasks.spawn(async move {
+                self.tasks.spawn("stdio-call", async move {
                     let answer = tokio::select! {
                         biased;
                         () = cancelled.cancelled() => None,

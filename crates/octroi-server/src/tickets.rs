@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_ticket_is_for_one_decision_about_one_approval_and_does_not_last() {
         let tickets = Tickets::default();
-        let now = Instant::now();
+        let now = octroi_gateway::system_clock().instant();
         let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
         assert_eq!(tickets.take("", "ap_1", now), None);
         assert_eq!(tickets.take(&ticket, "ap_2", now), None);

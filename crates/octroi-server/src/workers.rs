@@ -4,6 +4,7 @@
 //! sockets towards remote servers. Nothing is handed from core to core on the way, which is what costs
 //! most when a call is short.
 
+use octroi_gateway::BackgroundTasks;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -12,13 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::front::Front;
 
@@ -130,7 +131,7 @@ impl Worker {
     /// Serves connections until `closing`, then until each has answered what it was asked.
     async fn serve(self) {
         let Self { mut connections, front, closing } = self;
-        let (open, leave) = (TaskTracker::new(), Arc::<Leave>::default());
+        let (open, leave) = (BackgroundTasks::new(Handle::current()), Arc::<Leave>::default());
         loop {
             let stream = tokio::select! {
                 biased;
@@ -138,7 +139,9 @@ impl Worker {
                 stream = connections.recv() => stream,
             };
             match stream.map(TcpStream::from_std) {
-                Some(Ok(stream)) => drop(open.spawn(converse(stream, front.clone(), Arc::clone(&leave)))),
+                Some(Ok(stream)) => {
+                    drop(open.spawn("connection", converse(stream, front.clone(), Arc::clone(&leave))))
+                }
                 Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
                 // Nobody accepts any more; what is open goes on.
                 None => closing.cancelled().await,
@@ -147,7 +150,6 @@ impl Worker {
         // Who was not served yet need not wait for those who are: a closed connection can be tried elsewhere.
         drop(connections);
         leave.take();
-        open.close();
         open.wait().await;
     }
 }

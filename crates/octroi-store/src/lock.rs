@@ -101,15 +101,16 @@ mod tests {
         let held = DirectoryLock::take(directory.path()).unwrap();
         // No process has such a number.
         std::fs::write(directory.path().join(FILE_NAME), "4194305\n").unwrap();
-        let letting_go = thread::spawn(move || {
+        let letting_go = thread::Builder::new().spawn(move || {
             thread::sleep(Duration::from_millis(200));
             drop(held);
         });
         DirectoryLock::take(directory.path()).unwrap();
-        letting_go.join().unwrap();
+        letting_go.unwrap().join().unwrap();
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "it must not take long by the real clock")]
     fn a_living_holder_is_named_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let _held = DirectoryLock::take(directory.path()).unwrap();

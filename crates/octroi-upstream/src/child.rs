@@ -13,6 +13,7 @@ use tokio::io::AsyncRead;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tracing::debug;
 
+use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::lines::{Line, Lines};
 use crate::logs::Logs;
@@ -94,7 +95,7 @@ impl Process {
         Order { name, program, memory }: Order<'_>,
         spawner: &Spawner,
         (logs, running): (&Arc<Logs>, &Arc<ProcessList>),
-        tasks: &tokio_util::task::TaskTracker,
+        tasks: &BackgroundTasks,
     ) -> Result<(Self, Streams), UpstreamError> {
         let environment = environment(program);
         // A reaper could only say so in words.
@@ -138,7 +139,7 @@ impl Process {
         }
         running.0.lock().extend(id);
         let since = logs.next();
-        let stderr_reader = tasks.spawn(keep_stderr(name.to_owned(), stderr, Arc::clone(logs)));
+        let stderr_reader = tasks.spawn("stderr", keep_stderr(name.to_owned(), stderr, Arc::clone(logs)));
         let (logs, running) = (Arc::clone(logs), Arc::clone(running));
         Ok((
             Self { child, id, is_kept, mark, logs, since, stderr_reader, running },

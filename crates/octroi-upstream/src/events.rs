@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use http_body_util::BodyExt as _;
 use octroi_mcp::sse;
-use tokio_util::task::TaskTracker;
 
+use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::wire::Body;
 
@@ -46,12 +46,12 @@ impl EventStream {
 
     /// Reads to the end after the last message, because only then the connection can be used again. To open another
     /// costs the server and us more than the call.
-    pub(crate) fn wind_up(mut self, tasks: &TaskTracker) {
+    pub(crate) fn wind_up(mut self, tasks: &BackgroundTasks) {
         // Mostly it is there already.
         if let Some(None) = self.body.frame().now_or_never() {
             return;
         }
-        tasks.spawn(async move {
+        tasks.spawn("stream-wind-up", async move {
             let ending = async { while let Some(Ok(_)) = self.body.frame().await {} };
             let _ = tokio::time::timeout(LINGER, ending).await;
         });
@@ -98,14 +98,16 @@ mod tests {
             let url = format!("http://{}/mcp", listener.local_addr().unwrap());
             let n_opened = Arc::new(AtomicUsize::new(0));
             let counter = Arc::clone(&n_opened);
-            tokio::spawn(async move {
+            let server = BackgroundTasks::new(tokio::runtime::Handle::current());
+            let connections = server.clone();
+            server.spawn("accept", async move {
                 while let Ok((stream, _)) = listener.accept().await {
                     counter.fetch_add(1, Ordering::SeqCst);
-                    tokio::spawn(answer(stream, end_after));
+                    connections.spawn("answer", answer(stream, end_after));
                 }
             });
             let client = HttpClient::new(crate::system_clock()).unwrap();
-            let tasks = TaskTracker::new();
+            let tasks = BackgroundTasks::new(tokio::runtime::Handle::current());
             let address = client.address(&Remote { url, headers: BTreeMap::new() }).unwrap();
             for _ in 0..5 {
                 let request =
@@ -114,9 +116,7 @@ mod tests {
                 let mut events = EventStream::new(response.into_body(), 1_024);
                 assert_eq!(events.next().await.unwrap().unwrap().data, "1");
                 events.wind_up(&tasks);
-                while !tasks.is_empty() {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
+                tasks.wait().await;
             }
             assert_eq!(n_opened.load(Ordering::SeqCst), n_expected, "ends after {end_after:?}");
         }

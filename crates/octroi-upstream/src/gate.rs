@@ -129,7 +129,7 @@ impl GateProgram {
         }
         // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
         let start = self.tasks.track_future(Arc::clone(self).start());
-        let started = self.context.tasks.spawn_on(start, &self.context.runtime);
+        let started = self.context.tasks.spawn_on_main("gate-start", start);
         started.await.unwrap_or_else(|_| Err(GateError::Stopping { gate: self.name() }))
     }
 

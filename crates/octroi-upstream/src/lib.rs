@@ -7,6 +7,7 @@
 //! Nothing else in Octroi starts a process, and nothing can be called without a
 //! [`Permit`](octroi_core::Permit).
 
+mod background;
 mod child;
 mod clock;
 mod connection;
@@ -32,6 +33,7 @@ mod upstream;
 mod watch;
 mod wire;
 
+pub use background::BackgroundTasks;
 pub use clock::system_clock;
 pub use connection::{Connection, Control, Outgoing, ServerIdentity};
 pub use error::UpstreamError;

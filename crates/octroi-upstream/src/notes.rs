@@ -91,11 +91,10 @@ mod tests {
         let notes = Arc::new(Notes::default());
         assert!(notes.next().now_or_never().is_none());
         let hearing = Arc::clone(&notes);
-        let heard = tokio::task::spawn(async move { [hearing.next().await, hearing.next().await] });
-        tokio::task::yield_now().await;
-        notes.push(note(1));
-        notes.push(note(2));
-        let heard = heard.await.unwrap();
+        let (heard, ()) = tokio::join!(async move { [hearing.next().await, hearing.next().await] }, async {
+            notes.push(note(1));
+            notes.push(note(2));
+        });
         assert_eq!(heard.each_ref().map(told), ["notifications/n1", "notifications/n2"]);
         assert!(notes.take().is_none());
     }

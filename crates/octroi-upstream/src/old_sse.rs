@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::{Method as HttpMethod, Request, header};
 use http_body_util::Full;
 use tokio::sync::mpsc;
-use tokio_util::task::TaskTracker;
 
+use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::events::EventStream;
@@ -24,7 +24,7 @@ pub(crate) async fn connect(
     client: &HttpClient,
     address: &Address,
     events: EventSink,
-    tasks: &TaskTracker,
+    tasks: &BackgroundTasks,
     shutdown: &tokio_util::sync::CancellationToken,
     limit: usize,
 ) -> Result<Arc<Mux>, UpstreamError> {
@@ -43,10 +43,10 @@ pub(crate) async fn connect(
     let endpoint = address.join(&endpoint)?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let mux = Mux::new(writer, events, limit);
-    tasks.spawn(write(client.clone(), endpoint, queue, Arc::clone(&mux)));
+    tasks.spawn("sse-write", write(client.clone(), endpoint, queue, Arc::clone(&mux), tasks.clone()));
     let reading = Arc::clone(&mux);
     let shutdown = shutdown.clone();
-    tasks.spawn(async move {
+    tasks.spawn("sse-read", async move {
         tokio::select! {
             biased;
             () = shutdown.cancelled() => reading.close("Octroi is shutting down"),
@@ -80,10 +80,15 @@ async fn feed(stream: &mut EventStream, mux: &Arc<Mux>) -> String {
     }
 }
 
-async fn write(client: HttpClient, endpoint: Address, mut queue: mpsc::Receiver<Bytes>, mux: Arc<Mux>) {
+async fn write(
+    client: HttpClient,
+    endpoint: Address,
+    mut queue: mpsc::Receiver<Bytes>,
+    mux: Arc<Mux>,
+    tasks: BackgroundTasks,
+) {
     // Some servers answer the POST only when the call is done, so messages must not wait for one
     // another.
-    let posts = TaskTracker::new();
     loop {
         let message = tokio::select! {
             biased;
@@ -94,7 +99,7 @@ async fn write(client: HttpClient, endpoint: Address, mut queue: mpsc::Receiver<
             return;
         };
         let (client, endpoint, mux) = (client.clone(), endpoint.clone(), Arc::clone(&mux));
-        posts.spawn(async move {
+        tasks.spawn("sse-post", async move {
             let sent =
                 match build(&endpoint, HttpMethod::POST, message, "application/json, text/event-stream") {
                     Ok(request) => client.send(&endpoint, request).await,

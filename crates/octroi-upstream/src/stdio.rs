@@ -40,9 +40,12 @@ pub(crate) async fn start(
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);
-    tasks.spawn(write(stdin, queue, Arc::clone(&mux)));
-    let reader = tasks.spawn(read(stdout, Arc::clone(&mux), limit));
-    tasks.spawn(supervise(process, Arc::clone(&mux), reader, spec.timeouts.shutdown, shutdown.clone()));
+    tasks.spawn("stdio-write", write(stdin, queue, Arc::clone(&mux)));
+    let reader = tasks.spawn("stdio-read", read(stdout, Arc::clone(&mux), limit));
+    tasks.spawn(
+        "stdio-supervise",
+        supervise(process, Arc::clone(&mux), reader, spec.timeouts.shutdown, shutdown.clone()),
+    );
     Ok(mux)
 }
 

@@ -13,8 +13,8 @@ use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
@@ -43,7 +43,7 @@ pub(crate) struct Streamable {
     calls: Mutex<HashMap<u64, Active>>,
     questions: Mutex<HashMap<Id, CancellationToken>>,
     events: EventSink,
-    tasks: TaskTracker,
+    tasks: BackgroundTasks,
     closed: CancellationToken,
     limit: usize,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Setup {
     pub(crate) address: Address,
     pub(crate) initialize_params: Bytes,
     pub(crate) events: EventSink,
-    pub(crate) tasks: TaskTracker,
+    pub(crate) tasks: BackgroundTasks,
     pub(crate) closed: CancellationToken,
     pub(crate) limit: usize,
 }
@@ -171,7 +171,7 @@ impl Streamable {
     pub(crate) fn reply(self: &Arc<Self>, id: &Id, message: Bytes) {
         self.questions.lock().remove(id);
         let link = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.tasks.spawn("http-answer", async move {
             let posted = link.post(&Method::Other("".into()), &Mirror::default(), message).await;
             if let Err(error) = posted {
                 tracing::debug!(address = %link.address.shown, %error, "answer to a question could not be delivered");

@@ -13,13 +13,12 @@ use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use crate::background::BackgroundTasks;
 use crate::child::ProcessList;
 use crate::connection::Connection;
 use crate::error::UpstreamError;
@@ -56,9 +55,7 @@ pub struct Context {
     /// Name and version that Octroi gives, as JSON text.
     pub client_info: Bytes,
     /// Owner of every task.
-    pub tasks: TaskTracker,
-    /// Where connections live, whoever was the first to need them.
-    pub runtime: Handle,
+    pub tasks: BackgroundTasks,
     /// Ends everything.
     pub shutdown: CancellationToken,
     /// What time it is.
@@ -246,7 +243,7 @@ impl Upstream {
         }
         // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
         let attempt = Arc::clone(self).attempt(Arc::clone(slot), capabilities.cloned());
-        let attempt = self.context.tasks.spawn_on(attempt, &self.context.runtime);
+        let attempt = self.context.tasks.spawn_on_main("connect", attempt);
         attempt.await.unwrap_or(Err(UpstreamError::Stopping))
     }
 
@@ -328,7 +325,7 @@ impl Upstream {
             self.events.send(ServerEvent::Connected).await;
         }
         let (upstream, slot, followed) = (Arc::clone(self), Arc::clone(slot), Arc::clone(connection));
-        self.context.tasks.spawn(async move {
+        self.context.tasks.spawn("follow-connection", async move {
             slot.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
             let reason = followed.closed().await;
             if !followed.is_ended() {

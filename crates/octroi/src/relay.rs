@@ -5,9 +5,11 @@
 //! transport asks for (headers, and the session of a legacy client) and turns a cancellation into what means
 //! the same over HTTP.
 
+use octroi_gateway::BackgroundTasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 use bytes::Bytes;
 use hyper::Response;
@@ -19,7 +21,6 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::failure::Failure;
 
@@ -48,8 +49,10 @@ pub(crate) async fn serve(
     output: impl AsyncWrite + Unpin + Send + 'static,
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
+    // Apart from the requests: the writer ends after the last of them.
+    let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
-    let writer = tokio::spawn(write_lines(output, queue));
+    let writer = writing.spawn("stdio-write", write_lines(output, queue));
     let relay = Arc::new(Relay {
         link,
         out: sender,
@@ -57,7 +60,7 @@ pub(crate) async fn serve(
         opening: tokio::sync::Mutex::default(),
         mirrored: Mirrored::default(),
         running: Mutex::default(),
-        tasks: TaskTracker::new(),
+        tasks: BackgroundTasks::new(Handle::current()),
         closing: CancellationToken::new(),
         lost: CancellationToken::new(),
     });
@@ -97,7 +100,7 @@ struct Relay {
     opening: tokio::sync::Mutex<()>,
     mirrored: Mirrored,
     running: Mutex<HashMap<Id, Running>>,
-    tasks: TaskTracker,
+    tasks: BackgroundTasks,
     closing: CancellationToken,
     /// The gateway did not come back.
     lost: CancellationToken,
@@ -157,7 +160,7 @@ impl Relay {
         let running = Running { is_endless, cancelled: CancellationToken::new() };
         self.running.lock().insert(id.clone(), running.clone());
         let relay = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.tasks.spawn("relay-call", async move {
             tokio::select! {
                 biased;
                 () = running.cancelled.cancelled() => {}
@@ -262,7 +265,6 @@ impl Relay {
         for running in self.running.lock().values().filter(|running| running.is_endless) {
             running.cancelled.cancel();
         }
-        self.tasks.close();
         let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
         self.end_session().await;
     }

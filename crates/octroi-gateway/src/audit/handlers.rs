@@ -179,7 +179,7 @@ fn start(
     let post = Arc::new(post);
     let shutdown = context.shutdown.clone();
     let run = Run { post: Arc::clone(&post), handler, wishes, log: log.clone(), shutdown };
-    context.tasks.spawn_on(run.until_the_end(), &context.runtime);
+    context.tasks.spawn_on_main("audit-handler", run.until_the_end());
     post
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use octroi_core::Clock;
 use octroi_core::audit::{Event, PublicKey, SigningKey};
+use octroi_upstream::BackgroundTasks;
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
@@ -217,7 +217,7 @@ impl AuditLog {
     }
 
     /// Records an event from where nobody can wait. If there is no room, a task waits for it.
-    pub fn append_detached(&self, event: &Event<'_>, runtime: &Handle) {
+    pub fn append_detached(&self, event: &Event<'_>, tasks: &BackgroundTasks) {
         let record = pending(event);
         let log = self.clone();
         let mut writing = Box::pin(async move { log.inner.write_soon(record?).await });
@@ -225,7 +225,7 @@ impl AuditLog {
             Some(Ok(())) => return,
             Some(Err(error)) => error,
             None => {
-                runtime.spawn(async move {
+                tasks.spawn_on_main("audit-write", async move {
                     if let Err(error) = writing.await {
                         error!(%error, hint = error.hint(), "an event was not recorded");
                     }

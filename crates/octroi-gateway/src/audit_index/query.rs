@@ -175,8 +175,10 @@ impl AuditIndex {
     /// Looks whether anybody changed the log.
     pub async fn verify(&self) -> Result<Report, AuditIndexError> {
         let directory = self.parts()?.0.directory().to_owned();
-        let looking =
-            self.context.runtime.spawn_blocking(move || verify(&directory, &VerifyOptions::default()));
+        let looking = self
+            .context
+            .tasks
+            .spawn_blocking("audit-verify", move || verify(&directory, &VerifyOptions::default()));
         Ok(looking.await.unwrap_or(Err(AuditError::Closed))?)
     }
 
@@ -203,7 +205,7 @@ impl AuditIndex {
         let log = self.recorder.log().ok_or(AuditError::Closed)?;
         let directory = log.directory().to_owned();
         let kept = self.reader.lock().take();
-        let reading = self.context.runtime.spawn_blocking(move || {
+        let reading = self.context.tasks.spawn_blocking("audit-read", move || {
             let mut reader = match kept {
                 Some(reader) => reader,
                 None => Reader::open(&directory)?,

@@ -11,7 +11,8 @@ use crate::governance::imagine;
 
 fn recorder(directory: &Path) -> Arc<AuditRecorder> {
     let log = AuditLog::open(directory, &Options::new(octroi_upstream::system_clock())).unwrap().log;
-    Arc::new(AuditRecorder::new(Some(log), Handle::current(), octroi_upstream::system_clock()))
+    let tasks = BackgroundTasks::new(tokio::runtime::Handle::current());
+    Arc::new(AuditRecorder::new(Some(log), tasks, octroi_upstream::system_clock()))
 }
 
 /// Begins a call that changes something, so that its beginning has to be on disk.

@@ -115,7 +115,8 @@ impl Inspector {
     pub async fn replay(self: &Arc<Self>, candidate: Candidate) -> Result<Replay, ReplayError> {
         let inspector = Arc::clone(self);
         let used = self.first_uses().await;
-        let work = self.context.tasks.spawn_blocking(move || inspector.replay_now(&candidate, used));
+        let work =
+            self.context.tasks.spawn_blocking("replay", move || inspector.replay_now(&candidate, used));
         work.await.map_err(|_| ReplayError::CutOff)?
     }
 

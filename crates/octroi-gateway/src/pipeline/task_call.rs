@@ -49,7 +49,7 @@ impl Pipeline {
                     open: None,
                 };
                 let shutdown = self.context.shutdown.clone();
-                self.context.tasks.spawn_on(call.run(shutdown), &self.context.runtime);
+                self.context.tasks.spawn_on_main("task-call", call.run(shutdown));
             }
         }
         self.tasks.show(&approval.id, &Shown::Created, self.now_ms()).map(Answer::Result)

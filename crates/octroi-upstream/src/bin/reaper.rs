@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use octroi_core::config::GateSpec;
 use octroi_core::server::Program;
-use octroi_upstream::{Context, GateProgram, HttpClient, Spawner};
+use octroi_upstream::{BackgroundTasks, Context, GateProgram, HttpClient, Spawner};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -34,8 +34,7 @@ async fn host(owner: &str, script: &str) -> io::Result<()> {
         http: HttpClient::new(octroi_upstream::system_clock()).map_err(io::Error::other)?,
         spawner: Spawner::new(owner.to_owned(), Some(std::env::current_exe()?), Handle::current())?,
         client_info: "{}".into(),
-        tasks: tokio_util::task::TaskTracker::new(),
-        runtime: Handle::current(),
+        tasks: BackgroundTasks::new(Handle::current()),
         shutdown: tokio_util::sync::CancellationToken::new(),
         clock: octroi_upstream::system_clock(),
         events,

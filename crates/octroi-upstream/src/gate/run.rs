@@ -94,9 +94,12 @@ impl Run {
             logs: Arc::clone(logs),
         });
         let all = &context.tasks;
-        all.spawn(tasks.track_future(Arc::clone(&run).write(stdin, questions)));
-        let reader = all.spawn(tasks.track_future(Arc::clone(&run).read(stdout)));
-        all.spawn(tasks.track_future(Arc::clone(&run).supervise(process, reader, closing.clone())));
+        all.spawn("gate-write", tasks.track_future(Arc::clone(&run).write(stdin, questions)));
+        let reader = all.spawn("gate-read", tasks.track_future(Arc::clone(&run).read(stdout)));
+        all.spawn(
+            "gate-supervise",
+            tasks.track_future(Arc::clone(&run).supervise(process, reader, closing.clone())),
+        );
         Ok(run)
     }
 

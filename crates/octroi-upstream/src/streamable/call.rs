@@ -8,9 +8,9 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
-use tokio_util::task::TaskTracker;
 
 use super::{Active, Mirror, Session, Streamable};
+use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
 use crate::events::EventStream;
@@ -241,7 +241,7 @@ impl Drop for HttpCall {
             let params =
                 format!(r#"{{"requestId":{},"reason":"the client cancelled the request"}}"#, self.id);
             let message = envelope::notification(&Method::Cancelled, params.as_bytes());
-            self.link.tasks.spawn(async move {
+            self.link.tasks.spawn("http-cancel", async move {
                 let _ = link.post(&Method::Cancelled, &Mirror::default(), message).await;
             });
         }
@@ -310,7 +310,7 @@ impl Stream {
     }
 
     /// There is nothing more to come.
-    pub(crate) fn wind_up(self, tasks: &TaskTracker) {
+    pub(crate) fn wind_up(self, tasks: &BackgroundTasks) {
         self.events.wind_up(tasks);
     }
 }

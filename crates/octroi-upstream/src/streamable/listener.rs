@@ -32,7 +32,7 @@ impl Streamable {
         // Ends the listener also when this future is dropped, as a timeout does.
         let guard = self.closed.clone().drop_guard();
         let answered = CancellationToken::new();
-        self.tasks.spawn(Arc::clone(self).listen(answered.clone()));
+        self.tasks.spawn("http-listen", Arc::clone(self).listen(answered.clone()));
         let _ = tokio::time::timeout(OPENS_WITHIN, answered.cancelled()).await;
         guard.disarm();
     }
@@ -113,10 +113,9 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
     use tokio::sync::mpsc;
-    use tokio::time::Instant;
-    use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::background::BackgroundTasks;
     use crate::event::EventSink;
     use crate::http::HttpClient;
     use crate::streamable::Setup;
@@ -125,9 +124,9 @@ mod tests {
     async fn listening_takes(delay: Duration) -> Duration {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", socket.local_addr().unwrap());
-        let tasks = TaskTracker::new();
+        let tasks = BackgroundTasks::new(tokio::runtime::Handle::current());
         let closed = CancellationToken::new();
-        tasks.spawn(async move {
+        tasks.spawn("server", async move {
             let (mut stream, _) = socket.accept().await.unwrap();
             let _ = stream.read(&mut [0; 1024]).await;
             tokio::time::sleep(delay).await;
@@ -146,9 +145,10 @@ mod tests {
             limit: 1024,
         };
         let link = Streamable::new(setup, Era::Legacy);
-        let begun = Instant::now();
+        let clock = crate::system_clock();
+        let begun = clock.instant();
         link.start_listening().await;
-        let took = begun.elapsed();
+        let took = clock.instant() - begun;
         assert!(!closed.is_cancelled());
         closed.cancel();
         took

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use octroi_core::config::GateSpec;
 use octroi_core::server::Program;
-use octroi_upstream::{Context, GateProgram, HttpClient, Spawner};
+use octroi_upstream::{BackgroundTasks, Context, GateProgram, HttpClient, Spawner};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Long enough for anything that is to happen, however busy the machine.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
@@ -41,8 +40,7 @@ impl Bench {
             http: HttpClient::new(octroi_upstream::system_clock()).unwrap(),
             spawner: Spawner::new(owner.clone(), reaper, Handle::current()).unwrap(),
             client_info: "{}".into(),
-            tasks: TaskTracker::new(),
-            runtime: Handle::current(),
+            tasks: BackgroundTasks::new(Handle::current()),
             shutdown: CancellationToken::new(),
             clock: octroi_upstream::system_clock(),
             events,

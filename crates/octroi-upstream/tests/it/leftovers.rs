@@ -57,7 +57,6 @@ async fn nothing_is_left_after_a_shutdown() {
     let gate = bench.gate(shell(HOSTILE), LONG);
     gate.ask("{}").await.unwrap();
     bench.context.shutdown.cancel();
-    bench.context.tasks.close();
     tokio::time::timeout(LONG, bench.context.tasks.wait()).await.unwrap();
     assert_eq!(bench.processes(), Vec::<String>::new());
     assert!(gate.ask("{}").await.is_err());

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use octroi_core::config::Origin;
 use octroi_core::principal::hash_token;
-use octroi_gateway::{Gateway, GatewayOptions, Persistence, PersistenceError, Processes};
+use octroi_gateway::{BackgroundTasks, Gateway, GatewayOptions, Persistence, PersistenceError, Processes};
 use octroi_server::{AgentTools, Control, Door, DoorSettings, Operations};
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::reload::{OwnTokens, Reloader};
@@ -106,7 +107,8 @@ impl OwnGateway {
     /// Lets everybody in until `leaving` is done, then ends everything.
     pub(super) async fn serve<T>(self, leaving: impl Future<Output = T>) -> Result<T, Failure> {
         let shutdown = CancellationToken::new();
-        let watcher = tokio::spawn(self.reloader.watch(Arc::clone(&self.gateway)));
+        let tasks = BackgroundTasks::new(Handle::current());
+        let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.gateway)));
         let until = async {
             let left = leaving.await;
             shutdown.cancel();

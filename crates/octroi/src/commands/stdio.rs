@@ -5,6 +5,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
 use octroi_api::ErrorCode;
@@ -96,10 +97,9 @@ async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Res
     tracing::info!(address = %own.address, "the data directory was free; this is its gateway now");
     let operations = own.operations.clone();
     let shutdown = CancellationToken::new();
-    let signals = tokio::spawn(cancel_at_signal(shutdown.clone()));
-    let client = serve_stdio(operations, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown);
-    let served = own.serve(client).await;
-    signals.abort();
+    let client =
+        serve_stdio(operations, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown.clone());
+    let served = own.serve(until_signal(client, &shutdown)).await;
     served?.map_err(|error| Failure::from_error(&error))
 }
 
@@ -122,13 +122,17 @@ async fn relay(options: &Stdio, sources: &Sources, place: Announced) -> Result<(
     };
     let link = Link::open(&sources.data, place, &token).await?;
     let shutdown = CancellationToken::new();
-    let signals = tokio::spawn(cancel_at_signal(shutdown.clone()));
-    let served = relay::serve(link, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
-    signals.abort();
-    served
+    let serving = relay::serve(link, tokio::io::stdin(), tokio::io::stdout(), shutdown.clone());
+    until_signal(serving, &shutdown).await
 }
 
-async fn cancel_at_signal(shutdown: CancellationToken) {
-    wait_for_signal().await;
-    shutdown.cancel();
+/// Serves a client; a signal asks it to end.
+async fn until_signal<T>(serving: impl Future<Output = T>, shutdown: &CancellationToken) -> T {
+    let mut serving = pin!(serving);
+    tokio::select! {
+        biased;
+        served = &mut serving => return served,
+        () = wait_for_signal() => shutdown.cancel(),
+    }
+    serving.await
 }

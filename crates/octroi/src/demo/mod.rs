@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use octroi_gateway::BackgroundTasks;
 use octroi_mcp::envelope::{self, Id};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Kind, Method, RpcError, Version, meta};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +28,8 @@ const NOTES_MAX: usize = 100;
 /// Serves until standard input ends.
 pub(crate) async fn serve() -> std::io::Result<()> {
     let (out, mut queue) = mpsc::channel::<bytes::Bytes>(QUEUED);
-    tokio::spawn(async move {
+    let tasks = BackgroundTasks::new(Handle::current());
+    tasks.spawn("write", async move {
         let mut stdout = tokio::io::stdout();
         while let Some(message) = queue.recv().await {
             let line = [&message[..], b"\n"].concat();
@@ -35,8 +38,8 @@ pub(crate) async fn serve() -> std::io::Result<()> {
             }
         }
     });
-    let server = Arc::new(Server { out, state: Mutex::default(), next_question: AtomicU64::new(1) });
-    tokio::spawn(Arc::clone(&server).tick());
+    let server = Arc::new(Server { out, tasks, state: Mutex::default(), next_question: AtomicU64::new(1) });
+    server.tasks.spawn("tick", Arc::clone(&server).tick());
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         if let Ok(message) = Envelope::parse(line.into()) {
@@ -48,6 +51,7 @@ pub(crate) async fn serve() -> std::io::Result<()> {
 
 struct Server {
     out: mpsc::Sender<bytes::Bytes>,
+    tasks: BackgroundTasks,
     state: Mutex<State>,
     next_question: AtomicU64,
 }
@@ -79,7 +83,7 @@ impl Server {
                 let server = Arc::clone(self);
                 let cancelled = CancellationToken::new();
                 self.state.lock().await.running.insert(id.clone(), cancelled.clone());
-                tokio::spawn(async move {
+                self.tasks.spawn("call", async move {
                     tokio::select! {
                         biased;
                         () = cancelled.cancelled() => {}

@@ -84,7 +84,7 @@ impl Relay {
         if message.kind() == Kind::Notification && *message.method() == Method::Initialized {
             // What the gateway says from now on must not be missed.
             let listening = CancellationToken::new();
-            self.tasks.spawn(Arc::clone(self).listen(session, listening.clone()));
+            self.tasks.spawn("relay-listen", Arc::clone(self).listen(session, listening.clone()));
             tokio::select! {
                 () = listening.cancelled() => {}
                 () = tokio::time::sleep(GOODBYE) => {}

@@ -1,4 +1,5 @@
 //! Opening what an earlier run left.
+#![expect(clippy::disallowed_methods, reason = "writers end with the test")]
 
 use std::fs;
 

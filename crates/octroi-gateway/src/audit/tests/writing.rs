@@ -1,4 +1,5 @@
 //! Appending, alone and by many.
+#![expect(clippy::disallowed_methods, reason = "writers end with the test")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
