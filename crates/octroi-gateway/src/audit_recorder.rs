@@ -2,7 +2,6 @@
 //!
 //! Requests that are not tool calls stand in `requests.rs`.
 
-use octroi_upstream::BackgroundTasks;
 use std::fmt::Write as _;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -16,12 +15,13 @@ use octroi_core::decision::{AgentContext, Denial, Trace};
 use octroi_core::redact::Redactor;
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use octroi_core::{Clock, Principal, Role};
+use octroi_upstream::BackgroundTasks;
 use serde_json::Value;
 use tracing::error;
 
 use crate::audit::{AuditError, AuditLog, Durability};
 use crate::caller::Caller;
-use crate::change::FiledUnder;
+use crate::change::{ChangeAuthor, FiledUnder};
 use summary::summary;
 
 mod requests;
@@ -200,18 +200,24 @@ impl AuditRecorder {
     /// Records what somebody does to Octroi itself; if that fails, it must not be done. Secrets are taken out.
     pub(crate) async fn record_change(
         &self,
-        principal: &Principal,
+        author: &ChangeAuthor,
         kind: Kind,
         level: Level,
         filed_under: &FiledUnder,
         context: &Value,
     ) -> Result<(), AuditError> {
-        let initiator = Initiator::of(principal);
+        let initiator = match author {
+            ChangeAuthor::Principal(principal) => Some(Initiator::of(principal)),
+            ChangeAuthor::Octroi => None,
+        };
         let context = self.redactor.load().preview(context.to_string().as_bytes(), CHANGE_BYTES_MAX);
         let mut event = self.system_event(kind, &context);
         event.level = level;
-        event.actor = initiator.actor();
-        event.agent = filed_under.agent.as_deref().or(initiator.agent.as_deref());
+        if let Some(initiator) = &initiator {
+            event.actor = initiator.actor();
+            event.agent = initiator.agent.as_deref();
+        }
+        event.agent = filed_under.agent.as_deref().or(event.agent);
         event.server = filed_under.server.as_deref();
         event.tool = filed_under.tool.as_deref();
         self.record(&event).await

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::pin::Pin;
 
+use octroi_core::Principal;
 use serde_json::Value;
 
 /// What a change concerns, as records are searched by it.
@@ -17,6 +18,15 @@ pub struct FiledUnder {
     pub server: Option<String>,
     /// The canonical id of the tool.
     pub tool: Option<String>,
+}
+
+/// Who makes a change.
+#[derive(Clone, Debug)]
+pub enum ChangeAuthor {
+    /// Who asked for it.
+    Principal(Principal),
+    /// Nobody asked: a file changed, or a signal came.
+    Octroi,
 }
 
 type Applying<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;

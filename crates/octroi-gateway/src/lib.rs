@@ -39,7 +39,7 @@ pub use approvals::{Approvals, Choice, Remember, RememberScope, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
-pub use change::{FiledUnder, PlannedChange};
+pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
 pub use gateway::{Gateway, GatewayOptions, Processes};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,

@@ -19,6 +19,25 @@ pub type PlannedReload = PlannedChange<ConfigChanges, ReloadError>;
 /// A future that reads the configuration.
 pub type Reloading = Pin<Box<dyn Future<Output = Result<PlannedReload, ReloadError>> + Send>>;
 
+/// Why the configuration is read again, where nobody asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReloadTrigger {
+    /// A file that it comes from has changed.
+    File,
+    /// The process received SIGHUP.
+    Signal,
+}
+
+impl ReloadTrigger {
+    /// The word in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Signal => "signal",
+        }
+    }
+}
+
 /// Why the old configuration stays in effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

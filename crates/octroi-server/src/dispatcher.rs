@@ -4,17 +4,19 @@
 //! handler runs. A change is recorded ahead of taking effect: if that fails it is not made, and one that fails
 //! after that is recorded as failed. No handler can leave that out, because handlers only plan changes.
 
-use octroi_gateway::BackgroundTasks;
 use std::sync::Arc;
-use tokio::runtime::Handle;
 
-use octroi_api::{Access, ApiError, ErrorCode, Face, ObjectRef, Owner, ResourceUri, Verdict};
+use octroi_api::operations::config::ConfigReload;
+use octroi_api::{Access, ApiError, ErrorCode, Face, ObjectRef, Operation as _, Owner, ResourceUri, Verdict};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
-use octroi_gateway::{Gateway, OperatorError, PlannedChange, PolicyError, PolicyRefusal};
+use octroi_gateway::{
+    BackgroundTasks, ChangeAuthor, Gateway, OperatorError, PlannedChange, PolicyError, PolicyRefusal,
+};
 use serde_json::Value;
+use tokio::runtime::Handle;
 
-use crate::control::Control;
+use crate::control::{Control, ReloadTrigger};
 use crate::error::OperationError;
 use crate::operations::{self, Handler, OperationContext, Requester, Work};
 use crate::resources;
@@ -67,9 +69,29 @@ impl Operations {
         match request.run(&context).await? {
             Work::Answer(answer) => Ok(answer),
             Work::Change { kind, change } => {
-                self.make(context.principal().clone(), kind, handler.name, *change).await
+                self.make(ChangeAuthor::Principal(context.principal().clone()), kind, handler.name, *change)
+                    .await
             }
             Work::RecordedByLog(making) => self.to_the_end(making).await,
+        }
+    }
+
+    /// Reads the configuration again without anybody asking for it, recorded like the operation. Nobody waits for
+    /// an answer: the status and the log say what is wrong.
+    pub async fn reload(&self, trigger: ReloadTrigger) {
+        let control = Arc::clone(&self.control);
+        // Files that cannot be used are reported by who reads them.
+        let Ok(mut change) = control.reload(Arc::clone(&self.gateway)).await else {
+            return;
+        };
+        change.subject["trigger"] = trigger.as_str().into();
+        let change = change.map(|changes| Ok(changes.map(|_| Value::Null)?));
+        let made = self.make(ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, change).await;
+        if let Err(error @ OperationError::NotRecorded(_)) = made {
+            let message = ApiError::from(&error).message;
+            tracing::warn!(error = message, "configuration not read again, the old one stays");
+            self.gateway
+                .set_problems(vec![format!("not read again, the old configuration stays: {message}")]);
         }
     }
 
@@ -148,7 +170,7 @@ impl Operations {
     /// Records a change, and then makes it.
     async fn make(
         &self,
-        by: Principal,
+        by: ChangeAuthor,
         kind: Kind,
         operation: &'static str,
         change: PlannedChange<Value, OperationError>,

@@ -1,14 +1,13 @@
 //! The door: what every request over HTTP needs, and who is turned away.
 
-use octroi_gateway::BackgroundTasks;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Handle;
 
 use octroi_core::Principal;
-use octroi_gateway::Gateway;
+use octroi_gateway::{BackgroundTasks, Gateway};
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Refusal};

@@ -1,13 +1,12 @@
 //! Requests of the legacy era: a session, its streams, its end.
 
-use octroi_gateway::BackgroundTasks;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Asked, Client};
+use octroi_gateway::{Asked, BackgroundTasks, Client};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;

@@ -1,18 +1,17 @@
 //! MCP over standard streams, both eras at once: for clients that start a command.
 
-use octroi_gateway::BackgroundTasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Handle;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Asked, Client, View};
+use octroi_gateway::{Asked, BackgroundTasks, Client, View};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -4,7 +4,6 @@
 //! sockets towards remote servers. Nothing is handed from core to core on the way, which is what costs
 //! most when a call is short.
 
-use octroi_gateway::BackgroundTasks;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -13,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::runtime::Handle;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
+use octroi_gateway::BackgroundTasks;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 

@@ -5,20 +5,20 @@
 //! transport asks for (headers, and the session of a legacy client) and turns a cancellation into what means
 //! the same over HTTP.
 
-use octroi_gateway::BackgroundTasks;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Handle;
 
 use bytes::Bytes;
 use hyper::Response;
 use hyper::body::Incoming as Body;
+use octroi_gateway::BackgroundTasks;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use octroi_server::{read_line, write_lines};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -1,12 +1,11 @@
 //! Recording changes for whoever dispatches operations.
 
-use octroi_core::Principal;
 use octroi_core::audit::{Kind, Level};
 use serde_json::{Value, json};
 
 use super::Gateway;
 use crate::audit::AuditError;
-use crate::change::{FiledUnder, PlannedChange};
+use crate::change::{ChangeAuthor, FiledUnder, PlannedChange};
 
 impl Gateway {
     /// Records a change ahead of it. If that fails, it must not be made.
@@ -14,7 +13,7 @@ impl Gateway {
     /// The future does not hold the change, which cannot be shared between threads, so that it can be sent to one.
     pub fn record_change<T, E>(
         &self,
-        by: &Principal,
+        by: &ChangeAuthor,
         kind: Kind,
         operation: &str,
         change: &PlannedChange<T, E>,
@@ -28,7 +27,7 @@ impl Gateway {
     /// Records that a change which was recorded was not made after all.
     pub async fn record_failed_change(
         &self,
-        by: &Principal,
+        by: &ChangeAuthor,
         kind: Kind,
         operation: &str,
         subject: &Value,

@@ -10,7 +10,9 @@ use octroi_api::operations::config::ConfigChanges;
 use octroi_core::principal::TokenHash;
 use octroi_core::{Principal, Tokens};
 use octroi_gateway::{Changes, Gateway, PlannedChange};
-use octroi_server::{Access, AccessSettings, Control, PlannedReload, ReloadError, Reloading};
+use octroi_server::{
+    Access, AccessSettings, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
+};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -121,22 +123,20 @@ impl Reloader {
     }
 
     /// Reloads when a file changes or SIGHUP comes, for ever.
-    pub(super) async fn watch(self: Arc<Self>, gateway: Arc<Gateway>) {
+    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
         let mut seen = self.fingerprint();
         loop {
-            let is_asked = tokio::select! {
-                _ = hangup.recv() => true,
-                () = tokio::time::sleep(LOOK_EVERY) => false,
+            let signalled = tokio::select! {
+                _ = hangup.recv() => Some(ReloadTrigger::Signal),
+                () = tokio::time::sleep(LOOK_EVERY) => None,
             };
             let found = self.fingerprint();
-            if is_asked || (found != seen && self.state.lock().is_automatic) {
-                // What is wrong is told where people look; there is nobody here to tell.
-                if let Ok(plan) = Arc::clone(&self).plan(Arc::clone(&gateway)).await {
-                    let _ = plan.apply().await;
-                }
+            let is_automatic = found != seen && self.state.lock().is_automatic;
+            if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {
+                operations.reload(trigger).await;
             }
             seen = found;
         }

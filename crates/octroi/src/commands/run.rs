@@ -108,7 +108,7 @@ impl OwnGateway {
     pub(super) async fn serve<T>(self, leaving: impl Future<Output = T>) -> Result<T, Failure> {
         let shutdown = CancellationToken::new();
         let tasks = BackgroundTasks::new(Handle::current());
-        let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.gateway)));
+        let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.operations)));
         let until = async {
             let left = leaving.await;
             shutdown.cancel();
