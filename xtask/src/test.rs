@@ -47,8 +47,6 @@ pub(crate) fn run(bless: bool) -> Result<(), Failure> {
             tally.add(steps.step(&label, || run_tests(program, &label, &tests, threads, bless))?);
         }
     }
-    let label = "examples in the documentation";
-    tally.add(steps.step(label, || examples(label))?);
     tally.verdict()?;
     steps.step("generated documents", || interop::check(bless))?;
     say(&format!(
@@ -101,16 +99,6 @@ fn run_tests(
             format!("{} of {} tests have a result", tally.n_run(), tests.len()),
             "the program ended early; its output is above",
         ));
-    }
-    Ok(tally)
-}
-
-fn examples(label: &str) -> Result<Tally, Failure> {
-    let (output, is_success) =
-        shell::show_and_keep(&mut cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"]), label)?;
-    let tally = tally::read(&output, "documentation");
-    if !is_success && tally.failed.is_empty() {
-        return Err(Failure::new("examples cannot be run", "cargo's output is above"));
     }
     Ok(tally)
 }

@@ -31,6 +31,8 @@ pub(crate) enum Rule {
     FileHeader,
     /// A path or host that belongs to one machine.
     Stray,
+    /// Code in a doc comment.
+    DocExample,
     /// JSON-RPC written outside the crate that knows it.
     JsonRpc,
 }

@@ -1,4 +1,4 @@
-//! How long files are, how they begin, and what they must not name.
+//! How long files are, how they begin, and what they must not name or hold.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -42,6 +42,13 @@ pub(crate) fn check(files: &Files) -> Vec<Finding> {
                 add(Rule::FileHeader, format!("{name} does not begin with `//!` and what it is for"));
             }
         }
+        // Every example would be a program of its own to compile and link. Examples are tests, or stand in `docs/`, where
+        // tests run them.
+        if name.ends_with(".rs")
+            && let Some(number) = text.lines().position(is_doc_example)
+        {
+            add(Rule::DocExample, format!("{name}:{} has code in a doc comment: make it a test", number + 1));
+        }
         // Lock files are written by their tools, which name their registry.
         if name.ends_with(".lock") {
             continue;
@@ -64,6 +71,12 @@ pub(crate) fn summary(files: &Files) -> String {
     let median = lengths.get(lengths.len() / 2).map_or(0, |(n_lines, _)| *n_lines);
     let (longest, name) = lengths.last().copied().unwrap_or_default();
     format!("{} Rust files, median {median} lines, longest {longest} lines ({name})", lengths.len())
+}
+
+fn is_doc_example(line: &str) -> bool {
+    let line = line.trim_start();
+    let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+    comment.is_some_and(|comment| comment.trim_start().starts_with("```"))
 }
 
 fn is_test(name: &str) -> bool {
@@ -119,6 +132,11 @@ mod tests {
                 vec!["a/src/x.rs does not begin with `//!` and what it is for".to_owned()],
             ),
             ("a/src/x/tests.rs", "use super::*;\n".to_owned(), vec![]),
+            (
+                "a/src/x.rs",
+                "//! X.\n    /// ```\n".to_owned(),
+                vec!["a/src/x.rs:2 has code in a doc comment: make it a test".to_owned()],
+            ),
             ("docs/x.md", home.clone(), vec![format!("docs/x.md:1 names `{}`", ["", "home", ""].join("/"))]),
             ("Cargo.lock", home, vec![]),
         ];

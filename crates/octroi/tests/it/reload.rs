@@ -5,8 +5,9 @@ use std::time::Duration;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::audit::{of_kind, records};
 use crate::harness::{SOON, connect, octroi, stdio_entry};
 use crate::processes::{descendants, left_of};
 
@@ -154,5 +155,34 @@ async fn who_watched_a_server_watches_its_successor() {
         }
         assert!(is_told, "{era:?}: the change was missed");
     }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_reload_is_recorded_with_its_trigger() {
+    let entry = |number: usize| stdio_entry(&format!("s{number}"), &[]);
+    let gateway = TestGateway::start(&octroi(), &entry(1)).await;
+    let data = gateway.directory().join("data");
+    let expect = async |expected: &[&str]| {
+        let mut reloads: Vec<Value> = Vec::new();
+        until("the record", async || {
+            reloads = of_kind(&records(&data, &[]).await, "config_reloaded").into_iter().cloned().collect();
+            reloads.len() >= expected.len()
+        })
+        .await;
+        let triggers: Vec<&str> =
+            reloads.iter().filter_map(|record| record["context"]["trigger"].as_str()).collect();
+        assert_eq!(triggers, expected, "{reloads:?}");
+        assert!(reloads.iter().all(|record| record["actor"]["kind"] == "system"), "{reloads:?}");
+        reloads.pop().unwrap_or_default()
+    };
+    gateway.rewrite_config(&(entry(1) + &entry(2)));
+    let by_file = expect(&["file"]).await;
+    assert_eq!(by_file["context"]["before"]["servers"], json!(["s1"]));
+    assert_eq!(by_file["context"]["after"]["servers"], json!(["s1", "s2"]));
+    let process = gateway.child.id().expect("it runs").to_string();
+    let sent = std::process::Command::new("kill").args(["-HUP", &process]).status().expect("kill runs");
+    assert!(sent.success());
+    expect(&["file", "signal"]).await;
     gateway.stop().await;
 }
