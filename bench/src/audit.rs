@@ -1,4 +1,4 @@
-//! What a long audit log costs those who read it: time, and memory that must not grow with it.
+//! The cost of reading a long audit log: time, and memory that must not grow with the log.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,19 +8,19 @@ use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Ruling, SourceTy
 use octroi_gateway::audit::{AuditLog, Options};
 use tokio::process::Command;
 
-use crate::process::{Gateway, Policy, program};
-use crate::{Outcome, cpu};
+use crate::process::{BenchGateway, BenchPolicy, program};
+use crate::{BenchResult, cpu};
 
 const RECORDS: u64 = 10_000_000;
-/// They are spread over so much time, which ends now.
+/// The records are spread over this many days, which end now.
 const DAYS: u64 = 20;
 const TOOLS: u64 = 40;
 const AGENTS: u64 = 12;
-/// How often memory is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often memory is sampled.
+const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 
-/// Writes a log of ten million records, or as many as are wanted, verifies it, and lists from it.
-pub(crate) async fn long_log(n_records: Option<u64>) -> Outcome<()> {
+/// Writes a log of ten million records, or of `n_records`, verifies it, and searches it.
+pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
     let n_records = n_records.unwrap_or(RECORDS);
     let directory = tempfile::tempdir()?;
     let data = directory.path().join("data");
@@ -35,13 +35,13 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> Outcome<()> {
     measured("`octroi audit export --since 1h`", &data, &["audit", "export", "--since", "1h"]).await?;
 
     let begun = Instant::now();
-    let gateway = Gateway::start_in(directory, "", Policy::None, &[]).await?;
+    let gateway = BenchGateway::start_in(directory, "", BenchPolicy::None, &[]).await?;
     while is_behind(&data).await? {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     let octroi = gateway.id()?;
     row(
-        "table of the gateway built anew",
+        "search table rebuilt by the gateway",
         begun.elapsed(),
         cpu::time_of(octroi),
         cpu::most_memory_of(octroi),
@@ -57,13 +57,13 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> Outcome<()> {
     ] {
         measured(what, &data, arguments).await?;
     }
-    row("the gateway, all told", begun.elapsed(), cpu::time_of(octroi), cpu::most_memory_of(octroi));
+    row("the gateway in total", begun.elapsed(), cpu::time_of(octroi), cpu::most_memory_of(octroi));
     gateway.stop().await?;
     Ok(())
 }
 
-/// Begin and end of calls, as the gateway writes them, and now and then a denial.
-async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
+/// Starts and ends of calls, as the gateway writes them, and some denials.
+async fn fill(directory: &Path, n_records: u64) -> BenchResult<()> {
     let log = AuditLog::open(directory, &Options::new(octroi_gateway::system_clock()))?.log;
     let now_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let span_ms = DAYS * 24 * 3_600_000;
@@ -73,7 +73,7 @@ async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
         "0".repeat(64)
     );
     let ended_context = r#"{"outcome":"completed","duration_ms":12,"result_bytes":2048}"#;
-    let time_of = |number: u64| -> Outcome<u64> {
+    let time_of = |number: u64| -> BenchResult<u64> {
         let passed = u128::from(span_ms) * u128::from(number) / u128::from(n_records);
         Ok(now_ms - span_ms + u64::try_from(passed)?)
     };
@@ -105,18 +105,18 @@ async fn fill(directory: &Path, n_records: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether searches do not find everything yet. They say so.
-async fn is_behind(data: &Path) -> Outcome<bool> {
+/// Whether the search table is behind the log, which `octroi audit list` reports.
+async fn is_behind(data: &Path) -> BenchResult<bool> {
     let output = Command::new(program("octroi")?)
         .args(["audit", "list", "--lines", "1", "--data"])
         .arg(data)
         .output()
         .await?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(said.contains("cannot be found yet")) } else { Err(said.into()) }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(stderr.contains("are not indexed yet")) } else { Err(stderr.into()) }
 }
 
-async fn measured(what: &str, data: &Path, arguments: &[&str]) -> Outcome<()> {
+async fn measured(what: &str, data: &Path, arguments: &[&str]) -> BenchResult<()> {
     let begun = Instant::now();
     let mut child = Command::new(program("octroi")?)
         .args(arguments)
@@ -132,7 +132,7 @@ async fn measured(what: &str, data: &Path, arguments: &[&str]) -> Outcome<()> {
     let status = loop {
         most = cpu::most_memory_of(process).max(most);
         used = cpu::time_of(process).max(used);
-        if let Ok(status) = tokio::time::timeout(LOOK_EVERY, child.wait()).await {
+        if let Ok(status) = tokio::time::timeout(SAMPLE_EVERY, child.wait()).await {
             break status?;
         }
     };

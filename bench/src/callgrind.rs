@@ -5,37 +5,36 @@ use std::ops::{AddAssign, Sub};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Outcome;
-use crate::http_load::{Client, Target};
-use crate::process::{Gateway, OTHER_TOOLS, Peer, Policy, http_entry, stdio_entry};
+use crate::BenchResult;
+use crate::http_load::{LoadClient, LoadTarget};
+use crate::process::{BenchGateway, BenchPeer, BenchPolicy, OTHER_TOOLS, http_entry, stdio_entry};
 
 const FEW: u64 = 200;
 const MANY: u64 = 1_200;
 
-/// What a run cost, by who spent it.
+/// The instructions of a run, by what they were spent on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     total: u64,
-    /// Those who put the log into the table that searches use.
+    /// Of the threads that write the search table.
     table: u64,
-    /// SHA-256. Valgrind has none of the processor's instructions for it, so this is what it costs where there are
-    /// none.
+    /// SHA-256 in software: valgrind does not emulate the processor's instructions for it.
     hashes: u64,
 }
 
-/// The difference between many and few calls, so that start and end do not count.
-pub(crate) async fn instructions() -> Outcome<()> {
+/// Prints the difference between many and few calls, so that start and shutdown cancel out.
+pub(crate) async fn instructions() -> BenchResult<()> {
     println!(
         "\n| era | server | policy | instructions per call | of these: answering, deciding, recording | search table | SHA-256 in software |"
     );
     println!("|---|---|---|---|---|---|---|");
     for (era, transport, policy) in [
-        ("modern", "http", Policy::None),
-        ("modern", "http", Policy::Rules),
-        ("modern", "http", Policy::Cedar),
-        ("modern", "stdio", Policy::Rules),
-        ("legacy", "http", Policy::Rules),
-        ("legacy", "stdio", Policy::Rules),
+        ("modern", "http", BenchPolicy::None),
+        ("modern", "http", BenchPolicy::Rules),
+        ("modern", "http", BenchPolicy::Cedar),
+        ("modern", "stdio", BenchPolicy::Rules),
+        ("legacy", "http", BenchPolicy::Rules),
+        ("legacy", "stdio", BenchPolicy::Rules),
     ] {
         let few = counted(era, transport, policy, FEW).await?;
         let many = counted(era, transport, policy, MANY).await?;
@@ -49,8 +48,8 @@ pub(crate) async fn instructions() -> Outcome<()> {
     Ok(())
 }
 
-async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64) -> Outcome<Cost> {
-    let peer = Peer::http(era, OTHER_TOOLS).await?;
+async fn counted(era: &'static str, transport: &str, policy: BenchPolicy, calls: u64) -> BenchResult<Cost> {
+    let peer = BenchPeer::http(era, OTHER_TOOLS).await?;
     let entry = if transport == "http" { http_entry(&peer.url) } else { stdio_entry(era)? };
     let directory = tempfile::tempdir()?;
     let wrapper = [
@@ -58,14 +57,14 @@ async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64)
         "--tool=callgrind".to_owned(),
         "--trace-children=no".to_owned(),
         "--separate-threads=yes".to_owned(),
-        // Its remarks would break into the lines that say where Octroi listens.
+        // Its messages would mix with the lines that say where Octroi listens.
         "--log-file=/dev/null".to_owned(),
         format!("--callgrind-out-file={}", directory.path().join("out").display()),
     ];
-    let gateway = Gateway::start_with(&entry, policy, &wrapper).await?;
-    let target = Target { url: gateway.url.clone(), era, tool: "peer_echo" };
-    let mut client = Client::connect(&target).await?;
-    // Policies in Cedar refuse everything until they know the tools they speak of.
+    let gateway = BenchGateway::start_with(&entry, policy, &wrapper).await?;
+    let target = LoadTarget { url: gateway.url.clone(), era, tool: "peer_echo" };
+    let mut client = LoadClient::connect(&target).await?;
+    // Cedar policies deny everything until the tools that they name are known.
     let mut n_tries = 100;
     while let Err(error) = client.call().await {
         n_tries -= 1;
@@ -86,8 +85,8 @@ async fn counted(era: &'static str, transport: &str, policy: Policy, calls: u64)
     if cost.total == 0 { Err("callgrind left no counts".into()) } else { Ok(cost) }
 }
 
-/// What one thread spent, who it was told by the functions it ran.
-fn of_thread(file: &Path) -> Outcome<Cost> {
+/// The instructions of one thread; its functions show what kind of thread it was.
+fn of_thread(file: &Path) -> BenchResult<Cost> {
     let text = std::fs::read_to_string(file)?;
     let costs = self_costs(&text);
     let of = |part: &str| -> u64 {
@@ -96,12 +95,12 @@ fn of_thread(file: &Path) -> Outcome<Cost> {
     let total = costs.values().sum();
     let hashes = of("sha2::sha256::soft");
     let rest = total - hashes;
-    let is_table = of("trail::projection") > 0 || of("sqlite3VdbeExec") > 0;
+    let is_table = of("audit_index::projection") > 0 || of("sqlite3VdbeExec") > 0;
     Ok(Cost { total, table: if is_table { rest } else { 0 }, hashes })
 }
 
-/// Instructions of each function by itself, from callgrind's own format: a function is named once by a number, a line
-/// of counts follows each place, and the line after `calls=` counts what was called.
+/// Instructions of each function itself, from callgrind's format: a function gets a number once, a line of
+/// counts follows each position, and the line after `calls=` counts the callee.
 fn self_costs(text: &str) -> HashMap<&str, u64> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut costs = HashMap::new();
@@ -137,7 +136,7 @@ impl AddAssign for Cost {
 impl Sub for Cost {
     type Output = Self;
 
-    /// For each call that one made more than the other.
+    /// The difference per additional call.
     fn sub(self, other: Self) -> Self {
         let each = |many: u64, few: u64| many.saturating_sub(few) / (MANY - FEW);
         Self {

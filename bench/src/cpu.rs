@@ -1,4 +1,4 @@
-//! CPU time and memory of a process, as the kernel accounts for them.
+//! CPU time and memory of a process, as the kernel counts them.
 
 use std::fs;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) fn memory_of(process: u32) -> u64 {
     status_of(process, "RssAnon:")
 }
 
-/// The most memory a process has ever held, with its program and the files it looks into, in KiB.
+/// The most memory a process has ever held, including its program and mapped files, in KiB.
 pub(crate) fn most_memory_of(process: u32) -> u64 {
     status_of(process, "VmHWM:")
 }

@@ -10,14 +10,14 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::process::TOKEN;
 
 const TEXT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) latencies: Vec<Duration>,
@@ -37,33 +37,33 @@ impl Measured {
     }
 }
 
-/// Where to call, and what.
+/// The endpoint and the tool to call.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct LoadTarget {
     pub(crate) url: String,
     pub(crate) era: &'static str,
     pub(crate) tool: &'static str,
 }
 
-impl Target {
-    /// What the answer must hold.
+impl LoadTarget {
+    /// A text that the answer must contain.
     fn answer(&self) -> &'static str {
         if self.tool.ends_with("echo") { TEXT } else { "simple text response" }
     }
 }
 
 /// One client with a connection of its own.
-pub(crate) struct Client {
+pub(crate) struct LoadClient {
     sender: SendRequest<Full<Bytes>>,
     host: String,
     path: String,
     session: Option<String>,
-    target: Target,
+    target: LoadTarget,
     body: Bytes,
 }
 
-impl Client {
-    pub(crate) async fn connect(target: &Target) -> Outcome<Self> {
+impl LoadClient {
+    pub(crate) async fn connect(target: &LoadTarget) -> BenchResult<Self> {
         let rest = target.url.strip_prefix("http://").ok_or("not an http address")?;
         let (host, path) = rest.split_once('/').ok_or("no path")?;
         let stream = TcpStream::connect(host).await?;
@@ -84,7 +84,7 @@ impl Client {
         Ok(client)
     }
 
-    async fn open_session(&mut self) -> Outcome<()> {
+    async fn open_session(&mut self) -> BenchResult<()> {
         let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
         let response = self.send(Bytes::from_static(hello.as_bytes())).await?;
         let session = response.headers().get("mcp-session-id").ok_or("no session")?.to_str()?.to_owned();
@@ -95,7 +95,7 @@ impl Client {
         Ok(())
     }
 
-    async fn send(&mut self, body: Bytes) -> Outcome<hyper::Response<hyper::body::Incoming>> {
+    async fn send(&mut self, body: Bytes) -> BenchResult<hyper::Response<hyper::body::Incoming>> {
         self.send_as("tools/call", Some(self.target.tool), body).await
     }
 
@@ -104,7 +104,7 @@ impl Client {
         method: &str,
         name: Option<&str>,
         body: Bytes,
-    ) -> Outcome<hyper::Response<hyper::body::Incoming>> {
+    ) -> BenchResult<hyper::Response<hyper::body::Incoming>> {
         let mut request = Request::post(&self.path)
             .header("host", &self.host)
             .header("authorization", format!("Bearer {TOKEN}"))
@@ -124,7 +124,7 @@ impl Client {
     }
 
     /// One list of tools; returns how many there are.
-    pub(crate) async fn list(&mut self) -> Outcome<usize> {
+    pub(crate) async fn list(&mut self) -> BenchResult<usize> {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
         let response = self.send_as("tools/list", None, Bytes::from(body)).await?;
         let body = response.into_body().collect().await?.to_bytes();
@@ -132,8 +132,8 @@ impl Client {
         Ok(listed["result"]["tools"].as_array().ok_or("no list")?.len())
     }
 
-    /// One call; fails unless the answer is the one it must be.
-    pub(crate) async fn call(&mut self) -> Outcome<()> {
+    /// One call; fails unless the answer is the expected one.
+    pub(crate) async fn call(&mut self) -> BenchResult<()> {
         let response = self.send(self.body.clone()).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
@@ -146,7 +146,7 @@ impl Client {
     }
 }
 
-fn call(target: &Target) -> String {
+fn call(target: &LoadTarget) -> String {
     let meta = if target.era == "modern" { format!(",{META}") } else { String::new() };
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{}","arguments":{{"text":"{TEXT}"}}{meta}}}}}"#,
@@ -155,10 +155,10 @@ fn call(target: &Target) -> String {
 }
 
 /// Calls from `n_clients` at once for as long as `span`.
-pub(crate) async fn run(target: &Target, n_clients: usize, span: Duration) -> Outcome<Measured> {
+pub(crate) async fn run(target: &LoadTarget, n_clients: usize, span: Duration) -> BenchResult<Measured> {
     let mut clients = Vec::new();
     for _ in 0..n_clients {
-        let mut client = Client::connect(target).await?;
+        let mut client = LoadClient::connect(target).await?;
         client.call().await?;
         clients.push(client);
     }
@@ -175,7 +175,7 @@ pub(crate) async fn run(target: &Target, n_clients: usize, span: Duration) -> Ou
                     client.call().await?;
                     latencies.push(before.elapsed());
                 }
-                Outcome::Ok(latencies)
+                BenchResult::Ok(latencies)
             })
         })
         .collect();

@@ -1,18 +1,18 @@
-//! What a list costs that comes from what is remembered, with every server stopped.
+//! The cost of a list that comes from the persisted catalogue, with every server stopped.
 
 use std::time::Duration;
 
-use crate::http_load::{Client, Target};
-use crate::process::{Gateway, Policy, program};
-use crate::{Outcome, cpu};
+use crate::http_load::{LoadClient, LoadTarget};
+use crate::process::{BenchGateway, BenchPolicy, program};
+use crate::{BenchResult, cpu};
 
 const SERVERS: usize = 50;
-/// What the peer has anyway, and four more.
+/// The tools that the peer always has, and four more.
 const TOOLS_EACH: usize = 20;
 const LISTS: u32 = 2_000;
 
 /// Lists 1,000 tools of 50 servers after a restart, none of them running.
-pub(crate) async fn remembered() -> Outcome<()> {
+pub(crate) async fn remembered() -> BenchResult<()> {
     let peer = program("octroi-peer")?.display().to_string();
     let servers = |start: &str| -> String {
         let command = serde_json::json!([peer, "--tools", "4"]);
@@ -22,14 +22,14 @@ pub(crate) async fn remembered() -> Outcome<()> {
         (0..SERVERS).map(entry).collect()
     };
     let directory = tempfile::tempdir()?;
-    let first = Gateway::start_in(directory, &servers("eager"), Policy::Rules, &[]).await?;
+    let first = BenchGateway::start_in(directory, &servers("eager"), BenchPolicy::Rules, &[]).await?;
     let mut client = client_of(&first).await?;
     while client.list().await? < SERVERS * TOOLS_EACH {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let directory = first.stop().await?;
 
-    let second = Gateway::start_in(directory, &servers("manual"), Policy::Rules, &[]).await?;
+    let second = BenchGateway::start_in(directory, &servers("manual"), BenchPolicy::Rules, &[]).await?;
     let mut client = client_of(&second).await?;
     let n_tools = client.list().await?;
     let octroi = second.id()?;
@@ -43,6 +43,6 @@ pub(crate) async fn remembered() -> Outcome<()> {
     Ok(())
 }
 
-async fn client_of(gateway: &Gateway) -> Outcome<Client> {
-    Client::connect(&Target { url: gateway.url.clone(), era: "modern", tool: "s00_echo" }).await
+async fn client_of(gateway: &BenchGateway) -> BenchResult<LoadClient> {
+    LoadClient::connect(&LoadTarget { url: gateway.url.clone(), era: "modern", tool: "s00_echo" }).await
 }

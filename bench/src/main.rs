@@ -1,7 +1,7 @@
-//! What a call through Octroi costs, against the same load sent directly to the same server.
+//! The cost of a call through Octroi, compared with the same load sent directly to the same server.
 //!
-//! Every figure is a ratio or a difference within one run: machines differ and are noisy, so absolute
-//! numbers mean little. CPU time is read from the scheduler's own accounts.
+//! Every measurement is a ratio or a difference within one run: machines differ and are noisy, so absolute
+//! numbers mean little. CPU time is read from the scheduler's accounting.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ mod sessions;
 mod stdio_load;
 mod table;
 
-/// Anything that ends a measurement.
-pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+/// A result whose error ends the benchmark.
+pub(crate) type BenchResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const CLIENTS: [usize; 4] = [1, 16, 64, 256];
 
@@ -24,28 +24,29 @@ const CLIENTS: [usize; 4] = [1, 16, 64, 256];
 const SPAN: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Outcome<()> {
+async fn main() -> BenchResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
-    // Words after it choose rows: `calls legacy http 16`.
-    if wanted("calls") {
+    let is_selected = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
+    // More arguments select rows: `calls legacy http 16`.
+    if is_selected("calls") {
         table::calls(&arguments).await?;
     }
-    if wanted("flat") {
+    if is_selected("flat") {
         table::flat().await?;
     }
-    if wanted("lists") {
+    if is_selected("lists") {
         lists::remembered().await?;
     }
-    if wanted("sessions") {
+    if is_selected("sessions") {
         sessions::opened_and_dropped().await?;
     }
-    if wanted("instructions") {
+    if is_selected("instructions") {
         callgrind::instructions().await?;
     }
-    // Takes ten minutes and as many gigabytes, so only when asked for; a number after it makes it shorter.
-    if let Some(place) = arguments.iter().position(|argument| argument == "audit") {
-        let n_records = arguments.get(place + 1).map(|number| number.parse()).transpose()?;
+    // Takes ten minutes and as many gigabytes, so it runs only on request; a number after it makes it
+    // shorter.
+    if let Some(position) = arguments.iter().position(|argument| argument == "audit") {
+        let n_records = arguments.get(position + 1).map(|number| number.parse()).transpose()?;
         audit::long_log(n_records).await?;
     }
     Ok(())

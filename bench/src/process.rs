@@ -6,12 +6,12 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::Outcome;
+use crate::BenchResult;
 
 pub(crate) const TOKEN: &str = "oct_agt_bench";
 
 /// A program built beside this one.
-pub(crate) fn program(name: &str) -> Outcome<PathBuf> {
+pub(crate) fn program(name: &str) -> BenchResult<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     if path.is_file() {
         return Ok(path);
@@ -19,25 +19,25 @@ pub(crate) fn program(name: &str) -> Outcome<PathBuf> {
     Err(format!("{name} is not built; run `cargo xtask bench`").into())
 }
 
-/// The server behind, over HTTP.
-pub(crate) struct Peer {
+/// The measured server, over HTTP.
+pub(crate) struct BenchPeer {
     pub(crate) url: String,
     pub(crate) child: Child,
 }
 
-impl Peer {
-    /// octroi-testkit's peer, which does as little as a server can.
-    pub(crate) async fn http(era: &str, tools: usize) -> Outcome<Self> {
+impl BenchPeer {
+    /// octroi-testkit's peer, which does as little as possible.
+    pub(crate) async fn http(era: &str, tools: usize) -> BenchResult<Self> {
         Self::start("octroi-peer", &["--transport", "http", "--era", era, "--tools", &tools.to_string()])
             .await
     }
 
-    /// One that is written with the official SDK.
-    pub(crate) async fn sdk(era: &str) -> Outcome<Self> {
+    /// A server that is written with the official SDK.
+    pub(crate) async fn sdk(era: &str) -> BenchResult<Self> {
         Self::start("octroi-conformance-fixture", &["--era", era, "--answers", "json"]).await
     }
 
-    async fn start(name: &str, arguments: &[&str]) -> Outcome<Self> {
+    async fn start(name: &str, arguments: &[&str]) -> BenchResult<Self> {
         let mut child = Command::new(program(name)?)
             .args(arguments)
             .arg("--exit-with-stdin")
@@ -54,7 +54,7 @@ impl Peer {
 }
 
 /// The same server over standard streams.
-pub(crate) fn stdio_peer(era: &str) -> Outcome<(Child, ChildStdin, ChildStdout)> {
+pub(crate) fn stdio_peer(era: &str) -> BenchResult<(Child, ChildStdin, ChildStdout)> {
     let mut child = Command::new(program("octroi-peer")?)
         .args(["--era", era])
         .stdin(Stdio::piped())
@@ -67,19 +67,23 @@ pub(crate) fn stdio_peer(era: &str) -> Outcome<(Child, ChildStdin, ChildStdout)>
 }
 
 /// Octroi in front of one server.
-pub(crate) struct Gateway {
+pub(crate) struct BenchGateway {
     pub(crate) url: String,
     pub(crate) child: Child,
     directory: tempfile::TempDir,
 }
 
-impl Gateway {
-    pub(crate) async fn start(entry: &str) -> Outcome<Self> {
-        Self::start_with(entry, Policy::Rules, &[]).await
+impl BenchGateway {
+    pub(crate) async fn start(entry: &str) -> BenchResult<Self> {
+        Self::start_with(entry, BenchPolicy::Rules, &[]).await
     }
 
-    /// `wrapper` runs the gateway inside another program, as callgrind.
-    pub(crate) async fn start_with(entry: &str, policy: Policy, wrapper: &[String]) -> Outcome<Self> {
+    /// `wrapper` runs the gateway under another program, such as callgrind.
+    pub(crate) async fn start_with(
+        entry: &str,
+        policy: BenchPolicy,
+        wrapper: &[String],
+    ) -> BenchResult<Self> {
         let servers = format!("[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n");
         Self::start_in(tempfile::tempdir()?, &servers, policy, wrapper).await
     }
@@ -88,9 +92,9 @@ impl Gateway {
     pub(crate) async fn start_in(
         directory: tempfile::TempDir,
         servers: &str,
-        policy: Policy,
+        policy: BenchPolicy,
         wrapper: &[String],
-    ) -> Outcome<Self> {
+    ) -> BenchResult<Self> {
         let config = directory.path().join("octroi.toml");
         std::fs::write(directory.path().join("policy.toml"), policy.text())?;
         std::fs::write(
@@ -130,33 +134,33 @@ impl Gateway {
         Ok(Self { url, child, directory })
     }
 
-    /// Ends it and keeps its data.
-    pub(crate) async fn stop(mut self) -> Outcome<tempfile::TempDir> {
+    /// Stops it and returns its directory with the data.
+    pub(crate) async fn stop(mut self) -> BenchResult<tempfile::TempDir> {
         Command::new("kill").args(["-TERM", &self.id()?.to_string()]).status().await?;
         self.child.wait().await?;
         Ok(self.directory)
     }
 
-    pub(crate) fn id(&self) -> Outcome<u32> {
+    pub(crate) fn id(&self) -> BenchResult<u32> {
         Ok(self.child.id().ok_or("octroi has ended")?)
     }
 }
 
-/// What the gateway decides by.
+/// The policy that the gateway decides by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Policy {
+pub(crate) enum BenchPolicy {
     None,
-    /// Two hundred rules, as a company might have them: most are about other tools, some look at arguments and
-    /// find that they do not concern the call.
+    /// Two hundred rules, as a company might have them: most are about other tools, some check arguments and
+    /// do not match.
     Rules,
-    /// Two hundred policies in Cedar: most are about other tools of the same server, ten look at the arguments.
+    /// Two hundred policies in Cedar: most are about other tools of the same server, ten check arguments.
     Cedar,
 }
 
-/// So many of the policies in Cedar are about other tools, which the server must have.
+/// How many of the Cedar policies are about other tools, which the server must have.
 pub(crate) const OTHER_TOOLS: usize = 190;
 
-impl Policy {
+impl BenchPolicy {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -200,7 +204,7 @@ pub(crate) fn http_entry(url: &str) -> String {
 }
 
 /// Configuration lines for a peer that Octroi starts.
-pub(crate) fn stdio_entry(era: &str) -> Outcome<String> {
+pub(crate) fn stdio_entry(era: &str) -> BenchResult<String> {
     let command = program("octroi-peer")?.display().to_string();
     Ok(format!("command = {}", serde_json::json!([command, "--era", era])))
 }

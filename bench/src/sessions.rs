@@ -1,25 +1,25 @@
-//! Whether sessions that come and go leave anything behind.
+//! Whether sessions that are opened and abandoned leak memory.
 
 use std::time::Duration;
 
-use crate::http_load::{self, Client, Target};
-use crate::process::{Gateway, Peer, http_entry};
-use crate::{Outcome, cpu};
+use crate::http_load::{self, LoadClient, LoadTarget};
+use crate::process::{BenchGateway, BenchPeer, http_entry};
+use crate::{BenchResult, cpu};
 
 const SESSIONS: usize = 10_000;
 
-/// Opens sessions, abandons them, waits until they are swept away, and compares memory.
-pub(crate) async fn opened_and_dropped() -> Outcome<()> {
-    let peer = Peer::http("modern", 0).await?;
-    let gateway = Gateway::start(&http_entry(&peer.url)).await?;
+/// Opens sessions, abandons them, waits until they expire, and compares memory.
+pub(crate) async fn opened_and_dropped() -> BenchResult<()> {
+    let peer = BenchPeer::http("modern", 0).await?;
+    let gateway = BenchGateway::start(&http_entry(&peer.url)).await?;
     let octroi = gateway.id()?;
-    let target = Target { url: gateway.url.clone(), era: "legacy", tool: "peer_echo" };
+    let target = LoadTarget { url: gateway.url.clone(), era: "legacy", tool: "peer_echo" };
     http_load::run(&target, 16, Duration::from_millis(500)).await?;
     println!("\n| after | KiB |\n|---|---|");
     println!("| a warm start | {} |", cpu::memory_of(octroi));
     for round in 1..=3 {
         for _ in 0..SESSIONS {
-            drop(Client::connect(&target).await?);
+            drop(LoadClient::connect(&target).await?);
         }
         let open = cpu::memory_of(octroi);
         // Idle for longer than the configured five seconds, and swept at most that much later.

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::http_load::Measured;
 use crate::process::stdio_peer;
 
 const TEXT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// Calls directly for as long as `span`; also says how much CPU the server used.
-pub(crate) async fn run(era: &str, in_flight: usize, span: Duration) -> Outcome<(Measured, Duration)> {
+/// Calls directly for as long as `span`; also returns the CPU time of the server.
+pub(crate) async fn run(era: &str, in_flight: usize, span: Duration) -> BenchResult<(Measured, Duration)> {
     let (child, mut stdin, stdout) = stdio_peer(era)?;
     let process = child.id().ok_or("the peer has ended")?;
     let mut lines = BufReader::new(stdout).lines();

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A small MCP server: three tools over standard input and output, nothing but Python.
 
-Each line that comes in is a JSON-RPC message, each line that goes out is one. What is meant for people goes to
-standard error; `octroi logs echo-math` shows it.
+Each line of input and output is a JSON-RPC message. Messages for people go to standard error;
+`octroi logs echo-math` shows them.
 """
 
 import json
@@ -14,7 +14,7 @@ NUMBERS = {
     "required": ["a", "b"],
 }
 
-# By their names and hints Octroi tells how risky they are: these only read.
+# Octroi infers the risk from names and hints: these tools only read.
 TOOLS = [
     {
         "name": "echo",
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 
 def call(name, arguments):
-    """Runs a tool. What goes wrong in it is a result that says so, for the model to read."""
+    """Runs a tool. An error in the tool is a result with `isError`, for the model to read."""
     try:
         if name == "echo":
             text = arguments["text"]

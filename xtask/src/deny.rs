@@ -1,8 +1,8 @@
-//! What may be depended on: the rules of `deny.toml`, checked against what cargo resolved.
+//! Checks the dependencies that cargo resolved against the rules of `deny.toml`.
 //!
-//! This follows the rules of `cargo deny check bans licenses sources`, from the same file, in a second and with
-//! nothing to install. A key of `deny.toml` that is not understood here is an error, so that no rule is there in
-//! writing only.
+//! This does what `cargo deny check bans licenses sources` does, from the same file, in a second and with
+//! nothing to install. A key of `deny.toml` that is not supported here is an error, so that every rule is
+//! enforced.
 
 use crate::shell::{Failure, cargo_command, output, root, say};
 
@@ -15,12 +15,12 @@ mod sources;
 use graph::Graph;
 use rules::Rules;
 
-/// Checks everything and reports all that is wrong at once.
+/// Checks everything and reports all problems at once.
 pub(crate) fn check() -> Result<(), Failure> {
     let text = std::fs::read_to_string(root().join("deny.toml"))
         .map_err(|error| Failure::new(format!("cannot read deny.toml: {error}"), "is the checkout whole?"))?;
     let rules = rules::read(&text)
-        .map_err(|problem| Failure::new("deny.toml cannot be understood by xtask", problem))?;
+        .map_err(|problem| Failure::new("xtask does not support something in deny.toml", problem))?;
     let graph = resolve(&rules.graph.targets)?;
     let complaints = complaints(&rules, &graph);
     if complaints.is_empty() {
@@ -28,7 +28,7 @@ pub(crate) fn check() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        format!("{} dependencies are not as deny.toml wants them", complaints.len()),
+        format!("{} problems with the rules of deny.toml", complaints.len()),
         complaints.join("\n      "),
     ))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: everything that is done with the project, needing nothing but cargo to start.
+//! `cargo xtask`: all tasks of the project; it needs only cargo to start.
 
 use std::process::ExitCode;
 
@@ -19,11 +19,11 @@ cargo xtask COMMAND
   up [ARGS…]         build, and start the gateway with the demo server (ARGS go to `octroi up`)
   build [--release]  build the binary; a release build is small, with its symbols in a file beside it
   test [--bless]     run every test; --bless accepts changed snapshots and generated documents
-  tidy               check what no compiler checks: crate and module directions, sizes, stray paths
+  tidy               check rules that no compiler checks: crate and module directions, sizes, stray paths
   deny               check licences, sources and bans of dependencies by the rules of deny.toml
   bench [ARGS…]      measure cost and latency against the same load sent directly
   soak [--minutes N] [--only NAME]
-                     what needs longer than a test may: fuzzing, long loads, many kills
+                     run what takes longer than a test: fuzzing, long loads, many kills
 ";
 
 fn main() -> ExitCode {
@@ -72,7 +72,7 @@ fn bench(arguments: &[&str]) -> Result<(), Failure> {
     shell::run(std::process::Command::new(program).args(arguments).current_dir(root()))
 }
 
-/// The gateway, its peers and what measures them, all optimised.
+/// Builds the gateway, its peers and the benchmarks, all optimised.
 fn build_for_measurement() -> Result<(), Failure> {
     shell::step("building for measurement (a few minutes the first time)");
     cargo(&[

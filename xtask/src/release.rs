@@ -1,4 +1,4 @@
-//! `cargo xtask build`: the binary, small enough to carry around, with what backtraces need beside it.
+//! `cargo xtask build`: a small binary, with the data for backtraces in a file beside it.
 //!
 //! Symbols and line tables are four fifths of a release build. They go into `octroi.debug` beside the binary,
 //! which names that file; the standard library finds it there, and so do gdb and perf.
@@ -8,10 +8,10 @@ use std::process::Command;
 
 use crate::shell::{self, Failure, cargo_command, say, target};
 
-/// What the binary may weigh without its symbols, in bytes.
+/// The largest size of the binary without its symbols, in bytes.
 const BYTES_MAX: u64 = 45_000_000;
 
-/// Builds with these arguments of `cargo build`; a build for use is split and weighed.
+/// Builds with these arguments of `cargo build`; an optimised build is split, and its size is checked.
 pub(crate) fn build(arguments: &[&str]) -> Result<(), Failure> {
     shell::run_long(&mut cargo_command(&[&["build", "--package", "octroi"], arguments].concat()))?;
     match profile(arguments) {
@@ -34,15 +34,15 @@ fn profile<'a>(arguments: &[&'a str]) -> Option<&'a str> {
 }
 
 fn finish(binary: &Path) -> Result<(), Failure> {
-    // Elsewhere the linker leaves line tables out of the binary by itself.
+    // On other systems the linker leaves line tables out of the binary by itself.
     if cfg!(target_os = "linux") {
         split(binary)?;
     }
-    weigh(binary, BYTES_MAX)
+    check_size(binary, BYTES_MAX)
 }
 
-/// Moves symbols and line tables into a file of their own. What cargo made stays as it is in `deps`, for the next build:
-/// the binary is replaced by a new file, not changed.
+/// Moves symbols and line tables into a file of their own. Cargo's own copy in `deps` stays unchanged for the
+/// next build: the binary is replaced by a new file.
 fn split(binary: &Path) -> Result<(), Failure> {
     let (debug, small) = (with_suffix(binary, "debug"), with_suffix(binary, "small"));
     let objcopy = |arguments: &[&str], from: &Path, to: &Path| {
@@ -60,7 +60,7 @@ fn split(binary: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn weigh(binary: &Path, limit: u64) -> Result<(), Failure> {
+fn check_size(binary: &Path, limit: u64) -> Result<(), Failure> {
     let n_bytes = size(binary)?;
     if n_bytes > limit {
         return Err(Failure::new(
@@ -86,7 +86,7 @@ fn describe(file: &Path) -> Result<String, Failure> {
 
 fn size(file: &Path) -> Result<u64, Failure> {
     let metadata = std::fs::metadata(file).map_err(|error| {
-        Failure::new(format!("cannot look at {}: {error}", file.display()), "was it built?")
+        Failure::new(format!("cannot read the size of {}: {error}", file.display()), "was it built?")
     })?;
     Ok(metadata.len())
 }
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_binary_that_is_too_large_is_refused_with_its_size() {
-        let file = std::env::temp_dir().join(format!("octroi-xtask-weigh-{}", std::process::id()));
+        let file = std::env::temp_dir().join(format!("octroi-xtask-size-{}", std::process::id()));
         std::fs::write(&file, vec![0; 1_250_000]).expect("the file can be written");
-        let outcomes = [2_000_000, 1_000_000].map(|limit| weigh(&file, limit));
+        let outcomes = [2_000_000, 1_000_000].map(|limit| check_size(&file, limit));
         std::fs::remove_file(&file).expect("the file can be removed");
         let [small, large] = outcomes;
         assert!(small.is_ok());

@@ -1,13 +1,13 @@
-//! What tests need besides cargo: packages of the Node and Python registries, by their own clients.
+//! Installs what tests need besides cargo: packages from npm and PyPI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{Failure, output, root, run_long, say, target};
 
-/// Directories whose `package-lock.json` names what they need.
+/// Directories with a `package-lock.json`.
 const NODE: [&str; 2] = ["tests/conformance", "tests/peers/node"];
-/// Virtual environments below `target/peers`, and what goes into them.
+/// Virtual environments below `target/peers`, and their requirements.
 const PYTHON: [(&str, &str); 2] =
     [("v1", "tests/peers/python/requirements-v1.txt"), ("v2", "tests/peers/python/requirements-v2.txt")];
 
@@ -32,7 +32,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         let directory = root().join(directory);
         let stamp = directory.join("node_modules/.octroi-installed");
         fresh(&stamp, &directory.join("package-lock.json"), || {
-            say(&format!("npm ci in {}", shown(&directory)));
+            say(&format!("npm ci in {}", relative_path(&directory)));
             run_long(
                 Command::new("npm")
                     .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
@@ -44,7 +44,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         let environment = target().join("peers").join(name);
         let requirements = root().join(requirements);
         fresh(&environment.join(".octroi-installed"), &requirements, || {
-            say(&format!("pip install -r {}", shown(&requirements)));
+            say(&format!("pip install -r {}", relative_path(&requirements)));
             run_long(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
             run_long(
                 Command::new(environment.join("bin/pip"))
@@ -64,17 +64,18 @@ fn check_program(program: &str, argument: &str, hint: &str) -> Result<(), Failur
 
 /// Does `work` unless the stamp holds the same text as `source`.
 fn fresh(stamp: &Path, source: &PathBuf, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    let wanted = std::fs::read_to_string(source).map_err(|error| {
-        Failure::new(format!("cannot read {}: {error}", shown(source)), "is the checkout whole?")
+    let expected = std::fs::read_to_string(source).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", relative_path(source)), "is the checkout whole?")
     })?;
-    if std::fs::read_to_string(stamp).is_ok_and(|found| found == wanted) {
+    if std::fs::read_to_string(stamp).is_ok_and(|found| found == expected) {
         return Ok(());
     }
     work()?;
-    std::fs::write(stamp, wanted)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", shown(stamp)), "is the disk full?"))
+    std::fs::write(stamp, expected).map_err(|error| {
+        Failure::new(format!("cannot write {}: {error}", relative_path(stamp)), "is the disk full?")
+    })
 }
 
-fn shown(path: &Path) -> String {
+fn relative_path(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }

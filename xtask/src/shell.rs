@@ -1,4 +1,4 @@
-//! Running other programs, and saying what goes on.
+//! Running other programs, and reporting progress.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Nobody should wonder for longer than this whether something still runs.
+/// How often a silent step reports that it still runs.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// What went wrong, and what to do about it.
+/// Why a command failed, and what to do about it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) message: String,
@@ -27,7 +27,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Where cargo puts what it makes.
+/// Cargo's target directory.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
@@ -48,32 +48,33 @@ pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a program to its end; a failure of it is ours.
+/// Runs a program to its end; fails if the program fails.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
-    let shown = shown(command);
-    let status = command.status().map_err(|error| cannot_run(&shown, &error))?;
+    let command_line = command_line(command);
+    let status = command.status().map_err(|error| cannot_run(&command_line, &error))?;
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(format!("`{shown}` failed ({status})"), "its output is above"))
+    Err(Failure::new(format!("`{command_line}` failed ({status})"), "its output is above"))
 }
 
 /// Runs a program and returns what it printed.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
-    let shown = shown(command);
-    let output = command.output().map_err(|error| cannot_run(&shown, &error))?;
+    let command_line = command_line(command);
+    let output = command.output().map_err(|error| cannot_run(&command_line, &error))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Failure::new(format!("`{shown}` failed"), message));
+        return Err(Failure::new(format!("`{command_line}` failed"), message));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a program, shows what it prints while it prints it, and returns that and whether it succeeded.
-/// When it is silent for long, `label` says what is being waited for.
+/// Runs a program, shows its output as it comes, and returns the output and whether the program succeeded.
+/// While it is silent for long, `label` is reported.
 pub(crate) fn show_and_keep(command: &mut Command, label: &str) -> Result<(String, bool), Failure> {
-    let shown = shown(command);
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_run(&shown, &error))?;
+    let command_line = command_line(command);
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_run(&command_line, &error))?;
     let begun = Instant::now();
     let mut kept = Vec::new();
     let (sender, receiver) = sync_channel::<Vec<u8>>(64);
@@ -102,17 +103,17 @@ pub(crate) fn show_and_keep(command: &mut Command, label: &str) -> Result<(Strin
         }
     }
     let _ = reader.join();
-    let status = child.wait().map_err(|error| cannot_run(&shown, &error))?;
+    let status = child.wait().map_err(|error| cannot_run(&command_line, &error))?;
     Ok((String::from_utf8_lossy(&kept).into_owned(), status.success()))
 }
 
-/// Like [`run`] for what takes minutes: says from time to time what runs, and for how long.
+/// Like [`run`] for programs that take minutes: reports from time to time what runs, and for how long.
 pub(crate) fn run_long(command: &mut Command) -> Result<(), Failure> {
-    let label = shown(command);
+    let label = command_line(command);
     with_heartbeat(&label, || run(command))
 }
 
-/// Does work that may be silent for long, and says from time to time that it goes on.
+/// Does work that may be silent for long, and reports from time to time that it still runs.
 pub(crate) fn with_heartbeat<T>(label: &str, work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
     let (done, is_done) = channel::<()>();
@@ -140,11 +141,11 @@ pub(crate) fn duration(elapsed: Duration) -> String {
     }
 }
 
-fn cannot_run(shown: &str, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot run `{shown}`: {error}"), "is it installed and on the PATH?")
+fn cannot_run(command_line: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot run `{command_line}`: {error}"), "is it installed and on the PATH?")
 }
 
-fn shown(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_kept_too_and_a_failure_is_told() {
+    fn output_is_shown_and_returned_and_a_failure_is_reported() {
         for (script, expected) in [
             ("echo one; echo two >&2; printf three", ("one\nthree", true)),
             ("echo one; exit 3", ("one\n", false)),

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: what needs longer than a test may take. `docs/soak.md` says what it covers.
+//! `cargo xtask soak`: runs that take longer than a test may. `docs/soak.md` says what it covers.
 //!
 //! Each part runs for the same number of minutes. One that fails does not keep the others from running.
 
@@ -19,80 +19,80 @@ const COVERAGE: &str = "--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
      -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
      -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Something that is done for long.
-struct Part {
+/// One part of a soak.
+struct SoakPart {
     name: &'static str,
     what: &'static str,
-    work: Work,
+    work: SoakWork,
 }
 
-enum Work {
+enum SoakWork {
     /// A target of `fuzz/`.
     Fuzz(&'static str),
-    /// A test of the binary that goes on for as long as it is told.
+    /// A test of the binary that runs for a given time.
     Test(&'static str),
-    /// A log of many records, written and read.
+    /// A long audit log, written and read.
     AuditLog,
 }
 
-const PARTS: [Part; 9] = [
-    Part { name: "fuzz-envelope", what: "any bytes as a message", work: Work::Fuzz("envelope") },
-    Part {
+const PARTS: [SoakPart; 9] = [
+    SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
+    SoakPart {
         name: "fuzz-translate",
         what: "any JSON through the translation between eras",
-        work: Work::Fuzz("translate"),
+        work: SoakWork::Fuzz("translate"),
     },
-    Part { name: "fuzz-sse", what: "any bytes as an event stream", work: Work::Fuzz("sse") },
-    Part {
+    SoakPart { name: "fuzz-sse", what: "any bytes as an event stream", work: SoakWork::Fuzz("sse") },
+    SoakPart {
         name: "chaos",
         what: "servers that crash, hang and talk nonsense while clients call healthy ones",
-        work: Work::Test("chaos::healthy_servers_do_not_notice"),
+        work: SoakWork::Test("chaos::healthy_servers_do_not_notice"),
     },
-    Part {
+    SoakPart {
         name: "kill-calls",
         what: "the gateway killed at any moment of an approved call",
-        work: Work::Test("once::an_approved_call_is_made_once_whenever_the_gateway_is_killed"),
+        work: SoakWork::Test("once::an_approved_call_is_made_once_whenever_the_gateway_is_killed"),
     },
-    Part {
+    SoakPart {
         name: "kill-tasks",
         what: "the gateway killed at any moment of a task",
-        work: Work::Test("tasks::a_task_is_made_once_whenever_the_gateway_is_killed"),
+        work: SoakWork::Test("tasks::a_task_is_made_once_whenever_the_gateway_is_killed"),
     },
-    Part {
+    SoakPart {
         name: "kill-servers",
         what: "servers and what they started killed one after the other; nothing is left",
-        work: Work::Test("leaks::a_thousand_deaths_leave_nothing"),
+        work: SoakWork::Test("leaks::a_thousand_deaths_leave_nothing"),
     },
-    Part {
+    SoakPart {
         name: "kill-gateways",
         what: "gateways ended and killed with hostile servers below them; nothing is left",
-        work: Work::Test("leaks::a_gateway_takes_everything_with_it"),
+        work: SoakWork::Test("leaks::a_gateway_takes_everything_with_it"),
     },
-    Part {
+    SoakPart {
         name: "audit-log",
         what: "an audit log of a million records for each minute, verified and searched",
-        work: Work::AuditLog,
+        work: SoakWork::AuditLog,
     },
 ];
 
-/// Runs all parts, or those whose name begins with what `--only` says.
+/// Runs all parts, or those whose name begins with the argument of `--only`.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
-    let wanted = Wanted::read(arguments)?;
-    let parts: Vec<&Part> = PARTS.iter().filter(|part| part.name.starts_with(&wanted.only)).collect();
+    let options = SoakOptions::read(arguments)?;
+    let parts: Vec<&SoakPart> = PARTS.iter().filter(|part| part.name.starts_with(&options.only)).collect();
     if parts.is_empty() {
         let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
-        return Err(Failure::new(format!("there is no part `{}`", wanted.only), names.join(", ")));
+        return Err(Failure::new(format!("there is no part `{}`", options.only), names.join(", ")));
     }
-    say(&format!("{} parts of {} minutes each, and what has to be built", parts.len(), wanted.minutes));
+    say(&format!("{} parts of {} minutes each, plus the time to build", parts.len(), options.minutes));
     let mut report = String::from("| Part | Result | Time |\n|---|---|---|\n");
     let mut failed = Vec::new();
-    for Part { name, what, work } in parts {
+    for SoakPart { name, what, work } in parts {
         shell::step(&format!("{name}: {what}"));
         let begun = Instant::now();
         let outcome = match work {
-            Work::Fuzz(target) => fuzz(target, wanted.minutes),
-            Work::Test(test) => goes_on(test, wanted.minutes),
-            Work::AuditLog => audit_log(wanted.minutes),
+            SoakWork::Fuzz(target) => fuzz(target, options.minutes),
+            SoakWork::Test(test) => run_test(test, options.minutes),
+            SoakWork::AuditLog => audit_log(options.minutes),
         };
         let result = match outcome {
             Ok(()) => "clean".to_owned(),
@@ -111,28 +111,28 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     Err(Failure::new(format!("{} found something", failed.join(", ")), "the output of each is above"))
 }
 
-/// What the arguments ask for.
+/// The options of the command.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct SoakOptions {
     minutes: u64,
     only: String,
 }
 
-impl Wanted {
+impl SoakOptions {
     fn read(arguments: &[&str]) -> Result<Self, Failure> {
-        let mut wanted = Self { minutes: MINUTES, only: String::new() };
+        let mut options = Self { minutes: MINUTES, only: String::new() };
         let mut rest = arguments;
         loop {
             rest = match rest {
-                [] => return Ok(wanted),
+                [] => return Ok(options),
                 ["--minutes", minutes, rest @ ..]
                     if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) =>
                 {
-                    wanted.minutes = minutes.parse().unwrap_or(MINUTES);
+                    options.minutes = minutes.parse().unwrap_or(MINUTES);
                     rest
                 }
                 ["--only", name, rest @ ..] => {
-                    (*name).clone_into(&mut wanted.only);
+                    (*name).clone_into(&mut options.only);
                     rest
                 }
                 [other, ..] => {
@@ -157,7 +157,7 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
         (root().join("fuzz/corpus").join(name), root().join("fuzz/artifacts").join(name));
     for directory in [&corpus, &artifacts] {
         std::fs::create_dir_all(directory).map_err(|error| {
-            Failure::new(format!("cannot make {}: {error}", directory.display()), "is the disk full?")
+            Failure::new(format!("cannot create {}: {error}", directory.display()), "is the disk full?")
         })?;
     }
     let mut command = Command::new(built.join("release").join(name));
@@ -170,12 +170,12 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
     shell::run_long(&mut command).map_err(|failure| {
         Failure::new(
             failure.message,
-            "what it found is in fuzz/artifacts; fuzz/README.md says how to show it again",
+            "what it found is in fuzz/artifacts; fuzz/README.md says how to reproduce it",
         )
     })
 }
 
-fn goes_on(test: &str, minutes: u64) -> Result<(), Failure> {
+fn run_test(test: &str, minutes: u64) -> Result<(), Failure> {
     let programs = programs::build()?;
     let program: &Program =
         programs.iter().find(|program| program.label == programs::BINARY).ok_or_else(|| {
@@ -208,17 +208,17 @@ mod tests {
 
     #[test]
     fn arguments_are_read_in_any_order() {
-        let wanted = |minutes, only: &str| Some(Wanted { minutes, only: only.to_owned() });
+        let options = |minutes, only: &str| Some(SoakOptions { minutes, only: only.to_owned() });
         for (arguments, expected) in [
-            (&[][..], wanted(MINUTES, "")),
-            (&["--minutes", "3"], wanted(3, "")),
-            (&["--only", "fuzz", "--minutes", "3"], wanted(3, "fuzz")),
+            (&[][..], options(MINUTES, "")),
+            (&["--minutes", "3"], options(3, "")),
+            (&["--only", "fuzz", "--minutes", "3"], options(3, "fuzz")),
             (&["--minutes", "0"], None),
             (&["--minutes", "long"], None),
             (&["--minutes"], None),
             (&["fuzz"], None),
         ] {
-            assert_eq!(Wanted::read(arguments).ok(), expected, "{arguments:?}");
+            assert_eq!(SoakOptions::read(arguments).ok(), expected, "{arguments:?}");
         }
     }
 }

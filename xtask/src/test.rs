@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check there is, in steps that each say what they do and how long it took.
+//! `cargo xtask test`: every check, in steps that each report what they do and how long they took.
 //!
 //! Everything is compiled by one build of the whole workspace, so that no crate is compiled twice for two
 //! selections of packages. The test programs of that build are then run directly.
@@ -47,7 +47,7 @@ pub(crate) fn run(bless: bool) -> Result<(), Failure> {
             tally.add(steps.step(&label, || run_tests(program, &label, &tests, threads, bless))?);
         }
     }
-    tally.verdict()?;
+    tally.check()?;
     steps.step("generated documents", || interop::check(bless))?;
     say(&format!(
         "\n{} tests passed, {} ignored, in {} steps, in {}",
@@ -78,7 +78,7 @@ impl Steps {
     }
 }
 
-/// Runs some of a program's tests. Tests that fail are part of the tally: the others are run all the same.
+/// Runs some of a program's tests. Tests that fail are part of the tally, and the others still run.
 fn run_tests(
     program: &Program,
     label: &str,
@@ -89,7 +89,7 @@ fn run_tests(
     let mut command = program.command();
     command.arg(format!("--test-threads={}", threads.number())).arg("--exact").args(tests);
     if bless {
-        // What tests compare with files and snapshots, they write instead.
+        // Tests then write files and snapshots instead of comparing with them.
         command.env("UPDATE_EXPECT", "1");
     }
     let (output, is_success) = shell::show_and_keep(&mut command, label)?;

@@ -1,5 +1,5 @@
-//! Rules that no compiler checks: how crates and modules depend on each other, how large things are, and
-//! what no file may name.
+//! Rules that no compiler checks: how crates and modules depend on each other, sizes, and names that must not
+//! appear in files.
 //!
 //! Each rule is a file below. A rule returns [`Finding`]s; those that `exceptions.rs` names are excused,
 //! and an exception that excuses nothing is a finding itself.
@@ -17,7 +17,7 @@ mod source;
 /// Which rule a finding is about, so that an exception can name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A crate or a library that a crate must not know.
+    /// A crate or a library that a crate must not depend on.
     Arrow,
     /// Modules of one crate that import each other in a circle.
     ModuleCycle,
@@ -43,11 +43,11 @@ pub(crate) struct Finding {
     pub(crate) rule: Rule,
     /// What an exception names: stays the same when lines move.
     pub(crate) place: String,
-    /// What is wrong, with file and line.
+    /// The problem, with file and line.
     pub(crate) message: String,
 }
 
-/// Checks everything and reports all that is wrong at once.
+/// Checks everything and reports all problems at once.
 pub(crate) fn check() -> Result<(), Failure> {
     let files = files::tracked()?;
     let targets = source::targets(&files).map_err(|unreadable| {
@@ -65,5 +65,5 @@ pub(crate) fn check() -> Result<(), Failure> {
     if complaints.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!("{} things are untidy", complaints.len()), complaints.join("\n      ")))
+    Err(Failure::new(format!("{} rules are broken", complaints.len()), complaints.join("\n      ")))
 }

@@ -1,21 +1,21 @@
-//! Who may use an operation or read a resource: a rule over the principal and the object it asks about.
+//! Access rules: who may use an operation or read a resource.
 
 use octroi_core::{Principal, Role};
 
-/// Which part of `/mcp` a principal talks to. The token decides it, not the path.
+/// The part of `/mcp` that a principal sees. The token decides it, not the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Face {
-    /// The management server: what people reach.
+    /// The management server, for people.
     Management,
-    /// What agents reach: the tools of their servers, and Octroi's own tools for agents.
+    /// For agents: the tools of their servers, and Octroi's own tools for agents.
     Agent,
 }
 
 impl Face {
-    /// All of them.
+    /// All faces.
     pub const ALL: [Self; 2] = [Self::Management, Self::Agent];
 
-    /// The face that a role talks to.
+    /// The face for a role.
     pub const fn of(role: Role) -> Self {
         match role {
             Role::Human => Self::Management,
@@ -24,27 +24,27 @@ impl Face {
     }
 }
 
-/// A rule that says who may.
+/// An access rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Every person, whatever the object.
+    /// Any person, for any object.
     People,
-    /// An agent, about itself only.
+    /// An agent, for itself only.
     OwnAgent,
-    /// Every person, and an agent about itself.
+    /// Any person, and an agent for itself.
     PeopleAndOwnAgent,
 }
 
-/// What a request is about, as the request names it.
+/// The object of a request, as the request names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectRef<'a> {
-    /// The gateway as a whole, or many objects at once.
+    /// The gateway as a whole, or many objects together.
     Gateway,
-    /// Whoever asks.
+    /// The caller itself.
     Caller,
     /// A server, by name.
     Server(&'a str),
-    /// A tool, in any way in which rules and clients write it.
+    /// A tool, in any spelling that rules and clients use.
     Tool(&'a str),
     /// An agent, by id.
     Agent(&'a str),
@@ -54,31 +54,32 @@ pub enum ObjectRef<'a> {
     Proposal(i64),
 }
 
-/// Whose an object is.
+/// The owner of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<'a> {
-    /// The gateway's own, or shared by everybody.
+    /// The gateway, or everybody.
     Gateway,
-    /// An agent's.
+    /// An agent.
     Agent(&'a str),
     /// There is no such object.
     Nobody,
 }
 
-/// What a rule says.
+/// The verdict of an access rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Go on.
+pub enum AccessVerdict {
+    /// The request is permitted.
     Permitted,
-    /// Nobody knows who asks.
+    /// The caller is unknown.
     Unauthenticated,
-    /// This kind of principal may not, whatever the object is.
+    /// This kind of principal is never permitted.
     Forbidden,
-    /// It is another's, or it does not exist. Both look the same, so that nobody learns of foreign objects.
+    /// The object does not exist or belongs to another agent. Both look the same, so that nobody learns of
+    /// the other's.
     NotFound,
 }
 
-/// A setting without which agents do not have something. People have it in any case.
+/// A setting that agents need for a feature. People always have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSetting {
     /// `[policy] proposals = true`.
@@ -86,7 +87,7 @@ pub enum AgentSetting {
 }
 
 impl AgentSetting {
-    /// How it is written in the configuration.
+    /// Its spelling in the configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Proposals => "[policy] proposals = true",
@@ -95,27 +96,27 @@ impl AgentSetting {
 }
 
 impl Access {
-    /// Whether a principal may, about an object of this owner.
-    pub fn permits(self, principal: Option<&Principal>, owner: Owner<'_>) -> Verdict {
+    /// Whether a principal is permitted, for an object of this owner.
+    pub fn permits(self, principal: Option<&Principal>, owner: Owner<'_>) -> AccessVerdict {
         let Some(principal) = principal else {
-            return Verdict::Unauthenticated;
+            return AccessVerdict::Unauthenticated;
         };
         if !self.has_face(Face::of(principal.role)) {
-            return Verdict::Forbidden;
+            return AccessVerdict::Forbidden;
         }
         let own = principal.agent_id.as_deref();
         match (principal.role, owner) {
-            // A token that names no agent owns nothing.
-            (Role::Agent, _) if own.is_none() => Verdict::Forbidden,
-            (Role::Human, Owner::Gateway | Owner::Agent(_)) => Verdict::Permitted,
-            (Role::Agent, Owner::Agent(owner)) if own == Some(owner) => Verdict::Permitted,
+            // A token without an agent owns nothing.
+            (Role::Agent, _) if own.is_none() => AccessVerdict::Forbidden,
+            (Role::Human, Owner::Gateway | Owner::Agent(_)) => AccessVerdict::Permitted,
+            (Role::Agent, Owner::Agent(owner)) if own == Some(owner) => AccessVerdict::Permitted,
             (Role::Agent, Owner::Gateway | Owner::Agent(_)) | (Role::Human | Role::Agent, Owner::Nobody) => {
-                Verdict::NotFound
+                AccessVerdict::NotFound
             }
         }
     }
 
-    /// Whether it is offered at a face at all.
+    /// Whether a face offers it at all.
     pub const fn has_face(self, face: Face) -> bool {
         match face {
             Face::Management => matches!(self, Self::People | Self::PeopleAndOwnAgent),
@@ -128,13 +129,13 @@ impl Access {
         match self {
             Self::People => "people",
             Self::OwnAgent => "agents, for themselves",
-            Self::PeopleAndOwnAgent => "people; agents, what is their own",
+            Self::PeopleAndOwnAgent => "people; agents, their own",
         }
     }
 }
 
 impl<'a> ObjectRef<'a> {
-    /// Whose it is, where the reference says so; `None` where that has to be looked up.
+    /// The owner, if the reference tells it; `None` if it must be looked up.
     pub fn owner(self, principal: &'a Principal) -> Option<Owner<'a>> {
         match self {
             Self::Gateway | Self::Server(_) | Self::Tool(_) => Some(Owner::Gateway),

@@ -1,4 +1,4 @@
-//! Why something failed: stable codes, and what each means to a client, to HTTP and to the command line.
+//! Errors: stable codes, and their meaning for clients, HTTP and the command line.
 
 mod api;
 mod rescue;
@@ -16,14 +16,14 @@ pub use api::ApiError;
 pub use rescue::{Answered, META_ERROR, RequestKind, rescue};
 pub use table::{ErrorCode, ErrorSpec, RESERVED_NUMBERS};
 
-/// With what a command ends.
+/// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Exit {
-    /// It is done.
+    /// Success.
     Done,
-    /// It failed.
+    /// Failure.
     Failed,
-    /// It was written wrongly.
+    /// The command line is invalid.
     Usage,
     /// A token or a sign-in is needed.
     SignIn,
@@ -31,14 +31,14 @@ pub enum Exit {
     Unreachable,
     /// The tool reported an error.
     ToolError,
-    /// A gate, a policy or a person said no.
+    /// A gate, a policy or a person denied the call.
     Denied,
-    /// The call waits for approval, or its approval expired.
+    /// The call is pending approval, or its approval expired.
     Approval,
 }
 
 impl Exit {
-    /// All of them, in the order of their numbers.
+    /// All exit statuses, in the order of their codes.
     pub const ALL: [Self; 8] = [
         Self::Done,
         Self::Failed,
@@ -55,7 +55,7 @@ impl Exit {
         self as u8
     }
 
-    /// What it means.
+    /// Its meaning, for the reference page.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -70,19 +70,19 @@ impl Exit {
     }
 }
 
-/// Whose fault it is.
+/// Who caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Of whoever asks: another request would have gone well.
+    /// The caller: another request would have succeeded.
     Client,
-    /// Of this gateway.
+    /// This gateway.
     Gateway,
-    /// Of a server behind it.
+    /// A server behind the gateway.
     Upstream,
 }
 
 impl Fault {
-    /// The word in documents.
+    /// Its name in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -92,19 +92,19 @@ impl Fault {
     }
 }
 
-/// Whether the same request can go well when it is made again.
+/// Whether the same request can succeed when it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// It fails again until somebody changes something.
     No,
-    /// At once.
+    /// Yes, immediately.
     Yes,
-    /// Later, or after somebody has decided.
+    /// Later, or after a decision.
     After,
 }
 
 impl Retry {
-    /// The word in documents.
+    /// Its name in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::No => "no",

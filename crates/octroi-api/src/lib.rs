@@ -1,8 +1,8 @@
 //! The control plane as data.
 //!
 //! One table of operations, one of resources, one of errors. Each entry is declared once; the MCP tools, the
-//! server's dispatch, the command line's typed client and the reference pages are made from it. There is no
-//! async here, no clock, no file and no network.
+//! server's dispatch, the command line's typed client and the reference pages are derived from it. There is
+//! no async here, no clock, no file and no network.
 
 pub mod access;
 pub mod error;
@@ -14,10 +14,10 @@ pub mod resource;
 mod schema;
 pub mod wire;
 
-pub use access::{Access, AgentSetting, Face, ObjectRef, Owner, Verdict};
+pub use access::{Access, AccessVerdict, AgentSetting, Face, ObjectRef, Owner};
 pub use error::{Answered, ApiError, ErrorCode, Exit, Fault, RequestKind, Retry, rescue};
 pub use operation::{Effect, Operation, OperationEntry};
 pub use operations::{Group, OPERATIONS, find};
 pub use request::read_request;
-pub use resource::{Change, RESOURCES, ResourceEntry, ResourceKind, ResourceUri, Topic};
+pub use resource::{RESOURCES, ResourceChange, ResourceEntry, ResourceKind, ResourceUri, Topic};
 pub use wire::{Wire, WireWord};

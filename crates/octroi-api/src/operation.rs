@@ -1,4 +1,4 @@
-//! What an operation is, and the form in which tables hold it.
+//! The definition of an operation, and its entry in the table.
 
 use octroi_core::audit::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -10,52 +10,52 @@ use crate::access::{Access, AgentSetting, Face, ObjectRef};
 use crate::error::ErrorCode;
 use crate::schema;
 
-/// Something that a principal can have done. Each operation is one unit type; it is never constructed.
+/// An operation of the control plane. Each is one unit type, which is never constructed.
 pub trait Operation: 'static {
-    /// What it takes. Unknown members are refused.
+    /// Its arguments. Unknown members are refused.
     type Request: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
-    /// What it answers. Unknown members are ignored, so that an older client reads a newer gateway.
+    /// Its answer. Unknown members are ignored, so that an older client can read a newer gateway's answer.
     type Response: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 
     /// The name on the wire.
     const NAME: &'static str;
-    /// A name for people.
+    /// Its title for people.
     const TITLE: &'static str;
-    /// What it does, for people and models.
+    /// Its description for people and models.
     const DESCRIPTION: &'static str;
-    /// Who may.
+    /// Who may use it.
     const ACCESS: Access;
-    /// The most that it does to the gateway.
+    /// Its strongest possible effect on the gateway.
     const EFFECT: Effect;
-    /// Why it can fail, besides what [`OperationEntry::all_errors`] adds for every operation of its kind.
+    /// Its specific errors; [`OperationEntry::all_errors`] adds those of every operation of its kind.
     const ERRORS: &'static [ErrorCode];
-    /// Without which agents do not have it.
+    /// The setting without which agents do not have it.
     const AGENT_SETTING: Option<AgentSetting> = None;
-    /// Whether something is lost that cannot be had back by another operation.
+    /// Whether it loses something that no other operation can restore.
     const DESTRUCTIVE: bool = false;
-    /// Whether doing it twice is the same as doing it once.
+    /// Whether repeating it has no further effect.
     const IDEMPOTENT: bool = false;
 
-    /// What a request is about.
+    /// The object of a request.
     fn object(request: &Self::Request) -> ObjectRef<'_>;
 
-    /// What this very request does; less than [`Operation::EFFECT`] if it only previews.
+    /// The effect of this request; weaker than [`Operation::EFFECT`] for a preview.
     fn effect(_request: &Self::Request) -> Effect {
         Self::EFFECT
     }
 }
 
-/// What an operation does to the gateway, and so which record it leaves.
+/// The effect of an operation on the gateway, and thus its audit record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing; it leaves no record.
+    /// None; it leaves no record.
     Reads,
     /// It changes something, and is recorded before the change takes effect.
     Changes {
         /// The kind of the record.
         audit: Kind,
     },
-    /// It calls a tool past the gates, and is recorded as that call.
+    /// It calls a tool through the gates, and is recorded as that call.
     Calls,
 }
 
@@ -63,17 +63,17 @@ pub enum Effect {
 pub struct OperationEntry {
     /// The name on the wire. Unique at its face.
     pub name: &'static str,
-    /// A name for people.
+    /// Its title for people.
     pub title: &'static str,
-    /// What it does.
+    /// Its description for people and models.
     pub description: &'static str,
-    /// Who may.
+    /// Who may use it.
     pub access: Access,
-    /// The most that it does to the gateway.
+    /// Its strongest possible effect on the gateway.
     pub effect: Effect,
-    /// Why it can fail in ways of its own.
+    /// Its specific errors.
     pub errors: &'static [ErrorCode],
-    /// Without which agents do not have it.
+    /// The setting without which agents do not have it.
     pub agent_setting: Option<AgentSetting>,
     is_destructive: bool,
     is_idempotent: bool,
@@ -103,12 +103,12 @@ impl OperationEntry {
         }
     }
 
-    /// Whether it is offered at a face.
+    /// Whether a face offers it.
     pub const fn has_face(&self, face: Face) -> bool {
         self.access.has_face(face)
     }
 
-    /// Whether it only looks.
+    /// Whether it only reads.
     pub const fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Reads)
     }
@@ -123,17 +123,17 @@ impl OperationEntry {
         (self.output_schema)()
     }
 
-    /// Its answer as a schema with references, which the reference page turns into links.
+    /// The schema of its answer with references, which the reference page turns into links.
     pub(crate) fn response_shape(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.response_shape)(generator)
     }
 
-    /// Whether arguments can be read as its request.
+    /// Whether arguments can be parsed as its request.
     pub fn check(&self, arguments: &Value) -> Result<(), serde_json::Error> {
         (self.read)(arguments)
     }
 
-    /// Everything it can fail with: its own reasons, and those of every operation of its kind.
+    /// All its possible errors: its own, and those of every operation of its kind.
     pub fn all_errors(&self) -> Vec<ErrorCode> {
         let mut errors = vec![ErrorCode::Unauthenticated, ErrorCode::InvalidParams];
         if !self.has_face(Face::Agent) {
@@ -147,7 +147,7 @@ impl OperationEntry {
         errors
     }
 
-    /// The operation as an MCP tool.
+    /// The operation as an MCP tool definition.
     pub fn tool_definition(&self) -> Value {
         json!({
             "name": self.name,
@@ -159,7 +159,7 @@ impl OperationEntry {
                 "readOnlyHint": self.is_read_only(),
                 "destructiveHint": self.is_destructive,
                 "idempotentHint": self.is_idempotent || self.is_read_only(),
-                // Only a call of a tool reaches beyond the gateway and the servers it runs.
+                // Only a tool call reaches beyond the gateway and the servers it runs.
                 "openWorldHint": matches!(self.effect, Effect::Calls),
             },
         })

@@ -1,4 +1,4 @@
-//! The table of operations: everything that a person, an agent, a script or an interface can have done.
+//! The table of operations: everything that a person, an agent, a script or an interface can do.
 
 pub mod agents;
 pub mod approvals;
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use crate::access::Face;
 use crate::operation::OperationEntry;
 
-/// Operations about one subject.
+/// Operations on one subject.
 #[derive(Debug)]
 pub struct Group {
-    /// What they are about.
+    /// The name of the subject.
     pub title: &'static str,
-    /// In the order in which lists have them.
+    /// Its operations, in listing order.
     pub operations: &'static [OperationEntry],
 }
 
@@ -40,12 +40,12 @@ pub static OPERATIONS: [Group; 10] = [
     Group { title: "Audit", operations: audit::OPERATIONS },
 ];
 
-/// All operations, one after another.
+/// All operations in one sequence.
 pub fn all() -> impl Iterator<Item = &'static OperationEntry> {
     OPERATIONS.iter().flat_map(|group| group.operations)
 }
 
-/// The operation of this name at a face. `policy_check` is another one for agents than for people.
+/// The operation of this name at a face. `policy_check` differs between agents and people.
 pub fn find(face: Face, name: &str) -> Option<&'static OperationEntry> {
     all().find(|operation| operation.name == name && operation.has_face(face))
 }

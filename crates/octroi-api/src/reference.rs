@@ -1,4 +1,4 @@
-//! The reference pages in `docs/`, made from the tables. A test keeps them fresh.
+//! The reference pages in `docs/`, generated from the tables. A test keeps them current.
 
 mod errors;
 mod operations;
@@ -9,11 +9,11 @@ pub use errors::errors;
 pub use operations::operations;
 pub use resources::resources;
 
-/// What every generated page begins with.
-const NOTICE: &str = "<!-- Made from the tables of crates/octroi-api; do not edit. \
-     UPDATE_EXPECT=1 cargo test -p octroi-api writes it anew. -->\n";
+/// The notice at the top of every generated page.
+const NOTICE: &str = "<!-- Generated from the tables of crates/octroi-api; do not edit. \
+     Regenerate with UPDATE_EXPECT=1 cargo test -p octroi-api. -->\n";
 
-/// A text that cannot break out of a cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

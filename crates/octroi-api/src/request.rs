@@ -1,4 +1,4 @@
-//! Reading the arguments of a call as an operation's request.
+//! Parses the arguments of a call as an operation's request.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use crate::error::{ApiError, ErrorCode};
 use crate::operation::Operation;
 use crate::schema;
 
-/// Reads the arguments of a call. No arguments at all are the same as an empty object.
+/// Parses the arguments of a call. Missing arguments are the same as an empty object.
 pub fn read_request<O: Operation>(arguments: Value) -> Result<O::Request, ApiError> {
     let arguments = match arguments {
         Value::Null => Value::Object(Map::new()),
@@ -15,7 +15,7 @@ pub fn read_request<O: Operation>(arguments: Value) -> Result<O::Request, ApiErr
         _ => return Err(ApiError::new(ErrorCode::InvalidParams, "arguments must be an object")),
     };
     O::Request::deserialize(&arguments).map_err(|error| {
-        // Only when something is wrong the schema is made, to say which argument it is.
+        // The schema is only built after an error, to name the argument.
         let complaint = complaint(O::NAME, &schema::of_request::<O::Request>(), &arguments);
         let (code, message) =
             complaint.unwrap_or_else(|| (ErrorCode::InvalidParams, format!("`{}`: {error}", O::NAME)));
@@ -23,8 +23,8 @@ pub fn read_request<O: Operation>(arguments: Value) -> Result<O::Request, ApiErr
     })
 }
 
-/// What is wrong with arguments, by the name of the first that does not fit. A wrong word is told to whoever chose
-/// it, as a result; everything else is a mistake of the program that calls.
+/// The error for the first argument that is invalid. An unknown word is reported as a result, to whoever
+/// chose it; everything else is an error of the calling program.
 fn complaint(operation: &str, schema: &Value, arguments: &Value) -> Option<(ErrorCode, String)> {
     let given = arguments.as_object()?;
     let known = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -47,7 +47,7 @@ fn complaint(operation: &str, schema: &Value, arguments: &Value) -> Option<(Erro
     Some((ErrorCode::InvalidParams, format!("`{operation}` does not take `{unknown}`")))
 }
 
-/// The words that there are, and the one that is none of them.
+/// The known words, and the unknown one.
 fn wrong_word<'a>(schema: &Value, value: &'a Value) -> Option<(String, &'a str)> {
     if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
         return values.iter().find_map(|value| wrong_word(items, value));

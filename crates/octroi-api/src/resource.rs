@@ -1,4 +1,4 @@
-//! The resources of Octroi itself: where each is read, by whom, and what changes it.
+//! Octroi's own resources: their URIs, access rules, and what changes them.
 
 mod change;
 mod table;
@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Access, AgentSetting, Face};
 
-pub use change::{Change, Topic};
+pub use change::{ResourceChange, Topic};
 pub use table::{PastApprovals, RESOURCES, ServersResource};
 pub use uri::ResourceUri;
 
-/// Which resource. [`RESOURCES`] has one entry for each.
+/// A kind of resource. [`RESOURCES`] has one entry for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the table says it")]
 pub enum ResourceKind {
@@ -37,7 +37,7 @@ pub enum ResourceKind {
     RecentAudit,
 }
 
-/// In what form a resource is read.
+/// The form in which a resource is read.
 #[derive(Clone, Copy)]
 pub enum Content {
     /// JSON of this shape.
@@ -64,41 +64,41 @@ impl Content {
     }
 }
 
-/// A resource, or a family of them.
+/// A resource, or a template for several.
 #[derive(Debug)]
 pub struct ResourceEntry {
-    /// Which one.
+    /// Its kind.
     pub kind: ResourceKind,
-    /// Its URI, or the template of its URIs.
+    /// Its URI or URI template.
     pub uri: &'static str,
     /// Its name in lists.
     pub name: &'static str,
-    /// A name for people.
+    /// Its title for people.
     pub title: &'static str,
-    /// What it shows.
+    /// Its description.
     pub description: &'static str,
-    /// In what form it is read.
+    /// The form in which it is read.
     pub content: Content,
     /// Who may read and watch it.
     pub access: Access,
-    /// Without which agents do not have it.
+    /// The setting without which agents do not have it.
     pub agent_setting: Option<AgentSetting>,
-    /// What makes it change.
+    /// The topics that change it.
     pub changed_by: &'static [Topic],
 }
 
 impl ResourceEntry {
-    /// Whether its URI has places to fill.
+    /// Whether its URI is a template.
     pub fn is_template(&self) -> bool {
         self.uri.contains('{')
     }
 
-    /// Whether it is offered at a face.
+    /// Whether a face offers it.
     pub const fn has_face(&self, face: Face) -> bool {
         self.access.has_face(face)
     }
 
-    /// The entry as `resources/list` or `resources/templates/list` has it.
+    /// The entry in `resources/list` or `resources/templates/list`.
     pub fn definition(&self) -> Value {
         let place = if self.is_template() { "uriTemplate" } else { "uri" };
         let mut definition = Map::from_iter([(place.to_owned(), json!(self.uri))]);

@@ -1,24 +1,24 @@
-//! JSON Schemas of requests and answers, in the plain form that every MCP client reads.
+//! JSON Schemas of requests and answers, in a simple form that every MCP client can read.
 //!
-//! Clients differ in what they understand, so schemas are written with the least of JSON Schema 2020-12: no
-//! references, no formats that only Rust knows, words as `enum`, and an argument that may be left out is simply
-//! not required instead of nullable.
+//! Clients differ in what they support, so schemas use a minimum of JSON Schema 2020-12: no references, no
+//! Rust-specific formats, words as `enum`, and an optional argument is simply not required instead of
+//! nullable.
 
 use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema of what an operation takes.
+/// The schema of an operation's request.
 pub(crate) fn of_request<T: JsonSchema>() -> Value {
     root::<T>(Contract::Deserialize)
 }
 
-/// The schema of what an operation answers.
+/// The schema of an operation's answer.
 pub(crate) fn of_response<T: JsonSchema>() -> Value {
     root::<T>(Contract::Serialize)
 }
 
-/// A generator that keeps shapes apart, for pages that describe each of them once.
+/// A generator that keeps shapes as separate definitions, for pages that describe each of them once.
 pub(crate) fn shapes() -> SchemaGenerator {
     settings(Contract::Serialize).into_generator()
 }
@@ -39,13 +39,13 @@ fn root<T: JsonSchema>(contract: Contract) -> Value {
     };
     root.remove("title");
     root.remove("description");
-    // MCP wants it said of every root, also where the alternatives below say it.
+    // MCP requires it of every root, even if the alternatives below state it.
     let mut ordered = Map::from_iter([("type".to_owned(), json!("object"))]);
     ordered.extend(root);
     Value::Object(ordered)
 }
 
-/// Brings a schema and everything in it into the plain form.
+/// Converts a schema and everything in it to the simple form.
 pub(crate) fn simplify(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(simplify),
@@ -58,7 +58,7 @@ pub(crate) fn simplify(schema: &mut Value) {
 }
 
 fn simplify_object(members: &mut Map<String, Value>) {
-    // `uint64` and the like are names of Rust; validators warn of formats that they do not know.
+    // `uint64` and the like are Rust-specific; validators warn of unknown formats.
     if members.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
         members.remove("format");
     }
@@ -84,13 +84,13 @@ fn simplify_object(members: &mut Map<String, Value>) {
     }
 }
 
-/// The words of an enum whose variants are documented, which comes as one alternative for each word.
+/// The words of an enum with documented variants, which schemars writes as one alternative for each.
 fn words_of(alternatives: &Value) -> Option<Value> {
     let words = alternatives.as_array()?.iter().map(|one| one.get("const").filter(|word| word.is_string()));
     words.map(Option::<&Value>::cloned).collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
-/// `anyOf` of something with one type and null becomes that type or null.
+/// `anyOf` of one type and null becomes that type or null.
 fn join_null(members: &mut Map<String, Value>) {
     let null = json!({"type": "null"});
     let Some([Value::Object(some), other]) =
@@ -108,12 +108,12 @@ fn join_null(members: &mut Map<String, Value>) {
     }
     members.remove("anyOf");
     for (name, value) in joined {
-        // What is said of the member counts more than what is said of its type.
+        // The description of the member takes precedence over that of its type.
         members.entry(name).or_insert(value);
     }
 }
 
-/// What may be left out need not be null as well.
+/// An optional member need not be nullable as well.
 fn forbid_null(property: &mut Map<String, Value>) {
     if let Some(Value::Array(kinds)) = property.get_mut("type") {
         kinds.retain(|kind| kind != "null");

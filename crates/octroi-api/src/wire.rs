@@ -1,4 +1,4 @@
-//! Values of the domain as their words on the wire.
+//! Domain values as words on the wire.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,21 +17,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value with a closed set of words.
 pub trait WireWord: Copy + 'static {
-    /// What the value is, for messages.
+    /// The name of the value, for messages.
     const WHAT: &'static str;
-    /// All values, in the order in which schemas list them.
+    /// All values, in the order of schemas.
     const ALL: &'static [Self];
 
-    /// The word for it.
+    /// The word of a value.
     fn word(self) -> &'static str;
 
-    /// Reads a word.
+    /// Parses a word.
     fn read(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.word() == word)
     }
 }
 
-/// A value of the domain that is written as its word. The domain does not know how it travels, so this does.
+/// A domain value that is serialized as its word. The domain does not know its wire format; this type does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wire<T>(pub T);
 
@@ -42,7 +42,7 @@ impl<T> From<T> for Wire<T> {
 }
 
 impl<T: WireWord> Wire<T> {
-    /// The word for it.
+    /// The word of the value.
     pub fn as_str(self) -> &'static str {
         self.0.word()
     }
@@ -85,8 +85,8 @@ impl<T: WireWord> JsonSchema for Wire<T> {
     }
 }
 
-/// Lists the variants of an enum of the domain. The `match` makes a new variant break the build here, which
-/// a list alone would not.
+/// Lists the variants of a domain enum. The `match` makes a new variant break the build here, which a list
+/// alone would not.
 macro_rules! words {
     ($($what:literal $type:ty: $($variant:ident)+;)+) => {$(
         impl WireWord for $type {
@@ -133,7 +133,7 @@ impl WireWord for Risk {
         self.as_str()
     }
 
-    /// Also `HIGH` and `MED`, which other tools write.
+    /// Also accepts `HIGH` and `MED`, which other tools write.
     fn read(word: &str) -> Option<Self> {
         Self::parse(word)
     }

@@ -1,4 +1,4 @@
-//! What the annotations of a policy mean: its name, its verdict, its reason.
+//! The annotations of a policy: its id, its decision, its reason.
 
 use cedar_policy::Policy;
 use octroi_core::suggest::did_you_mean;
@@ -17,30 +17,30 @@ pub(crate) struct Annotations {
     pub(crate) reason: Option<String>,
 }
 
-/// A wrong annotation, and what to write instead.
-pub(crate) struct Wrong {
-    /// The annotation's own name, to find its place.
+/// An invalid annotation, and what to write instead.
+pub(crate) struct InvalidAnnotation {
+    /// The annotation's own name, to find its position.
     pub(crate) name: String,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-/// Reads them. Where one is wrong, the rest is read all the same, to tell everything at once.
-pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<Wrong>) {
+/// Parses them. After an invalid one the rest is still parsed, to report all problems together.
+pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
     let is_permit = policy.effect() == cedar_policy::Effect::Permit;
     let effect = if is_permit { Effect::Permit } else { Effect::Deny };
     let mut annotations = Annotations { id: None, effect, reason: None };
     let mut wrongs = Vec::new();
     for (name, value) in policy.annotations() {
         let mut wrong = |message: String, help: Option<String>| {
-            wrongs.push(Wrong { name: name.to_owned(), message, help });
+            wrongs.push(InvalidAnnotation { name: name.to_owned(), message, help });
         };
         match (name, value) {
             ("decision", _) if is_permit => wrong(
-                "`@decision` stands on a `permit`, which can only allow".to_owned(),
+                "`@decision` is on a `permit`, which can only allow".to_owned(),
                 Some("write `forbid`, or leave `@decision` out".to_owned()),
             ),
-            ("id" | "reason" | "decision", "") => wrong(format!("`@{name}` says nothing"), None),
+            ("id" | "reason" | "decision", "") => wrong(format!("`@{name}` is empty"), None),
             ("id", id) => annotations.id = Some(id.to_owned()),
             ("reason", reason) => annotations.reason = Some(reason.to_owned()),
             ("decision", decision) => match DECISIONS.iter().find(|(word, _)| *word == decision) {

@@ -1,17 +1,17 @@
-//! Arguments of a call as values of Cedar, by the types that its tool declared.
+//! Arguments of a call as Cedar values, by the types that its tool declared.
 
 use std::collections::BTreeSet;
 
 use cedar_policy::RestrictedExpression as Expression;
 use serde_json::{Map, Value};
 
-use crate::needs::Wanted;
+use crate::needs::UsedParts;
 use crate::shape::{Record, Scalar, Type};
 
 /// Integers up to here are exact in a floating point number.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Arguments that are not what the tool declared. The text names the argument, never its value.
+/// Arguments that do not match the tool's declaration. The message names the argument, never its value.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Misfit {
     #[error("the arguments are not an object")]
@@ -24,8 +24,8 @@ pub(crate) enum Misfit {
     TooLarge(String),
 }
 
-/// Those arguments that policies look at. What the tool did not declare is left out.
-pub(crate) fn arguments(record: &Record, arguments: &Value, wanted: &Wanted) -> Result<Expression, Misfit> {
+/// The arguments that policies use. Undeclared ones are left out.
+pub(crate) fn arguments(record: &Record, arguments: &Value, used: &UsedParts) -> Result<Expression, Misfit> {
     let none = Map::new();
     let members = match arguments {
         Value::Object(members) => members,
@@ -34,18 +34,18 @@ pub(crate) fn arguments(record: &Record, arguments: &Value, wanted: &Wanted) -> 
             return Err(Misfit::NoObject);
         }
     };
-    express_record(record, members, wanted, &mut String::new())
+    express_record(record, members, used, &mut String::new())
 }
 
 fn express_record(
     record: &Record,
     members: &Map<String, Value>,
-    wanted: &Wanted,
+    used: &UsedParts,
     path: &mut String,
 ) -> Result<Expression, Misfit> {
     let mut pairs = Vec::new();
     for (name, field) in &record.fields {
-        if !wanted.includes(name) {
+        if !used.includes(name) {
             continue;
         }
         let length = path.len();
@@ -61,7 +61,7 @@ fn express_record(
         }
         path.truncate(length);
     }
-    // The names are keys of a map, so none is there twice.
+    // The names are keys of a map, so there are no duplicates.
     Expression::new_record(pairs).map_err(|_| Misfit::NoObject)
 }
 
@@ -74,7 +74,9 @@ fn express(of: &Type, value: &Value, path: &mut String) -> Result<Expression, Mi
             items.map(Expression::new_set)
         }
         (Type::Set(_), _) => Err(Misfit::Type(path.clone(), "a list")),
-        (Type::Record(record), Value::Object(members)) => express_record(record, members, &Wanted::All, path),
+        (Type::Record(record), Value::Object(members)) => {
+            express_record(record, members, &UsedParts::All, path)
+        }
         (Type::Record(_), _) => Err(Misfit::Type(path.clone(), "an object")),
     }
 }
@@ -88,7 +90,7 @@ fn express_scalar(scalar: Scalar, value: &Value, path: &str) -> Result<Expressio
         (Scalar::Long, Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(long), _) => Ok(Expression::new_long(long)),
             (None, Some(float)) if float.fract() != 0.0 => Err(Misfit::Type(path.to_owned(), "an integer")),
-            // JSON Schema takes 3.0 for an integer, too.
+            // JSON Schema accepts 3.0 as an integer, too.
             (None, Some(float)) if float.abs() <= EXACT_MAX =>
             {
                 #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is small enough")]
@@ -100,24 +102,24 @@ fn express_scalar(scalar: Scalar, value: &Value, path: &str) -> Result<Expressio
     }
 }
 
-/// A set of texts.
+/// A set of strings.
 pub(crate) fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> Expression {
     Expression::new_set(texts.into_iter().map(|text| Expression::new_string(text.clone())))
 }
 
-/// The parts of a record that policies look at, made only if they do.
+/// The parts of a record that policies use; the others are not built.
 pub(crate) struct Parts<'a> {
-    wanted: &'a Wanted,
+    used: &'a UsedParts,
     pub(crate) pairs: Vec<(String, Expression)>,
 }
 
 impl<'a> Parts<'a> {
-    pub(crate) fn new(wanted: &'a Wanted) -> Self {
-        Self { wanted, pairs: Vec::new() }
+    pub(crate) fn new(used: &'a UsedParts) -> Self {
+        Self { used, pairs: Vec::new() }
     }
 
     pub(crate) fn put(&mut self, name: &str, value: impl FnOnce() -> Expression) {
-        if self.wanted.includes(name) {
+        if self.used.includes(name) {
             self.pairs.push((name.to_owned(), value()));
         }
     }

@@ -1,25 +1,25 @@
-//! Policies as people are shown them.
+//! Policies in displayable form.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::policies::Policies;
 
-/// What a policy does to a call that it matches.
+/// The effect of a policy on a call that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It allows.
+    /// It allows the call.
     Permit,
-    /// A person is asked.
+    /// It requires approval.
     Ask,
-    /// It refuses.
+    /// It denies the call.
     Deny,
-    /// It refuses and stops the agent.
+    /// It denies the call and stops the agent.
     Abort,
 }
 
 impl Effect {
-    /// The word for it.
+    /// Its name in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permit => "permit",
@@ -41,17 +41,17 @@ impl fmt::Display for Effect {
 pub struct Described<'a> {
     /// Its `@id`, or `policy` and its number.
     pub id: &'a str,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
     /// Its `@reason`.
     pub reason: Option<&'a str>,
-    /// The line it begins in, from 1.
+    /// Its first line, from 1.
     pub line: usize,
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub span: Range<usize>,
-    /// Its own text.
+    /// Its source text.
     pub source: &'a str,
-    /// The tools it can apply to, as `server.tool`.
+    /// The tools it can match, as `server.tool`.
     pub tools: &'a [String],
 }
 

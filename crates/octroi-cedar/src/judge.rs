@@ -1,7 +1,7 @@
-//! What policies say about one call.
+//! The verdict of policies on one call.
 //!
-//! Cedar skips a policy that fails while it is evaluated; here any failure denies, because a `forbid`
-//! that fails must not stop forbidding.
+//! Cedar skips a policy whose evaluation fails; here any failure denies, because a failing `forbid` must
+//! still forbid.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,26 +18,26 @@ use serde_json::Value;
 
 use crate::argument::{self, Parts, texts};
 use crate::describe::Effect;
-use crate::needs::{Needs, Wanted};
+use crate::needs::{Needs, UsedParts};
 use crate::policies::{Policies, Prepared, Slice};
 use crate::schema::risk_name;
 
 /// A call to be judged.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// Who calls.
+    /// The caller.
     pub agent: Agent<'a>,
-    /// What is called.
+    /// The called tool.
     pub tool: Tool<'a>,
-    /// With which arguments.
+    /// The arguments of the call.
     pub arguments: &'a Value,
-    /// Finds the facts; asked at most once, and only if a policy looks at one of them.
+    /// Computes the facts; called at most once, and only if a policy uses one of them.
     pub facts: &'a dyn Fn() -> Facts,
-    /// What the call is part of.
-    pub session: Session<'a>,
+    /// The agent's session state.
+    pub session: SessionState<'a>,
 }
 
-/// Who calls.
+/// A caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent<'a> {
     /// Its id, as policies name it.
@@ -48,82 +48,86 @@ pub struct Agent<'a> {
     pub profile: &'a str,
 }
 
-/// What is called.
+/// A called tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool<'a> {
     /// The server's name.
     pub server: &'a str,
     /// The tool's own name.
     pub name: &'a str,
-    /// How much harm it can do.
+    /// Its risk level.
     pub risk: Risk,
-    /// What it does to the world.
+    /// Its side effects.
     pub side_effects: &'a [String],
-    /// How far its server is trusted.
+    /// The trust in its server.
     pub trust: Trust,
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     pub is_read_only: bool,
 }
 
-/// What a call is part of.
+/// The agent's session state.
 #[derive(Clone, Copy, Debug)]
-pub struct Session<'a> {
-    /// The mode it runs in.
+pub struct SessionState<'a> {
+    /// The mode of the agent.
     pub mode: &'a str,
     /// The project it works on.
     pub project: Option<&'a str>,
-    /// Whether the specification may no longer change.
+    /// Whether the specification is frozen.
     pub is_spec_frozen: bool,
-    /// Which specification that is.
+    /// The hash of the specification.
     pub spec_hash: Option<&'a str>,
 }
 
-/// What policies say, from the mildest to the hardest.
+/// The verdict of policies, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Nothing: no policy matched.
+pub enum CedarVerdict {
+    /// No policy matched.
     Silent,
-    /// Go ahead.
+    /// The call is allowed.
     Allow,
-    /// Ask a person.
+    /// The call needs approval.
     Ask,
-    /// No.
+    /// The call is denied.
     Deny,
-    /// No, and stop the agent.
+    /// The call is denied, and the agent should stop.
     Abort,
 }
 
-/// A verdict and what led to it.
+/// A verdict and its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// What is to be done.
-    pub verdict: Verdict,
-    /// The policies that matched and count, in the order of the text. If any forbids, no permit counts.
+    /// The resulting verdict.
+    pub verdict: CedarVerdict,
+    /// The policies that determined it, in the order of the text. If any forbids, permits are left out.
     pub determining: Vec<Clause>,
-    /// What failed; then the verdict is [`Verdict::Deny`] or harder.
+    /// Evaluation errors; with any, the verdict is [`CedarVerdict::Deny`] or stricter.
     pub errors: Vec<String>,
 }
 
-/// A policy that counted.
+/// A policy that determined a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// Its id.
     pub id: String,
     /// Its reason, for people.
     pub reason: Option<String>,
-    /// Whether it allows.
+    /// Whether it is a `permit`.
     pub is_permit: bool,
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Policies {
-    /// Judges one call. Only the arguments and facts that policies look at are read.
+    /// Judges one call. Only the arguments and facts that policies use are converted.
     pub fn judge(&self, request: &Request<'_>) -> Judgement {
         let tool = &request.tool;
         let Some(prepared) = self.tools.get(tool.server).and_then(|tools| tools.get(tool.name)) else {
-            // The policies may well be about every tool; nobody can say whether they hold for this one.
-            return if self.is_empty() { silent() } else { failed("policies do not know this tool") };
+            // Policies may apply to every tool; whether they match this unknown one cannot be evaluated.
+            return if self.is_empty() {
+                silent()
+            } else {
+                failed("the policies' schema does not contain this tool")
+            };
         };
         let Some(slice) = &prepared.slice else {
             return silent();
@@ -155,36 +159,36 @@ impl Policies {
         let mut indices: Vec<usize> = matched.flatten().copied().collect();
         indices.sort_unstable();
         let matched = || indices.iter().filter_map(|index| self.loaded.get(*index));
-        let failure = (!errors.is_empty()).then_some(Verdict::Deny);
+        let failure = (!errors.is_empty()).then_some(CedarVerdict::Deny);
         let verdicts = matched().map(|loaded| verdict(loaded.effect));
-        let verdict = verdicts.chain(failure).max().unwrap_or(Verdict::Silent);
+        let verdict = verdicts.chain(failure).max().unwrap_or(CedarVerdict::Silent);
         let determining = matched()
             .map(|loaded| Clause {
                 id: loaded.id.clone(),
                 reason: loaded.reason.clone(),
                 is_permit: loaded.effect == Effect::Permit,
             })
-            .filter(|clause| !clause.is_permit || verdict == Verdict::Allow)
+            .filter(|clause| !clause.is_permit || verdict == CedarVerdict::Allow)
             .collect();
         Judgement { verdict, determining, errors }
     }
 }
 
-const fn verdict(effect: Effect) -> Verdict {
+const fn verdict(effect: Effect) -> CedarVerdict {
     match effect {
-        Effect::Permit => Verdict::Allow,
-        Effect::Ask => Verdict::Ask,
-        Effect::Deny => Verdict::Deny,
-        Effect::Abort => Verdict::Abort,
+        Effect::Permit => CedarVerdict::Allow,
+        Effect::Ask => CedarVerdict::Ask,
+        Effect::Deny => CedarVerdict::Deny,
+        Effect::Abort => CedarVerdict::Abort,
     }
 }
 
 fn silent() -> Judgement {
-    Judgement { verdict: Verdict::Silent, determining: Vec::new(), errors: Vec::new() }
+    Judgement { verdict: CedarVerdict::Silent, determining: Vec::new(), errors: Vec::new() }
 }
 
 fn failed(error: &str) -> Judgement {
-    Judgement { verdict: Verdict::Deny, determining: Vec::new(), errors: vec![error.to_owned()] }
+    Judgement { verdict: CedarVerdict::Deny, determining: Vec::new(), errors: vec![error.to_owned()] }
 }
 
 fn context(request: &Request<'_>, prepared: &Prepared, needs: &Needs) -> Result<Context, Failure> {
@@ -202,7 +206,7 @@ fn context(request: &Request<'_>, prepared: &Prepared, needs: &Needs) -> Result<
     Ok(Context::from_pairs(pairs)?)
 }
 
-fn facts(facts: &Facts, wanted: &Wanted) -> Result<Expression, Failure> {
+fn facts(facts: &Facts, used: &UsedParts) -> Result<Expression, Failure> {
     let Facts {
         paths,
         paths_outside_project,
@@ -214,7 +218,7 @@ fn facts(facts: &Facts, wanted: &Wanted) -> Result<Expression, Failure> {
         is_first_use,
         calls_last_minute,
     } = facts;
-    let mut parts = Parts::new(wanted);
+    let mut parts = Parts::new(used);
     parts.put_texts("paths", paths);
     parts.put_texts("paths_outside_project", paths_outside_project);
     parts.put_texts("hosts", hosts);
@@ -227,8 +231,8 @@ fn facts(facts: &Facts, wanted: &Wanted) -> Result<Expression, Failure> {
     Ok(parts.into_record()?)
 }
 
-fn session(session: &Session<'_>, wanted: &Wanted) -> Result<Expression, Failure> {
-    let mut parts = Parts::new(wanted);
+fn session(session: &SessionState<'_>, used: &UsedParts) -> Result<Expression, Failure> {
+    let mut parts = Parts::new(used);
     parts.put_text("mode", session.mode);
     parts.put("spec_frozen", || Expression::new_bool(session.is_spec_frozen));
     if let Some(project) = session.project {
@@ -240,8 +244,8 @@ fn session(session: &Session<'_>, wanted: &Wanted) -> Result<Expression, Failure
     Ok(parts.into_record()?)
 }
 
-/// What is known of caller and tool, if a policy looks at it; otherwise nothing is made. Adding to what
-/// is there is several times faster than making all anew.
+/// The attributes of caller and tool, if a policy uses them; otherwise nothing is built. Extending the
+/// prepared entities is several times faster than building them anew.
 fn entities<'a>(
     request: &Request<'_>,
     prepared: &'a Prepared,
@@ -265,16 +269,16 @@ fn entities<'a>(
     Ok(Cow::Owned(prepared.entities_without_tool.clone().add_entities(added, None)?))
 }
 
-fn agent_attributes(agent: &Agent<'_>, wanted: &Wanted) -> HashMap<String, Expression> {
-    let mut parts = Parts::new(wanted);
+fn agent_attributes(agent: &Agent<'_>, used: &UsedParts) -> HashMap<String, Expression> {
+    let mut parts = Parts::new(used);
     parts.put_text("role", agent.role.as_str());
     parts.put_text("profile", agent.profile);
     parts.pairs.into_iter().collect()
 }
 
-fn tool_attributes(tool: &Tool<'_>, wanted: &Wanted) -> HashMap<String, Expression> {
+fn tool_attributes(tool: &Tool<'_>, used: &UsedParts) -> HashMap<String, Expression> {
     let (risk, trust) = (risk_number(tool.risk), trust_name(tool.trust));
-    let mut parts = Parts::new(wanted);
+    let mut parts = Parts::new(used);
     parts.put_text("server", tool.server);
     parts.put_text("name", tool.name);
     parts.put("risk", || Expression::new_long(risk));

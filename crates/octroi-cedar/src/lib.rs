@@ -1,9 +1,8 @@
 //! Cedar policies for tool calls.
 //!
-//! A [`Schema`] is made from the definitions of tools: each tool is an action, its arguments are the
-//! typed context. [`Policies`] are loaded against it whole or not at all, and judge calls. There is no
-//! clock and no IO here; this crate keeps the Cedar engine away from all others. `docs/cedar.md` is
-//! the guide for those who write policies.
+//! A [`Schema`] is made from the definitions of tools: each tool is an action, its arguments are the typed
+//! context. [`Policies`] are loaded against it completely or not at all, and judge calls. There is no clock
+//! and no IO here; this crate isolates the Cedar engine. `docs/cedar.md` is the guide for policy authors.
 
 mod annotation;
 mod argument;
@@ -17,7 +16,7 @@ mod schema;
 mod shape;
 
 pub use describe::{Described, Effect};
-pub use judge::{Agent, Clause, Judgement, Request, Session, Tool, Verdict};
+pub use judge::{Agent, CedarVerdict, Clause, Judgement, Request, SessionState, Tool};
 pub use policies::Policies;
 pub use problem::Problem;
 pub use schema::{Schema, SchemaError, ToolShape};

@@ -1,4 +1,4 @@
-//! Reading a text of policies: every check, and every complaint at once.
+//! Loads a text of policies: all checks, with all problems reported together.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,12 +14,12 @@ use crate::schema::Schema;
 mod scope;
 mod validate;
 
-/// So many complaints about one place are enough, for a mistake that holds for every tool.
+/// The maximum number of problems at one position, for a mistake that affects every tool.
 const SAME_PLACE_MAX: usize = 3;
 
 const NEVER: &str = "it can never match a call";
 
-/// A policy that passed every check.
+/// A policy that passed all checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     pub(crate) policy: Policy,
@@ -28,11 +28,11 @@ pub(crate) struct Loaded {
     pub(crate) reason: Option<String>,
     pub(crate) span: Range<usize>,
     pub(crate) line: usize,
-    /// The tools it can apply to, as `server.tool`.
+    /// The tools it can match, as `server.tool`.
     pub(crate) tools: Vec<String>,
 }
 
-/// Reads and checks everything. Either all policies are good or none is given back.
+/// Parses and checks everything. Returns either all policies or none.
 pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Problem>> {
     let set: PolicySet = text.parse().map_err(|errors| unreadable(text, &DetailedError::from(&errors)))?;
     let mut problems = templates(text, &set);
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Probl
         all.push(annotated(text, policy, span, &mut problems));
     }
     problems.extend(twins(text, &all));
-    // Cedar needs unique names to tell what is wrong.
+    // Cedar needs unique ids to report problems.
     if problems.is_empty() {
         let scopes = scope::Scopes::new(schema);
         problems.extend(all.iter().flat_map(|loaded| scopes.unknown_names(text, loaded)));
@@ -61,7 +61,7 @@ fn unreadable(text: &str, error: &DetailedError) -> Vec<Problem> {
 
 fn templates(text: &str, set: &PolicySet) -> Vec<Problem> {
     let offset = |source: &str| text.find(source).unwrap_or_default();
-    let message = "`?principal` and `?resource` are places in templates, which nobody fills here";
+    let message = "`?principal` and `?resource` are template slots, which are not supported here";
     set.templates()
         .map(|template| {
             Problem::at(text, offset(&template.to_cedar()), Some(template.id().as_ref()), message.to_owned())
@@ -69,7 +69,7 @@ fn templates(text: &str, set: &PolicySet) -> Vec<Problem> {
         .collect()
 }
 
-/// Cedar numbers policies in the order of the text but gives them back in any order.
+/// Cedar numbers policies in the order of the text but returns them in any order.
 fn in_order<'a>(text: &str, set: &'a PolicySet) -> Vec<(&'a Policy, Range<usize>)> {
     let number = |policy: &Policy| {
         policy.id().to_string().strip_prefix("policy").and_then(|digits| digits.parse::<usize>().ok())
@@ -129,25 +129,25 @@ fn never_matching(text: &str, all: &[Loaded], known: &[Problem]) -> Vec<Problem>
         .collect()
 }
 
-/// In the order of the text, each once, and not the same for every single tool.
+/// In the order of the text, without duplicates, and not repeated for every tool.
 fn readable(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by(|left, right| {
         (left.line, left.column, &left.message).cmp(&(right.line, right.column, &right.message))
     });
     problems.dedup();
     let place = |problem: &Problem| (problem.policy.clone(), problem.line, problem.column);
-    let mut shown = Vec::new();
+    let mut reported = Vec::new();
     for same in problems.chunk_by(|left, right| place(left) == place(right)) {
-        shown.extend(same.iter().take(SAME_PLACE_MAX).cloned());
+        reported.extend(same.iter().take(SAME_PLACE_MAX).cloned());
         if let Some(next) = same.get(SAME_PLACE_MAX) {
-            let message = format!("{} more complaints about the same place", same.len() - SAME_PLACE_MAX);
-            shown.push(Problem { message, help: None, ..next.clone() });
+            let message = format!("{} more problems at the same position", same.len() - SAME_PLACE_MAX);
+            reported.push(Problem { message, help: None, ..next.clone() });
         }
     }
-    shown
+    reported
 }
 
-/// Where in a policy something is written.
+/// The position of a piece of text in a policy.
 fn place(text: &str, span: &Range<usize>, written: &str) -> usize {
     let source = text.get(span.clone()).unwrap_or_default();
     span.start + source.find(written).unwrap_or_default()

@@ -1,19 +1,19 @@
-//! Which attributes policies look at, so that nothing else is made for a call.
+//! Which attributes policies use, so that nothing else is built for a call.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Which parts of a record are looked at.
+/// Which parts of a record are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// These, or none.
+pub(crate) enum UsedParts {
+    /// Only these, possibly none.
     Only(BTreeSet<String>),
     /// The record as a whole.
     All,
 }
 
-impl Wanted {
+impl UsedParts {
     pub(crate) fn includes(&self, name: &str) -> bool {
         match self {
             Self::Only(names) => names.contains(name),
@@ -36,31 +36,31 @@ impl Wanted {
     }
 }
 
-impl Default for Wanted {
+impl Default for UsedParts {
     fn default() -> Self {
         Self::Only(BTreeSet::new())
     }
 }
 
-/// What a set of policies looks at.
+/// The attributes that a set of policies uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    pub(crate) agent: Wanted,
-    pub(crate) tool: Wanted,
-    pub(crate) arguments: Wanted,
-    pub(crate) facts: Wanted,
-    pub(crate) session: Wanted,
+    pub(crate) agent: UsedParts,
+    pub(crate) tool: UsedParts,
+    pub(crate) arguments: UsedParts,
+    pub(crate) facts: UsedParts,
+    pub(crate) session: UsedParts,
 }
 
 impl Needs {
-    /// Adds what a policy in Cedar's JSON form looks at.
+    /// Adds the attributes that a policy in Cedar's JSON form uses.
     pub(crate) fn add_policy(&mut self, policy: &Value) {
         for condition in policy["conditions"].as_array().into_iter().flatten() {
             self.add_expression(&condition["body"]);
         }
     }
 
-    /// Everything, for a policy that cannot be looked into.
+    /// Adds everything, for a policy that cannot be analysed.
     pub(crate) fn add_all(&mut self) {
         self.add("principal", &[]);
         self.add("resource", &[]);
@@ -74,10 +74,10 @@ impl Needs {
             return;
         }
         for (operator, operands) in expression.as_object().into_iter().flatten() {
-            // Comparing an entity with another does not look at its attributes.
+            // Comparing an entity with another does not read its attributes.
             let is_comparison = matches!(operator.as_str(), "==" | "!=" | "in" | "is");
             let operands: Vec<&Value> = match operands {
-                // A literal holds no expression, though it may look like one.
+                // A literal contains no expression, though it may look like one.
                 _ if operator == "Value" => Vec::new(),
                 Value::Object(operands) => operands.values().collect(),
                 Value::Array(operands) => operands.iter().collect(),
@@ -99,9 +99,9 @@ impl Needs {
             ("context", Some((&"facts", rest))) => self.facts.add(rest),
             ("context", Some((&"session", rest))) => self.session.add(rest),
             ("context", _) => {
-                self.arguments = Wanted::All;
-                self.facts = Wanted::All;
-                self.session = Wanted::All;
+                self.arguments = UsedParts::All;
+                self.facts = UsedParts::All;
+                self.session = UsedParts::All;
             }
             // The action has no attributes.
             _ => {}
@@ -109,7 +109,7 @@ impl Needs {
     }
 }
 
-/// A variable and the attributes that are taken of it, one of the other: `context.facts.hosts`.
+/// A variable and the attribute path read from it: `context.facts.hosts`.
 fn access(expression: &Value) -> Option<(&str, Vec<&str>)> {
     if let Some(variable) = expression.get("Var") {
         return Some((variable.as_str()?, Vec::new()));

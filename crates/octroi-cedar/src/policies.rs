@@ -1,7 +1,7 @@
-//! Policies that were loaded, ready to judge.
+//! Loaded policies, ready to judge.
 //!
-//! Cedar looks at every policy it is given, one after the other. So each tool has its own small set of
-//! those that can apply to it, made once.
+//! Cedar evaluates every policy of a set, one after the other. So each tool has its own small set of the
+//! policies that can match it, built once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::schema::{EVERY_CALL, EntityTypes, Schema, group_name, tool_name};
 use crate::shape::Record;
 
-/// What people have written about which calls may be made.
+/// A set of loaded policies.
 #[derive(Debug)]
 pub struct Policies {
     pub(crate) text: String,
@@ -26,7 +26,7 @@ pub struct Policies {
     pub(crate) authorizer: Authorizer,
 }
 
-/// All that can be made before a call of a tool comes.
+/// Everything that can be prepared before a call of a tool.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) action: EntityUid,
@@ -34,14 +34,14 @@ pub(crate) struct Prepared {
     pub(crate) server: EntityUid,
     /// The action and its groups, the tool and its server, without attributes.
     pub(crate) entities: Entities,
-    /// The action and its groups alone, for a tool with attributes to be added.
+    /// The action and its groups alone, for a tool whose attributes are added later.
     pub(crate) entities_without_tool: Entities,
     pub(crate) arguments: Record,
-    /// Nothing, if no policy can apply.
+    /// `None` if no policy can match.
     pub(crate) slice: Option<Arc<Slice>>,
 }
 
-/// The policies that can apply to some tools.
+/// The policies that can match some tools.
 #[derive(Debug)]
 pub(crate) struct Slice {
     pub(crate) policies: PolicySet,
@@ -49,8 +49,8 @@ pub(crate) struct Slice {
 }
 
 impl Policies {
-    /// Loads a text, if every policy in it passes every check. A text with one mistake is refused as a
-    /// whole: the rest would mean something else without it.
+    /// Loads a text if every policy in it passes all checks. A text with one mistake is refused completely:
+    /// without that policy the rest would have another meaning.
     pub fn load(text: &str, schema: &Schema) -> Result<Self, Vec<Problem>> {
         let loaded = load::read(text, schema)?;
         let tools = prepare(&loaded, schema).map_err(|error| {
@@ -67,8 +67,8 @@ impl Policies {
         })
     }
 
-    /// What would be wrong if the tools were those of another schema. These policies stay as they are;
-    /// to follow the new definitions, load [`Self::text`] again.
+    /// The problems these policies would have with another schema. They stay unchanged; to adopt the new
+    /// definitions, load [`Self::text`] again.
     pub fn revalidate(&self, schema: &Schema) -> Vec<Problem> {
         load::read(&self.text, schema).err().unwrap_or_default()
     }
@@ -78,7 +78,7 @@ impl Policies {
         &self.text
     }
 
-    /// Whether there is no policy at all.
+    /// Whether there are no policies.
     pub fn is_empty(&self) -> bool {
         self.loaded.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a text of policies, and where.
+//! Problems of a text of policies, with their positions.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,18 +6,18 @@ use std::ops::Range;
 use cedar_policy::ffi::DetailedError;
 use octroi_core::suggest::are_close;
 
-/// One mistake in a text of policies. Any one of them keeps the whole text from being loaded.
+/// One problem of a text of policies. Any problem prevents the whole text from being loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The policy, where it can be told.
+    /// The policy, where known.
     pub policy: Option<String>,
     /// The line, from 1.
     pub line: usize,
     /// The character in the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do about it, where that is known.
+    /// How to fix it, where known.
     pub help: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Problem {
         Self { help: help.as_deref().map(visible), ..self }
     }
 
-    /// Cedar suggests the closest name, however far away it is.
+    /// Drops implausible suggestions: Cedar suggests the closest name, however different it is.
     pub(crate) fn with_believable_help(self) -> Self {
         let between_ticks = |text: &str| text.split('`').nth(1).map(str::to_owned);
         let guess =
@@ -61,7 +61,7 @@ impl Problem {
         }
     }
 
-    /// What Cedar complains about. It knows places, but not always; then it is the whole policy.
+    /// A problem reported by Cedar. Without a position it refers to the whole policy.
     pub(crate) fn from_cedar(
         text: &str,
         policy: Option<(&str, &Range<usize>)>,
@@ -70,27 +70,27 @@ impl Problem {
         let place = error.source_locations.first().map(|label| label.loc.start);
         let offset = place.or(policy.map(|(_, span)| span.start)).unwrap_or_default();
         let id = policy.map(|(id, _)| id);
-        let told = id.map(|id| format!("for policy `{id}`, ")).unwrap_or_default();
-        let message = error.message.strip_prefix(&told).unwrap_or(&error.message);
+        let prefix = id.map(|id| format!("for policy `{id}`, ")).unwrap_or_default();
+        let message = error.message.strip_prefix(&prefix).unwrap_or(&error.message);
         let label = error.source_locations.first().and_then(|label| label.label.clone());
         let help = error.help.clone().or(label);
-        let help = help.map(|help| help.strip_prefix(&told).map(str::to_owned).unwrap_or(help));
+        let help = help.map(|help| help.strip_prefix(&prefix).map(str::to_owned).unwrap_or(help));
         Self::at(text, offset, id, message.to_owned()).with_help(help)
     }
 }
 
-/// Names come from servers and may hold what would move the cursor or turn the text around.
+/// Names come from servers and may contain characters that move the cursor or reorder text.
 fn visible(text: &str) -> String {
     let turns = |character| matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() || turns(character) {
-            shown.extend(character.escape_default());
+            escaped.extend(character.escape_default());
         } else {
-            shown.push(character);
+            escaped.push(character);
         }
     }
-    shown
+    escaped
 }
 
 /// Line and column of a position, from 1.

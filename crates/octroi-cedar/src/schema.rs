@@ -15,22 +15,22 @@ mod text;
 /// The group of all tools.
 pub(crate) const EVERY_CALL: &str = "call";
 
-/// What a schema is made from: a tool as its server defines it.
+/// The input of a schema: a tool as its server defines it.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolShape<'a> {
     /// The server's name.
     pub server: &'a str,
     /// The tool's own name.
     pub tool: &'a str,
-    /// How much harm it can do; told to the reader of the schema.
+    /// Its risk level; written as a comment in the schema.
     pub risk: Risk,
-    /// What it does to the world; told to the reader of the schema.
+    /// Its side effects; written as a comment in the schema.
     pub side_effects: &'a [String],
-    /// JSON Schema of its arguments.
+    /// The JSON Schema of its arguments.
     pub input_schema: &'a Value,
 }
 
-/// What policies may say: every tool, and the types of all they can look at.
+/// The vocabulary of policies: every tool, and the types of all attributes.
 #[derive(Clone, Debug)]
 pub struct Schema {
     text: String,
@@ -42,33 +42,33 @@ pub struct Schema {
 
 type Tools = BTreeMap<String, BTreeMap<String, KnownTool>>;
 
-/// A tool as the schema has it.
+/// A tool in the schema.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownTool {
-    /// For the reader.
+    /// A comment for readers.
     note: String,
     pub(crate) arguments: Arguments,
 }
 
-/// Why there is no schema.
+/// Why the schema cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// Cedar does not take it.
+    /// Cedar refuses it.
     #[error("Cedar refuses the schema made from the tools' definitions")]
     Refused {
-        /// What Cedar says.
+        /// Cedar's error.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Some definition became something else than its own action.
+    /// Some definition did not become exactly its own action.
     #[error("the schema made from the tools' definitions has other actions than there are tools")]
     Strange,
 }
 
 impl Schema {
-    /// Makes the schema. Of two tools with one name the first counts. A tool named `*` and a server with
-    /// a dot in its name are left out, because their actions could be taken for others; once there is
-    /// any policy, calls that have no action are denied.
+    /// Builds the schema. Of two tools with one name the first is used. A tool named `*` and a server with a
+    /// dot in its name are left out, because their actions would be ambiguous; as soon as there is any
+    /// policy, calls without an action are denied.
     pub fn new(shapes: &[ToolShape<'_>]) -> Result<Self, SchemaError> {
         let mut tools = Tools::new();
         for shape in shapes.iter().filter(|shape| has_plain_action(shape)) {
@@ -85,19 +85,19 @@ impl Schema {
         if schema.has_exactly_its_actions() { Ok(schema) } else { Err(SchemaError::Strange) }
     }
 
-    /// The schema as people and editors read it, in Cedar's own language.
+    /// The schema in Cedar's own language, for people and editors.
     pub fn to_text(&self) -> &str {
         &self.text
     }
 
-    /// Each tool as it is named in policies: `server.tool`.
+    /// The name of each tool in policies: `server.tool`.
     pub(crate) fn tool_names(&self) -> impl Iterator<Item = String> {
         let pairs =
             self.tools.iter().flat_map(|(server, tools)| tools.keys().map(move |tool| (server, tool)));
         pairs.map(|(server, tool)| tool_name(server, tool))
     }
 
-    /// Names come from servers, who may not be friendly. Whatever is in them, an action is a tool.
+    /// Names come from untrusted servers. Whatever they contain, each action must be a tool.
     fn has_exactly_its_actions(&self) -> bool {
         let groups = self.tools.keys().map(|server| group_name(server)).chain([EVERY_CALL.to_owned()]);
         let expected: HashSet<EntityUid> =
@@ -108,7 +108,7 @@ impl Schema {
     }
 }
 
-/// The types of entities, parsed once.
+/// The parsed entity types.
 #[derive(Clone, Debug)]
 pub(crate) struct EntityTypes {
     action: EntityTypeName,
@@ -145,12 +145,12 @@ impl EntityTypes {
     }
 }
 
-/// A tool in policies. Names of servers have no dot, so the first dot ends the server's name.
+/// The name of a tool in policies. Server names contain no dot, so the first dot ends the server's name.
 pub(crate) fn tool_name(server: &str, tool: &str) -> String {
     format!("{server}.{tool}")
 }
 
-/// All tools of a server in policies.
+/// The name of all tools of a server in policies.
 pub(crate) fn group_name(server: &str) -> String {
     format!("{server}.*")
 }

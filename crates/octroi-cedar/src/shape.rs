@@ -1,21 +1,21 @@
-//! What Cedar can know of a tool's arguments: a JSON Schema becomes types of Cedar.
+//! Converts the JSON Schema of a tool's arguments to Cedar types.
 //!
-//! Only what surely fits is taken. What Cedar has no type for (numbers with a fraction, values of
-//! several types, objects with unknown members) is left out, and policies cannot name it.
+//! Only types that certainly match are converted. Everything without a Cedar type (numbers with a fraction,
+//! values of several types, objects with unknown members) is left out, and policies cannot refer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Objects within objects are followed so far.
+/// The nesting limit of objects.
 const DEPTH_MAX: usize = 6;
-/// A tool may have so many arguments, counted with those inside of others. Definitions that refer to
-/// each other could grow without end.
+/// The maximum number of a tool's arguments, including nested ones. Definitions that refer to each other
+/// could grow without limit.
 const FIELDS_MAX: usize = 500;
-/// A reference may lead to another reference so often.
+/// The maximum length of a chain of references.
 const REFERENCES_MAX: usize = 8;
 
-/// A type of Cedar that an argument has.
+/// The Cedar type of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Scalar(Scalar),
@@ -31,7 +31,7 @@ pub(crate) enum Scalar {
     Long,
 }
 
-/// An object whose members are known.
+/// An object with known members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) fields: BTreeMap<String, Field>,
@@ -41,13 +41,13 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) of: Type,
-    /// It is always there and never null.
+    /// It is always present and never null.
     pub(crate) is_required: bool,
-    /// It may be null, which counts as not there: Cedar has no null.
+    /// It may be null, which counts as absent: Cedar has no null.
     pub(crate) is_nullable: bool,
 }
 
-/// An argument that policies cannot name, and why.
+/// An argument that policies cannot refer to, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut {
     pub(crate) path: Vec<String>,
@@ -61,10 +61,10 @@ pub(crate) struct Arguments {
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Reads a tool's input schema. What is too large is tried again less deep.
+/// Converts a tool's input schema. If the result is too large, it is converted again with less depth.
 pub(crate) fn arguments(input_schema: &Value) -> Arguments {
     for depth_max in (1..=DEPTH_MAX).rev() {
-        let mut reader = Reader { root: input_schema, depth_max, n_fields: 0, left_out: Vec::new() };
+        let mut reader = SchemaReader { root: input_schema, depth_max, n_fields: 0, left_out: Vec::new() };
         let record = match reader.type_of(input_schema, 0, &mut Vec::new()) {
             Ok((Type::Record(record), _)) => record,
             Ok((Type::Scalar(_) | Type::Set(_), _)) => return nothing("arguments that are not an object"),
@@ -85,14 +85,14 @@ fn nothing(why: &'static str) -> Arguments {
     Arguments { record: Record::default(), left_out: vec![LeftOut { path: Vec::new(), why }] }
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Value,
     depth_max: usize,
     n_fields: usize,
     left_out: Vec<LeftOut>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SchemaReader<'a> {
     /// The type, and whether it may be null.
     fn type_of(
         &mut self,
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         Err("a reference to a reference, too often")
     }
 
-    /// One type beside null is that type; anything more is no type of Cedar.
+    /// One type besides null is that type; more have no Cedar type.
     fn type_of_alternatives(
         &mut self,
         schema: &'a Value,
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
             return Err(MIXED);
         }
         let items = self.resolve(schema.get("items").ok_or(MIXED)?)?;
-        // Lists of objects are not looked into, so that their members are not counted.
+        // Lists of objects are not converted, so their members do not count.
         if matches!(type_word(items)?, Some(("object" | "array", _))) {
             return Err(MIXED);
         }
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The one type beside null that a schema names, if it names any.
+/// The one type besides null that a schema names, if any.
 fn type_word(schema: &Value) -> Result<Option<(&str, bool)>, &'static str> {
     let words: Vec<&str> = match schema.get("type") {
         Some(Value::String(word)) => vec![word],
@@ -225,7 +225,7 @@ fn type_word(schema: &Value) -> Result<Option<(&str, bool)>, &'static str> {
     }
 }
 
-/// The type of listed values or members, where it is not said.
+/// The type of enumerated values or members, where it is not stated.
 fn implied_type_word(schema: &Value) -> Option<(&str, bool)> {
     let constant = schema.get("const").map(std::slice::from_ref);
     let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or(constant);

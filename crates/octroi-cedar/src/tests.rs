@@ -1,4 +1,4 @@
-//! Tests of the crate as a whole, and what all tests share.
+//! Tests of the whole crate, and shared test support.
 
 mod guide;
 mod property;

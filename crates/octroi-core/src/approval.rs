@@ -1,8 +1,8 @@
-//! A person's leave for one exact call.
+//! A person's approval of one exact call.
 //!
-//! An approval is asked for, decided once, and used once. [`Approval::next`] is the whole table of what
-//! may follow what; whoever keeps approvals asks it within the transaction that makes the change, so
-//! that one which was denied, expired, cancelled, orphaned or used never executes.
+//! An approval is requested, decided once, and used once. [`Approval::next`] is the complete state table. The
+//! store calls it inside the transaction that makes the change, so that a denied, expired, cancelled,
+//! orphaned or used approval never executes.
 
 mod binding;
 #[cfg(test)]
@@ -12,15 +12,15 @@ mod transition;
 use crate::secret::Secret;
 
 pub use binding::{Binding, CallKey};
-pub use transition::{Answer, Event, Refusal, Verdict};
+pub use transition::{Answer, ApprovalVerdict, Event, Refusal};
 
-/// How many random bytes an id is made of.
+/// Number of random bytes in an id.
 pub const ID_BYTES: usize = 13;
 
-/// Letters after the prefix of an id.
+/// Number of characters after the prefix of an id.
 const ID_LETTERS: usize = 20;
 
-/// Makes the id of an approval: `ap_` and twenty letters, out of bytes that nobody can guess.
+/// Makes an approval id: `ap_` and twenty characters from unguessable random bytes.
 pub fn approval_id(random: &[u8; ID_BYTES]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let bits = random.iter().fold(0_u128, |bits, &byte| bits << 8 | u128::from(byte));
@@ -32,7 +32,7 @@ pub fn approval_id(random: &[u8; ID_BYTES]) -> String {
     id
 }
 
-/// Where an approval stands.
+/// The state of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ApprovalState {
     /// Nobody has decided yet.
@@ -45,9 +45,9 @@ pub enum ApprovalState {
     DeniedAbort,
     /// Nobody decided in time, or nobody used it in time.
     Expired,
-    /// Whoever asked has gone away, or somebody took it back.
+    /// The caller disconnected, or someone withdrew the request.
     Cancelled,
-    /// The call was being made when Octroi ended. Nobody knows how far it came; it is never made again.
+    /// The call was running when Octroi stopped. How far it got is unknown, so it is never made again.
     Orphaned,
     /// The call is being made: the grant is used up.
     Claimed,
@@ -56,7 +56,7 @@ pub enum ApprovalState {
 }
 
 impl ApprovalState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 9] = [
         Self::Pending,
         Self::Approved,
@@ -69,7 +69,7 @@ impl ApprovalState {
         Self::Done,
     ];
 
-    /// The word that is stored and shown.
+    /// The word that is stored and displayed.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -84,12 +84,12 @@ impl ApprovalState {
         }
     }
 
-    /// What a word stands for.
+    /// Parses the stored word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether time still counts against it: it waits for a person, or to be used.
+    /// Whether it can still expire: it is pending, or approved and not yet used.
     pub const fn can_expire(self) -> bool {
         match self {
             Self::Pending | Self::Approved => true,
@@ -104,54 +104,54 @@ impl ApprovalState {
     }
 }
 
-/// One request for leave, and what became of it.
+/// One approval request and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// What tells it from all others; see [`approval_id`].
+    /// Its unique id; see [`approval_id`].
     pub id: String,
-    /// The call that waits for it.
+    /// The id of the call that waits for it.
     pub call_id: String,
-    /// What exactly it is for.
+    /// The exact call that it covers.
     pub binding: Binding,
-    /// Where it stands.
+    /// Its current state.
     pub state: ApprovalState,
-    /// The arguments as a person may see them: JSON text without secrets, shortened.
+    /// The arguments as shown to a person: JSON text, redacted and shortened.
     pub arguments_preview: String,
-    /// The arguments as the caller sent them, JSON text with whatever is in it: an approver may edit
-    /// them, and a call that became a task is made long after its caller is gone. Never shown.
+    /// The arguments as the caller sent them, unredacted JSON text: an approver may edit them, and a call
+    /// that became a task is made long after its caller is gone. Never shown.
     pub arguments: Secret,
-    /// What the approver put in their place.
+    /// The arguments that the approver replaced them with.
     pub edited_arguments: Option<Secret>,
-    /// How risky the tool is, in a word.
+    /// The risk level of the tool.
     pub risk: String,
-    /// What the tool does to the world.
+    /// The side effect tags of the tool.
     pub side_effects: Vec<String>,
-    /// Why a person is asked.
+    /// Why approval is needed, one reason for each gate that asked.
     pub reasons: Vec<String>,
-    /// When it was asked for.
+    /// When it was requested.
     pub requested_at_ms: i64,
-    /// From this moment on it can neither be approved nor used.
+    /// From this moment on it can be neither approved nor used.
     pub expires_at_ms: i64,
     /// When it was decided, expired or cancelled.
     pub decided_at_ms: Option<i64>,
     /// Who decided.
     pub decided_by: Option<String>,
-    /// What they said about it.
+    /// The reason that the approver gave.
     pub decision_reason: Option<String>,
-    /// When the grant was used.
+    /// When the approval was used.
     pub claimed_at_ms: Option<i64>,
-    /// When the call was over.
+    /// When the call ended.
     pub finished_at_ms: Option<i64>,
-    /// How it went, in a word.
+    /// The outcome of the call, as one word.
     pub outcome: Option<String>,
-    /// The rule that the approver had remembered with it.
+    /// The rule that the approver saved together with the approval.
     pub remembered_rule: Option<String>,
-    /// The gateway that holds the waiting call.
+    /// The node that holds the pending call.
     pub node: Option<String>,
 }
 
 impl Approval {
-    /// Whether its time has passed, whoever has noticed. The last moment belongs to the past.
+    /// Whether it has expired, even if no one has recorded that yet. The last moment counts as expired.
     pub fn is_due(&self, now_ms: i64) -> bool {
         self.state.can_expire() && now_ms >= self.expires_at_ms
     }

@@ -1,4 +1,4 @@
-//! The arguments of a call: read in one way only, and checked against the tool's schema.
+//! The arguments of a call: parsed strictly, and validated against the tool's schema.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use jsonschema::{PatternOptions, Validator};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How much a pattern of a schema may backtrack: servers write schemas, and a slow pattern must not hold up
-/// everybody.
+/// Limits backtracking of patterns in a schema: servers write schemas, and a slow pattern must not block
+/// other calls.
 const BACKTRACKING_MAX: usize = 10_000;
-/// More complaints than this help nobody.
+/// At most this many validation errors are reported.
 const COMPLAINTS_MAX: usize = 5;
 
-/// Reads arguments. A name that stands twice is refused: the server might read the other one.
+/// Parses arguments. Duplicate member names are refused: the server might read the other one.
 pub fn read(json: &[u8]) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let value = Unambiguous.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
@@ -23,15 +23,15 @@ pub fn read(json: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// A schema that arguments are checked against. JSON Schema 2020-12 unless it says otherwise; nothing is
-/// ever fetched for it.
+/// A compiled schema for validating arguments. JSON Schema 2020-12 unless it says otherwise; remote
+/// references are never fetched.
 #[derive(Debug)]
 pub struct ArgumentSchema {
     validator: Validator,
 }
 
 impl ArgumentSchema {
-    /// Makes a schema ready; says why it cannot be used.
+    /// Compiles a schema, or returns why it cannot be used.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX);
         let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
@@ -41,7 +41,7 @@ impl ArgumentSchema {
         }
     }
 
-    /// Many clients write `null` for what they leave out. Where leaving it out is allowed, so is that.
+    /// Many clients send `null` for an omitted member. Where it may be omitted, `null` is accepted too.
     fn is_valid_without_nulls(&self, arguments: &Value) -> bool {
         let Some(members) = arguments.as_object().filter(|members| members.values().any(Value::is_null))
         else {
@@ -52,7 +52,7 @@ impl ArgumentSchema {
             .is_valid(&Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
-    /// What is wrong with the arguments, if anything is. Their values are not repeated: they may be secret.
+    /// The validation errors, if any. Values are not repeated: they may be secret.
     pub fn complaint(&self, arguments: &Value) -> Option<String> {
         if self.validator.is_valid(arguments) || self.is_valid_without_nulls(arguments) {
             return None;
@@ -71,7 +71,7 @@ impl ArgumentSchema {
     }
 }
 
-/// Builds a value and refuses names that stand twice.
+/// Builds a value and refuses duplicate member names.
 struct Unambiguous;
 
 impl<'de> DeserializeSeed<'de> for Unambiguous {
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Unambiguous {
         while let Some(name) = members.next_key::<String>()? {
             let value = members.next_value_seed(Self)?;
             if map.contains_key(&name) {
-                return Err(A::Error::custom(format!("`{name}` stands twice")));
+                return Err(A::Error::custom(format!("`{name}` is duplicate")));
             }
             map.insert(name, value);
         }
@@ -149,8 +149,8 @@ mod tests {
         for (text, expected) in [
             ("{}", Ok(json!({}))),
             (r#"{"a":[1,-2,0.5,true,null,"x",{}]}"#, Ok(json!({"a": [1, -2, 0.5, true, null, "x", {}]}))),
-            (r#"{"a":1,"a":2}"#, Err("`a` stands twice")),
-            (r#"{"x":[{"a":1,"\u0061":2}]}"#, Err("`a` stands twice")),
+            (r#"{"a":1,"a":2}"#, Err("`a` is duplicate")),
+            (r#"{"x":[{"a":1,"\u0061":2}]}"#, Err("`a` is duplicate")),
             ("[]", Err("arguments must be an object")),
             ("{} {}", Err("arguments cannot be read")),
             (r#"{"a":1e999}"#, Err("arguments cannot be read")),

@@ -1,8 +1,8 @@
-//! What an audit record is, and how a log of them proves that nobody changed it.
+//! Audit records, and the proof that nobody changed the log.
 //!
-//! [`Event`] is what is to be written, [`Entry`] what is read back. Records are linked by a hash chain
-//! ([`chain`]) and summed up in a Merkle tree ([`merkle`]), whose root is signed now and then
-//! ([`checkpoint`]). Files, threads and keys on disk are the gateway's business.
+//! [`Event`] is what is written, [`Entry`] what is read back. Records are linked by a hash chain ([`chain`])
+//! and summarized in a Merkle tree ([`merkle`]), whose root is signed from time to time ([`checkpoint`]).
+//! Files, threads and keys on disk belong to the gateway.
 
 pub mod chain;
 pub mod checkpoint;

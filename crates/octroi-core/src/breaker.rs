@@ -1,17 +1,17 @@
-//! When to stop asking a server that keeps failing, and when to try again.
+//! When to stop calling a failing server, and when to try again.
 
 use std::time::Duration;
 
-/// So many failures in a row open the circuit.
+/// This many failures in a row open the circuit.
 const FAILURES_MAX: u32 = 5;
 const PAUSE_FIRST: Duration = Duration::from_secs(5);
 const PAUSE_LAST: Duration = Duration::from_mins(1);
 
-/// A circuit breaker. Time comes in as the span since some fixed moment.
+/// A circuit breaker. Time is passed in as the span since some fixed moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Breaker {
     failures: u32,
-    /// Set while open.
+    /// Set while the circuit is open.
     open: Option<Open>,
 }
 
@@ -25,16 +25,16 @@ struct Open {
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// Yes.
+    /// The circuit is closed.
     Free,
-    /// Yes, as the one call that finds out whether the server is back.
+    /// The call may be made, as the one probe that finds out whether the server recovered.
     Probe,
-    /// No; ask again after this time.
+    /// The circuit is open; retry after this time.
     Closed(Duration),
 }
 
 impl Breaker {
-    /// Asks for passage.
+    /// Asks whether a call may be made now.
     pub fn pass(&mut self, now: Duration) -> Passage {
         match &mut self.open {
             None => Passage::Free,
@@ -48,7 +48,7 @@ impl Breaker {
         }
     }
 
-    /// A call was answered, well or badly: the server is there.
+    /// A call was answered, even with an error: the server is reachable.
     pub fn succeeded(&mut self) {
         *self = Self::default();
     }
@@ -58,7 +58,7 @@ impl Breaker {
         self.failures = self.failures.saturating_add(1);
         let pause = match &self.open {
             Some(open) if open.is_probing => (open.pause * 2).min(PAUSE_LAST),
-            // Calls that were on their way when it opened.
+            // Calls that were in flight when it opened.
             Some(_) => return,
             None if self.failures < FAILURES_MAX => return,
             None => PAUSE_FIRST,
@@ -66,14 +66,14 @@ impl Breaker {
         self.open = Some(Open { until: now + pause, pause, is_probing: false });
     }
 
-    /// The probe was given up before it found anything out.
+    /// The probe was abandoned without a result.
     pub fn abandoned(&mut self) {
         if let Some(open) = &mut self.open {
             open.is_probing = false;
         }
     }
 
-    /// Whether calls are being refused.
+    /// Whether calls are refused.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }

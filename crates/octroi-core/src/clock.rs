@@ -1,26 +1,26 @@
-//! The clock, as something that is passed in.
+//! The clock, passed in as a dependency.
 //!
-//! Nothing in Octroi reads the time of the machine by itself: the program makes one [`Clock`] and hands it down, so
-//! that a test can hand down another.
+//! Nothing in Octroi reads the system time directly: the program makes one [`Clock`] and passes it down, so
+//! that a test can pass another one.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Where the time comes from.
+/// A source of time.
 pub trait TimeSource: Send + Sync {
-    /// Milliseconds since 1970; may jump when somebody sets the clock.
+    /// Milliseconds since 1970; may jump when the system clock is set.
     fn wall_ms(&self) -> i64;
-    /// A time that never goes back, for measuring and for deadlines.
+    /// Monotonic time, for measuring and for deadlines.
     fn monotonic(&self) -> Instant;
 }
 
-/// Tells the time. Cheap to clone.
+/// A handle to a time source. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn TimeSource>);
 
 impl Clock {
-    /// A clock that shows the time of this source.
+    /// A clock over this source.
     pub fn new(source: impl TimeSource + 'static) -> Self {
         Self(Arc::new(source))
     }
@@ -30,7 +30,7 @@ impl Clock {
         self.0.wall_ms()
     }
 
-    /// A time that never goes back.
+    /// Monotonic time.
     pub fn instant(&self) -> Instant {
         self.0.monotonic()
     }

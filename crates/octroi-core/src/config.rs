@@ -1,7 +1,8 @@
 //! The configuration: one model, whatever the format and the shape it is written in.
 //!
-//! A text becomes a tree of located values ([`parse`]), and the tree, with what was found in directories, becomes a
-//! [`Config`] ([`build`]). Nothing here reads a file or a variable: texts and lookups come in as arguments.
+//! A text becomes a tree of values with their positions ([`parse`]), and the tree, together with discovered
+//! directories, becomes a [`Config`] ([`build`]). Nothing here reads a file or a variable: texts and lookups
+//! are passed in as arguments.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -48,31 +49,31 @@ pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
 pub use settings::{DEFAULT_LISTEN, McpSection, ServerSection};
-pub use show::{Origins, Shown, ShownConfig, problem as problem_as_json};
+pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
 pub use tokens::TokenSettings;
 
-/// What a configuration is made of.
+/// The inputs of a configuration.
 pub struct Sources<'a> {
-    /// The file, if there is one.
+    /// The parsed file, if there is one.
     pub file: Option<&'a Node>,
-    /// What relative paths in the file are relative to.
+    /// The directory that relative paths in the file start from.
     pub base: Arc<Path>,
-    /// Servers found in directories.
+    /// Servers discovered in directories.
     pub discovered: Vec<Discovered>,
-    /// Where to listen, if the file does not decide.
+    /// The default listen address, if the file has none.
     pub listen: Option<(SocketAddr, Origin)>,
-    /// What becomes of unknown keys, if the file does not decide.
+    /// How to treat unknown keys, if the file does not decide.
     pub unknown: Option<Unknown>,
-    /// Finds what `${…}` names.
+    /// Resolves `${…}` references.
     pub lookup: Lookup<'a>,
 }
 
-/// What is assumed of a server that nobody wrote down: a program, where it runs, and how far it is trusted.
+/// The defaults of a discovered server without a file: its program, working directory and trust.
 pub fn assumed_layer(command: &[&str], cwd: Option<&Path>, trust: Option<Trust>, origin: &Origin) -> Layer {
     let text = |text: &str| Node::new(Value::Text(text.to_owned()), origin.clone());
     let mut map = Map::default();
     let mut add = |key: &str, node| map.insert(Member { key: key.to_owned(), origin: origin.clone(), node });
-    // A dollar sign in a path is one.
+    // A dollar sign in a path is literal.
     let words = command.iter().map(|word| text(&word.replace('$', "$$"))).collect();
     add("command", Node::new(Value::List(words), origin.clone()));
     if let Some(cwd) = cwd {
@@ -84,64 +85,64 @@ pub fn assumed_layer(command: &[&str], cwd: Option<&Path>, trust: Option<Trust>,
     Layer { map, base: cwd.unwrap_or(Path::new("")).into() }
 }
 
-/// A server found in a directory.
+/// A server discovered in a directory.
 #[derive(Clone, Debug)]
 pub struct Discovered {
     /// The name of the directory.
     pub name: String,
-    /// The directory.
+    /// The directory, as the origin of its values.
     pub origin: Origin,
-    /// What is assumed of it, then what its own file says.
+    /// Its settings, weakest first: the defaults, then its own file.
     pub layers: Vec<Layer>,
 }
 
-/// Everything that is configured, checked.
+/// The complete validated configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How Octroi itself is reached.
+    /// `[server]`: how clients reach Octroi.
     pub server: ServerSection,
-    /// What holds for all servers.
+    /// `[mcp]`: settings for all servers.
     pub mcp: McpSection,
-    /// All servers that can be used, also those that are switched off.
+    /// All usable servers, including disabled ones.
     pub servers: Vec<ServerSpec>,
-    /// Who may come in.
+    /// The accepted tokens.
     pub tokens: Tokens,
-    /// What holds for each of the tokens, by its hash.
+    /// Settings of each token, by its hash.
     pub token_settings: HashMap<TokenHash, TokenSettings>,
-    /// What is allowed, asked and denied.
+    /// `[policy]`: what is allowed, needs approval, or is denied.
     pub policy: PolicySection,
-    /// What is known about agents.
+    /// `[[agents]]`: settings of single agents.
     pub agents: Vec<AgentSpec>,
-    /// How people are asked.
+    /// `[approvals]`: how people approve calls.
     pub approvals: ApprovalsSection,
-    /// What becomes of tools that are new or have changed.
+    /// `[pins]`: how new or changed tools are treated.
     pub pins: PinsSection,
-    /// What is recorded.
+    /// `[audit]`: what is recorded.
     pub audit: AuditSection,
-    /// How much may be called.
+    /// `[[quotas]]`: limits on calls.
     pub quotas: Vec<QuotaSpec>,
-    /// Programs that are asked about calls.
+    /// `[[gates]]`: custom gates.
     pub gates: Vec<GateSpec>,
-    /// What a person knows about tools; the first that fits counts.
+    /// `[[inference]]`: risk and side effects of tools; the first matching rule applies.
     pub inference: Vec<InferenceRule>,
-    /// What is wrong.
+    /// Errors and warnings.
     pub problems: Vec<Problem>,
-    /// How it shows.
-    pub shown: ShownConfig,
+    /// The effective settings for display, with secrets hidden.
+    pub effective: EffectiveConfig,
 }
 
 impl Config {
-    /// The servers that are switched on.
+    /// The enabled servers.
     pub fn enabled_servers(&self) -> impl Iterator<Item = &ServerSpec> {
         self.servers.iter().filter(|server| self.mcp.enabled && server.enabled)
     }
 
-    /// What holds for whoever comes with this token, if it opens the door.
+    /// The settings of this token, if it is accepted.
     pub fn token_settings(&self, token: &str) -> Option<&TokenSettings> {
         self.token_settings.get(&hash_token(token))
     }
 
-    /// The state of an agent that the gates ask about, also of one that nobody wrote down.
+    /// The state of an agent that the gates check, including an agent that is not configured.
     pub fn agent_context(&self, id: &str) -> AgentContext {
         let profile = self.policy.profile;
         match self.agents.iter().find(|agent| &*agent.id == id) {
@@ -150,8 +151,7 @@ impl Config {
         }
     }
 
-    /// Why Octroi must not listen where it is told to: from elsewhere it is reached only with a token that somebody
-    /// gave out on purpose.
+    /// Why Octroi must not listen at its address: other machines may only reach it with a configured token.
     pub fn listen_problem(&self) -> Option<Problem> {
         let ServerSection { listen, listen_origin, .. } = &self.server;
         if listen.ip().is_loopback() || !self.tokens.is_empty() {
@@ -161,26 +161,28 @@ impl Config {
             severity: Severity::Fatal,
             origin: listen_origin.clone(),
             subject: None,
-            message: format!("listening at {listen} lets other machines in, and no token is configured"),
+            message: format!(
+                "listening at {listen} allows other machines to connect, and no token is configured"
+            ),
             hint: Some("add one to [[tokens]], or listen at 127.0.0.1".to_owned()),
         })
     }
 
-    /// Whoever has a token for the door would have the admin token with it.
+    /// A client token that is also the admin token would give every client admin rights.
     fn admin_token_problem(&self) -> Option<Problem> {
         self.server.admin_token.filter(|token| token.is_among(&self.tokens))?;
-        let shown = self.shown.server.iter().find(|shown| shown.name.starts_with("admin_token"))?;
+        let setting = self.effective.server.iter().find(|setting| setting.name.starts_with("admin_token"))?;
         Some(Problem {
             severity: Severity::Fatal,
-            origin: shown.origin.clone(),
+            origin: setting.origin.clone(),
             subject: None,
             message: "the admin token is also one of [[tokens]]".to_owned(),
-            hint: Some("give it a value of its own".to_owned()),
+            hint: Some("use a different value".to_owned()),
         })
     }
 }
 
-/// Makes a configuration. What cannot be used is left out and told in [`Config::problems`].
+/// Builds a configuration. Unusable entries are left out and reported in [`Config::problems`].
 pub fn build(sources: Sources<'_>) -> Config {
     let written = sources.file.and_then(root::strictness);
     let unknown = match (sources.unknown, written) {
@@ -188,13 +190,13 @@ pub fn build(sources: Sources<'_>) -> Config {
         (None, Some(false)) => Unknown::IsIgnored,
         (None, Some(true) | None) => Unknown::IsAnError,
     };
-    let mut notes = problem::Notes::of_section(unknown);
-    let root = sources.file.map(|file| root::read(file, &mut notes)).unwrap_or_default();
+    let mut log = problem::ProblemLog::of_section(unknown);
+    let root = sources.file.map(|file| root::read(file, &mut log)).unwrap_or_default();
 
     let lookup = |kind: ReferenceKind, name: &str| match kind {
         ReferenceKind::Input => match root.inputs.get(name) {
             Some(default) => Ok(Some(default.clone())),
-            None => Err("Octroi asks nobody for inputs; use a variable, as in `${NAME}`".to_owned()),
+            None => Err("Octroi does not prompt for inputs; use a variable, as in `${NAME}`".to_owned()),
         },
         ReferenceKind::Env | ReferenceKind::Auth | ReferenceKind::Secret | ReferenceKind::File => {
             (sources.lookup)(kind, name)
@@ -202,10 +204,10 @@ pub fn build(sources: Sources<'_>) -> Config {
     };
     let context = settings::Context { lookup: &lookup, unknown, base: &sources.base };
     let mut config = context.sections(&root, sources.listen);
-    config.problems.extend(notes.problems);
+    config.problems.extend(log.problems);
     add_tokens(&mut config, &root.tokens, &context);
-    let health = config.shown.mcp.iter().find(|shown| shown.name == "health_check_interval");
-    let health_origin = health.map_or(Origin::Default, |shown| shown.origin.clone());
+    let health = config.effective.mcp.iter().find(|setting| setting.name == "health_check_interval");
+    let health_origin = health.map_or(Origin::Default, |setting| setting.origin.clone());
     let context = entry::Context {
         lookup: &lookup,
         unknown,
@@ -215,9 +217,9 @@ pub fn build(sources: Sources<'_>) -> Config {
     for candidate in candidates {
         let outcome = entry::read(&candidate, &sources.base, context);
         config.problems.extend(outcome.problems);
-        if let Some((spec, shown)) = outcome.spec {
+        if let Some((spec, settings)) = outcome.spec {
             config.servers.push(spec);
-            config.shown.servers.push(shown);
+            config.effective.servers.push(settings);
         }
     }
     config.problems.sort_by(|left, right| left.place().cmp(&right.place()));
@@ -225,10 +227,10 @@ pub fn build(sources: Sources<'_>) -> Config {
 }
 
 fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'_>) {
-    let shown_errors = config.shown.policy.iter().find(|shown| shown.name == "errors").cloned();
+    let errors_setting = config.effective.policy.iter().find(|setting| setting.name == "errors").cloned();
     for (node, number) in nodes.iter().zip(1..) {
-        let (token, shown, problems) =
-            context.token(node, number, (config.policy.errors, shown_errors.as_ref()));
+        let (token, displayed, problems) =
+            context.token(node, number, (config.policy.errors, errors_setting.as_ref()));
         config.problems.extend(problems);
         let Some(tokens::Token { hash, principal, settings }) = token else {
             continue;
@@ -240,12 +242,12 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
         }
         config.tokens.insert(hash, principal);
         config.token_settings.insert(hash, settings);
-        config.shown.tokens.push(shown);
+        config.effective.tokens.push(displayed);
     }
     config.problems.extend(config.admin_token_problem());
 }
 
-/// Joins what the file says about a server with what was found in its directory. Servers of the file come first.
+/// Merges what the file says about a server with its discovered directory. Servers of the file come first.
 fn candidates(
     entries: Vec<root::Entry>,
     mut discovered: Vec<Discovered>,
@@ -257,7 +259,7 @@ fn candidates(
     for root::Entry { name, origin, map } in entries {
         let known = name.clone().unwrap_or_default();
         if name.is_some() && !names.insert(known.clone()) {
-            let message = "an entry before it has the same name";
+            let message = "an earlier entry has the same name";
             problems.push(left_out(&origin, format!("server `{known}`"), message));
             continue;
         }

@@ -1,8 +1,8 @@
-//! Whether a call may be made.
+//! Decides whether a call may be made.
 //!
-//! One function, [`decide`], takes a call past every gate in a fixed order and ends in one value. A
-//! [`Permit`] can only come from here, and nothing can be sent to a server without one. The first denial
-//! ends the way; whoever asks for a person lets the call go on, because a later gate may still deny it.
+//! One function, [`decide`], evaluates every gate in a fixed order and returns one value. Only this module
+//! makes a [`Permit`], and nothing can be sent to a server without one. The first denial ends the evaluation.
+//! A gate that requires approval does not, because a later gate may still deny the call.
 
 use std::sync::Arc;
 
@@ -23,59 +23,59 @@ pub use access::is_allowed;
 pub use call::{Call, Subject};
 pub use context::{AgentContext, DEFAULT_BLACKLIST, Mode};
 pub use gate::{Gate, SIX};
-pub use outcome::{Decision, Denial, Fault, Permit, Question};
+pub use outcome::{Decision, Denial, Fault, Permit, UnapprovedCall};
 pub use profile::{Effect, Otherwise, Profile};
 pub use trace::{Outcome, Trace, Verdict};
 
-/// What a gate of one's own says.
+/// The verdict of a custom gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomVerdict {
-    /// Which gate.
+    /// The name of the gate.
     pub name: String,
-    /// What it says.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Why.
+    /// Its reason, for denials and approvals.
     pub reason: Option<String>,
 }
 
-/// A gate of one's own, written in Rust.
+/// A custom gate written in Rust.
 pub trait CustomGate: Send + Sync {
-    /// What it says of a call.
+    /// Checks a call.
     fn check(&self, call: &Call<'_>) -> CustomVerdict;
 }
 
-/// Everything that is known about a call before it is decided.
+/// Everything the gates need to know besides the call itself.
 pub struct Circumstances<'a> {
-    /// The server that would be called.
+    /// The server that the call goes to.
     pub server: &'a ServerKey,
-    /// The switch that is off, if one is.
+    /// Why the server is switched off, if it is.
     pub switched_off: Option<&'a str>,
-    /// What is wrong with the arguments, if anything is.
+    /// The validation error of the arguments, if any.
     pub invalid_arguments: Option<&'a str>,
-    /// What the server's entry allows and denies.
+    /// The tools that the server's entry allows and denies.
     pub access: &'a ToolAccess,
-    /// Why the definition is kept back, if it is not the approved one.
+    /// Why the definition is quarantined, if it is.
     pub held: Option<&'a str>,
-    /// What gates of one's own said.
+    /// The verdicts of the custom gates.
     pub custom: &'a [CustomVerdict],
-    /// The quota that is used up, if one is.
+    /// The exceeded quota, if any.
     pub exceeded: Option<&'a str>,
-    /// The policies that hold.
+    /// The active policies.
     pub policies: &'a Policies,
 }
 
-/// How hard a question is to answer without a person.
+/// What can satisfy a request for approval besides a person.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ask {
-    /// Whatever allows the call answers it.
+    /// Anything that allows the call.
     Soft,
-    /// A rule that somebody wrote answers it.
+    /// A rule of a policy.
     Firm,
-    /// Only a person answers it.
+    /// Nothing: a person must approve.
     Hard,
 }
 
-/// Takes a call past every gate.
+/// Evaluates all gates for a call.
 pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
     let mut walk =
         Walk { trace: Trace::new(circumstances.policies.revision(call.agent())), asks: Vec::new() };
@@ -85,11 +85,11 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
         Ok(()) if walk.asks.is_empty() => {
             Decision::Allow(Permit::new(server.clone(), Some(Arc::clone(tool)), walk.trace))
         }
-        Ok(()) => Decision::Ask(Question::new(server.clone(), Arc::clone(tool), walk.trace)),
+        Ok(()) => Decision::Ask(UnapprovedCall::new(server.clone(), Arc::clone(tool), walk.trace)),
     }
 }
 
-/// Decides what is not a tool call: prompts, resources, completions, tasks. Nobody is asked about these.
+/// Decides about prompts, resources, completions and tasks. These never need approval.
 pub fn decide_other(
     server: &ServerKey,
     switched_off: Option<&str>,
@@ -104,7 +104,7 @@ pub fn decide_other(
     }
 }
 
-/// A denial on its way out, before it carries the trace.
+/// A denial without its trace.
 struct Stopped {
     gate: Gate,
     reason: String,
@@ -118,7 +118,7 @@ impl Stopped {
     }
 }
 
-/// A call on its way past the gates.
+/// The evaluation of a call.
 struct Walk {
     trace: Trace,
     asks: Vec<Ask>,
@@ -153,8 +153,8 @@ impl Walk {
             match (objection, effect) {
                 (None, _) | (Some(_), Effect::Off) => self.pass(gate)?,
                 (Some(reason), Effect::Deny) => return self.deny(gate, reason),
-                // Who wrote a rule about a tool that needs the admin token knew what it needs; a
-                // profile does not know the tool.
+                // A rule's author knew that the tool needs the admin token; a profile knows nothing about the
+                // tool.
                 (Some(reason), Effect::Ask) if gate == Gate::AdminToken => {
                     self.ask(gate, Ask::Firm, reason, None)
                 }
@@ -179,7 +179,7 @@ impl Walk {
         Ok(())
     }
 
-    /// A server that is hardly trusted does nothing to the world without a person.
+    /// Tools with side effects of a server with low trust always need approval.
     fn trusted(&mut self, tool: &ToolDescriptor) {
         if tool.trust == Trust::Low && !tool.side_effects.is_empty() {
             let reason = format!("server `{}` has low trust and the tool has side effects", tool.source_id);
@@ -195,19 +195,23 @@ impl Walk {
             Some(own) => self.judge(Gate::Agent, own.judge(call))?,
             None => None,
         };
-        if let Some(said) = floor.filter(|said| said.word == Word::Ask) {
-            self.hear(Gate::Floor, said);
+        if let Some(verdict) = floor.filter(|verdict| verdict.word == Word::Ask) {
+            self.ask_for_policy(Gate::Floor, verdict);
         }
-        // The agent's own policy speaks before the global one.
-        let spoken = own.map(|said| (Gate::Agent, said)).or(global.map(|said| (Gate::Global, said)));
-        match spoken {
-            Some((gate, said)) if said.word == Word::Allow => {
-                let verdict =
-                    Verdict { gate, outcome: Outcome::Pass, reason: said.reason, by: Some(said.by) };
-                self.trace.push(verdict);
+        // The agent's own policy takes precedence over the global one.
+        let deciding =
+            own.map(|verdict| (Gate::Agent, verdict)).or(global.map(|verdict| (Gate::Global, verdict)));
+        match deciding {
+            Some((gate, verdict)) if verdict.word == Word::Allow => {
+                self.trace.push(Verdict {
+                    gate,
+                    outcome: Outcome::Pass,
+                    reason: verdict.reason,
+                    by: Some(verdict.by),
+                });
                 self.asks.retain(|ask| *ask == Ask::Hard);
             }
-            Some((gate, said)) => self.hear(gate, said),
+            Some((gate, verdict)) => self.ask_for_policy(gate, verdict),
             None => match call.context.profile.otherwise(call.tool.risk) {
                 Otherwise::Allow => {
                     self.pass(Gate::Profile)?;
@@ -215,7 +219,8 @@ impl Walk {
                 }
                 Otherwise::Ask => {
                     let profile = call.context.profile.as_str();
-                    let reason = format!("profile {profile} asks about tools of {} risk", call.tool.risk);
+                    let reason =
+                        format!("profile {profile} requires approval for tools of {} risk", call.tool.risk);
                     self.ask(Gate::Profile, Ask::Soft, reason, None);
                 }
             },
@@ -223,28 +228,28 @@ impl Walk {
         Ok(())
     }
 
-    /// A level's word; a denial ends the way, and so does a policy that cannot be asked.
+    /// Handles the verdict of a level; a denial ends the evaluation, and so does a policy that fails.
     fn judge(
         &mut self,
         gate: Gate,
-        said: Result<Option<PolicyVerdict>, String>,
+        verdict: Result<Option<PolicyVerdict>, String>,
     ) -> Result<Option<PolicyVerdict>, Stopped> {
-        match said {
+        match verdict {
             Err(error) => {
-                let reason = format!("the {} policy cannot be asked: {error}", gate.as_str());
+                let reason = format!("the {} policy cannot be evaluated: {error}", gate.as_str());
                 self.stop(gate, reason, None, false, Fault::Evaluator)
             }
-            Ok(Some(said)) if said.word >= Word::Deny => {
-                let reason = said.reason.unwrap_or_else(|| format!("{} denies it", said.by));
-                self.stop(gate, reason, Some(said.by), said.word == Word::Abort, Fault::Policy)
+            Ok(Some(verdict)) if verdict.word >= Word::Deny => {
+                let reason = verdict.reason.unwrap_or_else(|| format!("{} denies it", verdict.by));
+                self.stop(gate, reason, Some(verdict.by), verdict.word == Word::Abort, Fault::Policy)
             }
-            Ok(said) => Ok(said),
+            Ok(verdict) => Ok(verdict),
         }
     }
 
-    fn hear(&mut self, gate: Gate, said: PolicyVerdict) {
-        let reason = said.reason.unwrap_or_else(|| format!("{} asks", said.by));
-        self.ask(gate, Ask::Hard, reason, Some(said.by));
+    fn ask_for_policy(&mut self, gate: Gate, verdict: PolicyVerdict) {
+        let reason = verdict.reason.unwrap_or_else(|| format!("{} asks", verdict.by));
+        self.ask(gate, Ask::Hard, reason, Some(verdict.by));
     }
 
     fn check(&mut self, gate: Gate, objection: Option<&str>) -> Result<(), Stopped> {

@@ -1,8 +1,8 @@
-//! What can be told from a call's arguments, so that policies need neither regular expressions nor loops.
+//! Facts derived from a call's arguments, so that policies need neither regular expressions nor loops.
 //!
-//! The finders would rather say too much than too little: a path that is not one costs a question, a path that is
-//! missed costs the policy. Where readers differ (what a shell quotes, where a URL's host ends) every reading
-//! counts. They work in one pass each, in time that grows with the length of the arguments only.
+//! The finders prefer false positives: a false path costs an approval, a missed path bypasses the policy.
+//! Where parsers differ (shell quoting, the end of a URL's host) every interpretation counts. Each finder
+//! works in one pass, in time linear in the length of the arguments.
 
 mod hosts;
 pub(crate) mod keys;
@@ -18,43 +18,44 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Stands in a set of facts that is not complete: too many entries, or one that only running the call would tell,
-/// such as the program `$X`. A policy that allows by what a set holds must not allow this.
+/// Marks a set of facts as incomplete: too many entries, or one that is only known at run time, such as the
+/// program `$X`. A policy that allows by the content of a set must not allow this.
 pub const INCOMPLETE: &str = "*";
 
-/// So many entries has a set at most, beside the mark that it is not complete.
+/// The maximum number of entries in a set, besides the mark that it is incomplete.
 pub const ENTRIES_MAX: usize = 64;
 const ENTRY_LENGTH_MAX: usize = 4_096;
-/// So deep is JSON looked into that stands in a string.
+/// How deep JSON inside of strings is parsed.
 const NESTED_MAX: usize = 2;
 
-/// Facts about one call, found by looking at every text among its arguments.
+/// Facts about one call, derived from every text in its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Absolute paths, after `.` and `..` are resolved.
     pub paths: BTreeSet<String>,
-    /// Those of them that lie outside the agent's project; all of them if it has none.
+    /// The paths outside the agent's project; all paths if it has none.
     pub paths_outside_project: BTreeSet<String>,
-    /// Hosts named by URLs, in lower case, without port.
+    /// Hosts in URLs, in lower case and without port.
     pub hosts: BTreeSet<String>,
-    /// Verbs of SQL statements, in capitals.
+    /// Verbs of SQL statements, in upper case.
     pub sql_verbs: BTreeSet<String>,
     /// The programs that command lines would run.
     pub shell_heads: BTreeSet<String>,
-    /// Kinds of secrets that seem to be among the arguments.
+    /// Kinds of possible secrets in the arguments.
     pub secrets: BTreeSet<String>,
-    /// How long the arguments are as JSON.
+    /// The size of the arguments as JSON.
     pub payload_bytes: u64,
-    /// Whether this agent has never called this tool before.
+    /// Whether this is the agent's first call of this tool.
     pub is_first_use: bool,
     /// How many calls this agent made within the last minute.
     pub calls_last_minute: u32,
 }
 
 impl Facts {
-    /// Finds what the arguments tell. What the past tells (`is_first_use`, `calls_last_minute`) is left to the caller.
+    /// Derives facts from the arguments. The caller fills in the history (`is_first_use`,
+    /// `calls_last_minute`).
     ///
-    /// Relative paths are taken to start at the project's root. Without one they stay relative.
+    /// Relative paths start at the project's root. Without one they stay relative.
     pub fn of(arguments: &Value, payload_bytes: u64, project_root: Option<&str>) -> Self {
         let mut finder = Finder {
             facts: Self { payload_bytes, ..Self::default() },
@@ -71,7 +72,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// Items of a list go by the name of the list.
+    /// Items of a list take the name of the list.
     fn value(&mut self, value: &Value, key: &str, nested_left: usize) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -82,7 +83,7 @@ impl Finder {
                     self.command(items.iter().filter_map(Value::as_str).collect());
                 }
                 for item in items {
-                    // One word of a command is no command; a list may be one of words or of commands.
+                    // A single word is a part of a command; a list may contain words or whole commands.
                     let is_word = item.as_str().is_some_and(|text| !text.contains(shell::is_cut));
                     self.value(item, if is_command && is_word { "args" } else { key }, nested_left);
                 }
@@ -90,7 +91,7 @@ impl Finder {
             Value::Object(members) => {
                 self.command_object(members);
                 for (name, value) in members {
-                    // Some tools take an object whose names are files, queries or addresses.
+                    // Some tools take an object whose member names are files, queries or addresses.
                     self.text(name, key, 0);
                     if keys::is_secret(name) && value.as_str().is_some_and(secrets::may_be_secret) {
                         insert(&mut self.facts.secrets, secrets::kind_of_name(name));
@@ -125,7 +126,7 @@ impl Finder {
         for found in secrets::Secrets::of(text) {
             insert(&mut self.facts.secrets, found.kind);
         }
-        // What is encoded as in URLs is decoded by many servers before use.
+        // Many servers decode percent-encoded text before use.
         if let Some(decoded) = percent::decoded(text) {
             self.paths(&decoded, use_of_text);
             hosts::find(&decoded, use_of_text, &mut |host| insert(&mut self.facts.hosts, host));
@@ -142,7 +143,7 @@ impl Finder {
         });
     }
 
-    /// `{"command": "sudo", "args": ["rm"]}`: the words of both make one command.
+    /// `{"command": "sudo", "args": ["rm"]}`: the words of both form one command.
     fn command_object(&mut self, members: &serde_json::Map<String, Value>) {
         let command =
             members.iter().find(|(name, value)| keys::Use::of(name).is_command && value.is_string());
@@ -158,7 +159,7 @@ impl Finder {
     }
 }
 
-/// Keeps sets small without letting what does not fit look harmless.
+/// Limits the size of a set and marks it as incomplete when an entry does not fit.
 fn insert(set: &mut BTreeSet<String>, entry: &str) {
     if entry.is_empty() || set.contains(entry) {
         return;

@@ -1,27 +1,27 @@
-//! Patterns with `*`, which stands for any run of letters, also none.
+//! Patterns with `*`, which matches any run of characters, including none.
 
 use std::fmt;
 
-/// A pattern, ready to be tried on many texts.
+/// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Glob {
     text: Box<str>,
     shape: Shape,
 }
 
-/// Most patterns have one of the simple shapes, and those are quick to try.
+/// Most patterns have one of the simple shapes, which are fast to match.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Shape {
     Anything,
     Exactly,
     StartsWith(Box<str>),
     EndsWith(Box<str>),
-    /// What stands before, between and after the stars.
+    /// The texts before, between and after the stars.
     Pieces(Box<[Box<str>]>),
 }
 
 impl Glob {
-    /// Reads a pattern. Every text is one.
+    /// Compiles a pattern. Every text is valid.
     pub fn new(text: &str) -> Self {
         let pieces: Vec<&str> = text.split('*').collect();
         let shape = match pieces.as_slice() {
@@ -34,7 +34,7 @@ impl Glob {
         Self { text: text.into(), shape }
     }
 
-    /// Whether the whole text fits.
+    /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         match &self.shape {
             Shape::Anything => true,
@@ -45,22 +45,22 @@ impl Glob {
         }
     }
 
-    /// As it was written.
+    /// The original text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether everything fits.
+    /// Whether everything matches.
     pub fn is_anything(&self) -> bool {
         self.shape == Shape::Anything
     }
 
-    /// The only text that fits, if there is only one.
+    /// The only matching text, if there is exactly one.
     pub fn literal(&self) -> Option<&str> {
         (self.shape == Shape::Exactly).then_some(&self.text)
     }
 
-    /// Whether everything that fits `other` surely fits this. `false` where it is hard to tell.
+    /// Whether everything that matches `other` certainly matches this. `false` where that is hard to tell.
     pub fn covers(&self, other: &Self) -> bool {
         match (&self.shape, &other.shape) {
             (Shape::Anything, _) => true,
@@ -72,8 +72,8 @@ impl Glob {
     }
 }
 
-/// The first piece stands at the start, the last at the end, and the others in between in their order;
-/// taking each as early as possible leaves the most room for the rest.
+/// The first piece is at the start, the last at the end, and the others in between in their order; matching
+/// each as early as possible leaves the most text for the rest.
 fn fits(pieces: &[Box<str>], text: &str) -> bool {
     let [first, between @ .., last] = pieces else {
         return false;

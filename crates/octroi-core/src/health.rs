@@ -1,48 +1,48 @@
-//! How a server is doing: what it is up to, and how well.
+//! The lifecycle and the health of a server.
 
 use std::time::Duration;
 
-/// An answer that took longer is a bad sign.
+/// A slower answer makes the server degraded.
 const SLOW: Duration = Duration::from_secs(5);
-/// So many failures in a row are no accident.
+/// This many failures in a row make the server unhealthy.
 const FAILURES_MAX: u32 = 3;
 
-/// What a server is up to.
+/// The lifecycle state of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lifecycle {
     /// Switched off.
     Disabled,
-    /// Not running, and nothing wrong with that.
+    /// Not running, without an error.
     #[default]
     Stopped,
-    /// On its way.
+    /// Starting or connecting.
     Starting,
     /// Connected.
     Running,
-    /// Finishing its calls.
+    /// Finishing its calls before it stops.
     Stopping,
-    /// Cannot be started or reached.
+    /// It could not be started or reached.
     Failed,
-    /// Reached, but wants credentials.
+    /// Reached, but it requires credentials.
     NeedsAuth,
 }
 
-/// How well a server answers.
+/// The health of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Health {
-    /// Nobody has asked yet.
+    /// Not checked yet.
     #[default]
     Unknown,
-    /// It answers, and soon.
+    /// It answers in time.
     Healthy,
-    /// It answers late, or not always.
+    /// It answers slowly, or not always.
     Degraded,
     /// It does not answer.
     Unhealthy,
 }
 
 impl Lifecycle {
-    /// The word for it everywhere.
+    /// Its name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -57,7 +57,7 @@ impl Lifecycle {
 }
 
 impl Health {
-    /// The word for it everywhere.
+    /// Its name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -67,7 +67,7 @@ impl Health {
         }
     }
 
-    /// What a word stands for.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Unknown, Self::Healthy, Self::Degraded, Self::Unhealthy]
             .into_iter()
@@ -75,19 +75,19 @@ impl Health {
     }
 }
 
-/// What the checks of a server came to.
+/// The result of a server's health checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// The verdict.
+    /// The resulting health.
     pub health: Health,
-    /// How long the last answer took.
+    /// The latency of the last answer.
     pub latency: Option<Duration>,
-    /// How often in a row there was none.
+    /// The number of failures in a row.
     pub failures: u32,
 }
 
 impl Checks {
-    /// Takes in a check: how long the answer took, or `None` if there was none.
+    /// Records a check: how long the answer took, or `None` if there was none.
     pub fn observe(&mut self, answered_in: Option<Duration>) {
         match answered_in {
             Some(latency) => {

@@ -1,7 +1,7 @@
-//! JSON that loses nothing: numbers keep their digits, and members their order and their doubles.
+//! Lossless JSON: numbers keep their digits, and members their order and their duplicates.
 //!
-//! What people approve and what is shown to them must be what a server or a model reads. A parser that rounds
-//! numbers or drops the first of two equal members would hide a difference.
+//! People must approve exactly what a server or a model reads. A parser that rounds numbers or drops one of
+//! two duplicate members would hide a difference.
 
 mod parser;
 #[cfg(test)]
@@ -9,7 +9,7 @@ mod tests;
 
 pub use parser::JsonError;
 
-/// So deep may arrays and objects be nested.
+/// The nesting limit of arrays and objects.
 pub(crate) const DEPTH_MAX: usize = 128;
 
 /// A JSON value.
@@ -17,7 +17,7 @@ pub(crate) const DEPTH_MAX: usize = 128;
 pub(crate) enum Node {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// The original digits.
     Number(String),
     Text(String),
     List(Vec<Node>),
@@ -25,17 +25,17 @@ pub(crate) enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// What to do about two members of one name.
+/// How to treat duplicate member names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubles {
-    /// The text is in error: readers differ in which one they take.
+    /// They are an error: parsers differ in which one they take.
     Refused,
     /// Both are kept.
     Kept,
 }
 
 impl Node {
-    /// Reads a whole text.
+    /// Parses a whole text.
     pub(crate) fn parse(json: &[u8], doubles: Doubles) -> Result<Self, JsonError> {
         parser::parse(json, doubles)
     }
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    /// The text, if this is one.
+    /// The string, if this is one.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -57,17 +57,17 @@ impl Node {
     }
 }
 
-/// Appends a JSON string: only what must be escaped is, in the shortest way.
+/// Appends a JSON string with the shortest escapes.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     push_escaped(out, text);
     out.push('"');
 }
 
-/// The same without the quotes.
+/// Appends it without the quotes.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
     let mut rest = text;
-    // All that is escaped is of one byte.
+    // All escaped characters are single bytes.
     while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
         out.push_str(&rest[..at]);
         push_escaped_char(out, char::from(rest.as_bytes()[at]));
@@ -76,7 +76,7 @@ pub(crate) fn push_escaped(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// One character as it stands within a JSON string.
+/// One character, escaped for a JSON string.
 pub(crate) fn push_escaped_char(out: &mut String, character: char) {
     match character {
         '"' => out.push_str("\\\""),

@@ -1,7 +1,7 @@
-//! The domain of Octroi, pure.
+//! The pure domain of Octroi.
 //!
-//! Names, principals, server definitions and decisions as plain values. There is no async here, no
-//! clock, no file and no network: what depends on them comes in as an argument.
+//! Names, principals, server definitions and decisions as plain values. There is no async here, no clock, no
+//! file and no network: what depends on them is passed in as an argument.
 
 pub mod approval;
 pub mod arguments;

@@ -1,9 +1,9 @@
-//! Names and keys of servers, and the canonical ids of what they offer.
+//! Names and keys of servers, and the canonical ids of their tools.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest server name.
+/// The maximum length of a server name.
 pub const SERVER_NAME_MAX: usize = 32;
 
 /// The name under which a server is configured: `[a-z0-9][a-z0-9_-]{0,31}`, without `__`.
@@ -19,7 +19,7 @@ pub struct InvalidServerName {
 }
 
 impl ServerName {
-    /// Checks a name.
+    /// Validates a name.
     pub fn parse(text: &str) -> Result<Self, InvalidServerName> {
         let allowed =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
@@ -39,7 +39,7 @@ impl ServerName {
         Err(InvalidServerName { name: text.to_owned(), reason })
     }
 
-    /// The name as text.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,17 +57,17 @@ impl fmt::Debug for ServerName {
     }
 }
 
-/// Whose server it is. Two users may each have a server of the same name.
+/// The owner of a server. Two users may each have a server of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Everybody's.
+    /// Shared by everybody.
     System,
-    /// That of the user with this id.
+    /// Owned by the user with this id.
     User(Arc<str>),
 }
 
 impl Scope {
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses what [`Display`](fmt::Display) writes.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "system" => Some(Self::System),
@@ -85,22 +85,22 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What tells one server from all others: whose it is, and its name there.
+/// The unique key of a server: its owner and its name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerKey {
-    /// Whose it is.
+    /// Its owner.
     pub scope: Scope,
     /// The name under which it is configured.
     pub name: ServerName,
 }
 
 impl ServerKey {
-    /// A server that is everybody's.
+    /// A server shared by everybody.
     pub fn system(name: ServerName) -> Self {
         Self { scope: Scope::System, name }
     }
 
-    /// Reads what [`Display`](fmt::Display) writes: `notes`, or `ana/notes`.
+    /// Parses what [`Display`](fmt::Display) writes: `notes`, or `ana/notes`.
     pub fn parse(text: &str) -> Option<Self> {
         let (scope, name) = match text.split_once('/') {
             None => (Scope::System, text),
@@ -126,29 +126,29 @@ impl fmt::Debug for ServerKey {
     }
 }
 
-/// The one name of a tool in policies, audit and commands: `mcp:{server}:{tool}`, `mcp:{owner}/{server}:{tool}`
-/// for a server of a user, `builtin:{tool}`.
+/// The unique name of a tool in policies, audit and commands: `mcp:{server}:{tool}`,
+/// `mcp:{owner}/{server}:{tool}` for a server of a user, `builtin:{tool}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalId(String);
 
 impl CanonicalId {
-    /// The id of a tool that an MCP server offers.
+    /// The id of an MCP server's tool.
     pub fn mcp(server: &ServerKey, tool: &str) -> Self {
         Self(format!("mcp:{server}:{tool}"))
     }
 
-    /// The server of a tool and its name there, if an MCP server offers it.
+    /// The server of a tool and its name there, if it belongs to an MCP server.
     pub fn parse_mcp(id: &str) -> Option<(ServerKey, &str)> {
         let (server, tool) = id.strip_prefix("mcp:")?.split_once(':')?;
         Some((ServerKey::parse(server)?, tool))
     }
 
-    /// The id of a tool that Octroi itself offers.
+    /// The id of one of Octroi's own tools.
     pub fn builtin(tool: &str) -> Self {
         Self(format!("builtin:{tool}"))
     }
 
-    /// The id as text.
+    /// The id as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,8 +1,9 @@
-//! Definitions that people have approved.
+//! Accepted definitions.
 //!
-//! What a server says of its tools is read by a model, so it is code in all but name. A definition is pinned by
-//! the hash of its whole canonical form; what differs later is held back until a person has seen the difference.
-//! Nothing here keeps or fetches anything: the pins, the definitions and the time come in as arguments.
+//! A model reads what a server says about its tools, so definitions act like code. A definition is pinned by
+//! the hash of its whole canonical form; if it differs later, it is quarantined until a person has reviewed
+//! the difference. Nothing here stores or fetches anything: the pins, the definitions and the time are passed
+//! in as arguments.
 
 mod canonical;
 mod characters;
@@ -15,7 +16,7 @@ mod state;
 
 pub use canonical::canonical;
 pub use characters::{is_hidden, visible};
-pub use difference::{Change, ChangeClass, difference};
+pub use difference::{ChangeClass, DefinitionChange, difference};
 pub use findings::{Finding, FindingKind, KnownTools, LintContext, Severity, findings};
 pub use hash::{DefinitionHash, NotAHash, PinKind};
 pub use lock::{Lock, LockError, Merged, Pin, PinKey};

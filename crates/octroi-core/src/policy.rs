@@ -1,8 +1,8 @@
 //! Policies: rules that people write, at three levels.
 //!
-//! Within a level the strongest word wins: abort, deny, ask, allow; the order of writing does not matter.
-//! Between levels: a denial anywhere is final, and so is what the floor asks; an agent's own policy may answer
-//! what the global one asks. What nobody speaks of is left to the agent's profile.
+//! Within a level the strongest effect wins: abort, deny, ask, allow; the order of the rules does not matter.
+//! Between levels: a denial at any level is final, and so is a request for approval by the floor; an agent's
+//! own policy may override a request by the global one. The agent's profile decides where no policy does.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,26 +17,26 @@ mod predicate;
 mod rule;
 mod sentence;
 
-pub use check::{Complaint, Known, Tested};
+pub use check::{CheckContext, Complaint, Tested};
 pub use document::{Document, Example, Expected, TestCase};
 pub use rule::{Rule, ToolPattern, Word};
 
-/// Where a policy holds.
+/// The level of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// For everybody, and nothing loosens it.
+    /// For all agents; no other policy can loosen it.
     Floor,
-    /// For everybody.
+    /// For all agents.
     Global,
     /// For one agent.
     Agent,
 }
 
 impl Level {
-    /// All of them, the strictest first.
+    /// All levels, strictest first.
     pub const ALL: [Self; 3] = [Self::Floor, Self::Global, Self::Agent];
 
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Floor => "floor",
@@ -45,42 +45,42 @@ impl Level {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == word)
     }
 }
 
-/// What a policy says of a call, and by which clause.
+/// The verdict of a policy on a call, and the clause behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyVerdict {
-    /// What.
+    /// The effect.
     pub word: Word,
-    /// The rule or clause.
+    /// The rule or clause that matched.
     pub by: String,
-    /// Why.
+    /// The reason that the rule gives.
     pub reason: Option<String>,
 }
 
-/// A policy in a language of its own.
+/// A policy in its own language, such as Cedar.
 pub trait Program: Send + Sync + fmt::Debug {
-    /// What it says; an error refuses the call.
+    /// Evaluates it; an error denies the call.
     fn judge(&self, call: &Call<'_>) -> Result<Option<PolicyVerdict>, String>;
 }
 
-/// One level's policy, ready to be asked.
+/// The compiled policy of one level.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Its rules.
     pub document: Document,
     /// Its program, if it has one.
     pub program: Option<Arc<dyn Program>>,
-    /// Greater than that of every policy before it, at whatever level; 0 if there was never one.
+    /// Greater than that of every earlier policy at any level; 0 if there never was one.
     pub version: u64,
 }
 
 impl Policy {
-    /// The strongest that it says of a call.
+    /// The strongest verdict of its rules and its program.
     pub fn judge(&self, call: &Call<'_>) -> Result<Option<PolicyVerdict>, String> {
         let by_rule = self.document.strongest(call).map(|rule| PolicyVerdict {
             word: rule.word,
@@ -102,16 +102,16 @@ impl Policy {
 /// The active policies of all levels.
 #[derive(Clone, Debug, Default)]
 pub struct Policies {
-    /// What nothing loosens.
+    /// The policy that no other can loosen.
     pub floor: Policy,
-    /// For everybody.
+    /// The policy for all agents.
     pub global: Policy,
-    /// By agent.
+    /// Policies of single agents, by id.
     pub agents: HashMap<Arc<str>, Policy>,
 }
 
 impl Policies {
-    /// Grows with every change of what holds for an agent, and with no other.
+    /// Grows with every change of the policies that apply to an agent, and only then.
     pub fn revision(&self, agent: &str) -> u64 {
         let own = self.agents.get(agent).map_or(0, |policy| policy.version);
         self.floor.version.max(self.global.version).max(own)

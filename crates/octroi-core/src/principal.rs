@@ -1,4 +1,4 @@
-//! Who is asking.
+//! The authenticated caller.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// The agent that the first start makes.
+/// The agent that is created on the first start.
 pub const DEFAULT_AGENT: &str = "default";
 
-/// What kind of principal a token stands for.
+/// The kind of principal behind a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A person.
@@ -20,7 +20,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The word in configuration and logs.
+    /// Its name in configuration and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Human => "human",
@@ -32,19 +32,19 @@ impl Role {
 /// The authenticated sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal {
-    /// Unique and stable: what grants, sessions and parked calls are bound to.
+    /// Unique and stable: approvals, sessions and pending exchanges are bound to it.
     pub id: Arc<str>,
     /// Person or program.
     pub role: Role,
-    /// Which agent, for a program.
+    /// The agent id, for a program.
     pub agent_id: Option<Arc<str>>,
-    /// What its token is called.
+    /// The label of its token.
     pub token: Arc<str>,
 }
 
 impl Principal {
-    /// The agent in a client on this machine that starts `octroi stdio` and shows no token. A person
-    /// sits before that client, but what calls is a program, which must not decide about its own calls.
+    /// The agent in a local client that starts `octroi stdio` without a token. A person uses that client, but
+    /// the caller is a program, which must not decide about its own calls.
     pub fn local() -> Self {
         Self {
             id: "agent:local".into(),
@@ -54,7 +54,7 @@ impl Principal {
         }
     }
 
-    /// The agent that the first start makes, whose token is the one to give to clients.
+    /// The agent that is created on the first start; its token is the one to give to clients.
     pub fn default_agent() -> Self {
         Self {
             id: "agent:default".into(),
@@ -65,7 +65,7 @@ impl Principal {
     }
 }
 
-/// The hash under which a token is kept.
+/// The hash under which a token is stored.
 pub type TokenHash = [u8; 32];
 
 /// Hashes a token. Tokens are long and random, so one fast round is enough.
@@ -73,22 +73,22 @@ pub fn hash_token(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// The token that opens what agents must not do. Only its hash is kept, and not even that shows.
+/// The token for what agents must not do. Only its hash is stored, and not even that is displayed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AdminToken(TokenHash);
 
 impl AdminToken {
-    /// Keeps a hash.
+    /// Stores a hash.
     pub const fn new(hash: TokenHash) -> Self {
         Self(hash)
     }
 
-    /// Whether this is it. What is compared are hashes, as in [`Tokens::find`], and all of their bytes.
+    /// Whether this is the admin token. As in [`Tokens::find`], all bytes of the hashes are compared.
     pub fn is(&self, token: &str) -> bool {
         hash_token(token).ct_eq(&self.0).into()
     }
 
-    /// Whether it also is one of these.
+    /// Whether it is also one of these tokens.
     pub fn is_among(&self, tokens: &Tokens) -> bool {
         tokens.contains(&self.0)
     }
@@ -100,40 +100,40 @@ impl fmt::Debug for AdminToken {
     }
 }
 
-/// All tokens that open the door. Only hashes are kept.
+/// All accepted tokens. Only hashes are stored.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     by_hash: HashMap<TokenHash, Principal>,
 }
 
 impl Tokens {
-    /// Adds a token; `false` if the same token is there already.
+    /// Adds a token; `false` if it exists already.
     pub fn insert(&mut self, hash: TokenHash, principal: Principal) -> bool {
         self.by_hash.insert(hash, principal).is_none()
     }
 
-    /// Whether this token is there already.
+    /// Whether this token exists.
     pub fn contains(&self, hash: &TokenHash) -> bool {
         self.by_hash.contains_key(hash)
     }
 
-    /// Whose token this is. What is compared are hashes, so the time it takes tells nothing about
-    /// how close a guess came.
+    /// The owner of this token. Hashes are compared, so the timing reveals nothing about how close a guess
+    /// came.
     pub fn find(&self, token: &str) -> Option<&Principal> {
         self.find_hash(&hash_token(token))
     }
 
-    /// The same for who was let in before, and whose token may be gone by now.
+    /// The same for a known hash, whose token may have been removed since.
     pub fn find_hash(&self, hash: &TokenHash) -> Option<&Principal> {
         self.by_hash.get(hash)
     }
 
-    /// The agents that have a token.
+    /// The agents with a token.
     pub fn agents(&self) -> BTreeSet<Arc<str>> {
         self.by_hash.values().filter_map(|principal| principal.agent_id.clone()).collect()
     }
 
-    /// Whether nobody can enter.
+    /// Whether no token is accepted.
     pub fn is_empty(&self) -> bool {
         self.by_hash.is_empty()
     }

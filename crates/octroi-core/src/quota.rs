@@ -1,9 +1,9 @@
-//! Counting calls within the last minute.
+//! Counts calls within the last minute.
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Calls of this minute and the one before, from which the last sixty seconds follow closely enough: as if
-/// the calls of the minute before had been spread evenly over it.
+/// Calls of this minute and the previous one. The count of the last sixty seconds is estimated as if the
+/// previous minute's calls had been evenly distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     minute: i64,
@@ -12,7 +12,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// How many calls there were within the last minute.
+    /// The number of calls within the last minute.
     pub fn count(&self, now_ms: i64) -> u32 {
         let (current, previous) = self.at(now_ms.div_euclid(MINUTE_MS));
         let left_ms = MINUTE_MS - now_ms.rem_euclid(MINUTE_MS);
@@ -20,16 +20,16 @@ impl Window {
         current.saturating_add(u32::try_from(shared).unwrap_or(u32::MAX))
     }
 
-    /// Counts one more.
+    /// Counts one call.
     pub fn add(&mut self, now_ms: i64) {
         let minute = now_ms.div_euclid(MINUTE_MS);
-        // A clock that is set back counts on in the minute that was reached.
+        // If the clock is set back, counting continues in the latest minute.
         let minute = minute.max(self.minute);
         let (current, previous) = self.at(minute);
         *self = Self { minute, current: current.saturating_add(1), previous };
     }
 
-    /// Takes one back that was counted and not made.
+    /// Removes a call that was counted but not made.
     pub fn remove(&mut self) {
         self.current = self.current.saturating_sub(1);
     }

@@ -1,8 +1,8 @@
-//! Keeps secrets out of what is shown and kept.
+//! Redacts secrets from everything that is displayed or stored.
 //!
-//! Secrets that are in use are known by their values and found in every common encoding; others are found by
-//! their shape, or by the name of the member that holds them. What is cut is cut after that, so that no half of a
-//! secret remains.
+//! Secrets in use are known by value and found in every common encoding; others are found by their shape, or
+//! by the name of the member that holds them. Text is cut only after redaction, so that no part of a secret
+//! remains.
 
 mod forms;
 mod preview;
@@ -19,40 +19,40 @@ use crate::facts::keys;
 use crate::facts::secrets::Secrets;
 use crate::json::{self, Doubles, Node};
 
-/// Stands in place of a secret.
+/// The placeholder for a secret.
 pub const REDACTED: &str = "[redacted]";
-/// A shorter value would be found in innocent text.
+/// Shorter values would match innocent text.
 const LENGTH_MIN: usize = 8;
 
-/// Takes secrets out of texts.
+/// Removes secrets from texts.
 pub struct Redactor {
-    /// All encodings of all secrets; nothing if there are none.
+    /// All encodings of all secrets; `None` if there are none.
     known: Option<AhoCorasick>,
 }
 
 impl Redactor {
-    /// Knows the secrets that are in use. Those of fewer than eight characters are left out.
+    /// Makes a redactor for the secrets in use. Those of fewer than eight characters are skipped.
     ///
-    /// Without any, and if there are more than can be searched for at once, shapes and names still count.
+    /// Without known secrets, or with too many to search for, shapes and names are still detected.
     pub fn new<'a>(secrets: impl Iterator<Item = &'a str>) -> Self {
         let mut forms: Vec<_> =
             secrets.filter(|secret| secret.chars().count() >= LENGTH_MIN).flat_map(forms::of).collect();
         forms.sort_unstable();
         forms.dedup();
-        // Capitals and small letters of hexadecimal digits are the same; elsewhere it does no harm.
+        // Hexadecimal digits may be in either case; elsewhere ignoring the case does no harm.
         let mut builder = AhoCorasick::builder();
         builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard);
         let known = if forms.is_empty() { None } else { builder.build(forms).ok() };
         Self { known }
     }
 
-    /// How long the longest form of a known secret is.
+    /// The length of the longest encoding of a known secret.
     pub fn longest(&self) -> usize {
         self.known.as_ref().map_or(0, AhoCorasick::max_pattern_len)
     }
 
-    /// The text with `[redacted]` for every known secret, and `[redacted: KIND]` for what looks like one. In JSON
-    /// also the values of members with telling names are replaced.
+    /// The text with `[redacted]` for every known secret, and `[redacted: KIND]` for what looks like one. In
+    /// JSON, values of members whose names suggest a secret are replaced too.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if text.trim_start().starts_with(['{', '['])
             && let Ok(node) = Node::parse(text.as_bytes(), Doubles::Kept)
@@ -66,10 +66,10 @@ impl Redactor {
         self.plain(text)
     }
 
-    /// A JSON text to be shown: without secrets, of about `max_bytes` at most, and valid whatever comes in.
+    /// JSON text for display: redacted, of about `max_bytes` at most, and valid for any input.
     ///
-    /// Long texts are cut, with a note of how much is missing; so are long lists and deep nesting. What is not
-    /// JSON is given as one string.
+    /// Long strings are cut, with a note of how much is missing; so are long lists and deep nesting. Input
+    /// that is not JSON becomes one string.
     pub fn preview(&self, json: &[u8], max_bytes: usize) -> String {
         if json.len() <= max_bytes
             && let Ok(text) = std::str::from_utf8(json)
@@ -86,7 +86,7 @@ impl Redactor {
         self.checked(preview::fitted(&node, json.len(), max_bytes))
     }
 
-    /// Nothing gets out by the chance that the pieces of JSON spell a secret.
+    /// Guards against a secret that only appears where pieces of JSON are joined.
     fn checked(&self, json: String) -> String {
         if self.has_known(&json) { format!("\"{REDACTED}\"") } else { json }
     }
@@ -95,7 +95,7 @@ impl Redactor {
         self.known.as_ref().is_some_and(|known| known.is_match(text))
     }
 
-    /// A text that is not JSON.
+    /// Redacts a text that is not JSON.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.known.iter().flat_map(|known| known.find_overlapping_iter(text));
         let mut found: Vec<(Range<usize>, Option<&str>)> = known.map(|found| (found.range(), None)).collect();
@@ -109,7 +109,7 @@ impl Redactor {
         let mut found = found.into_iter().peekable();
         while let Some((range, mut kind)) = found.next() {
             let mut end = range.end;
-            // What overlaps is one: replaced one by one the pieces would show where the other ends.
+            // Overlapping matches are merged: replacing them one by one would show where the other ends.
             while let Some((next, next_kind)) = found.next_if(|(next, _)| next.start < end) {
                 end = end.max(next.end);
                 kind = kind.and(next_kind);
@@ -125,7 +125,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The value without secrets, and whether there were any.
+    /// The redacted value, and whether anything was redacted.
     fn node(&self, node: Node) -> (Node, bool) {
         match node {
             Node::Number(text) if self.has_known(&text) => (redacted(), true),
@@ -148,9 +148,9 @@ impl Redactor {
                     } else {
                         self.note(value, &mut is_changed)
                     };
-                    let shown = self.plain(&name);
-                    is_changed |= matches!(shown, Cow::Owned(_));
-                    (shown.into_owned(), value)
+                    let clean_name = self.plain(&name);
+                    is_changed |= matches!(clean_name, Cow::Owned(_));
+                    (clean_name.into_owned(), value)
                 });
                 (Node::Map(members.collect()), is_changed)
             }
@@ -168,7 +168,7 @@ fn redacted() -> Node {
     Node::Text(REDACTED.to_owned())
 }
 
-/// Whether a value under the name of a secret says anything.
+/// Whether a value of a secret's name contains anything worth redacting.
 fn is_telling(value: &Node) -> bool {
     match value {
         Node::Null | Node::Bool(_) => false,
@@ -186,7 +186,7 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// The text as it stands within a JSON string.
+/// The text escaped for a JSON string.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     json::push_escaped(&mut out, text);

@@ -1,4 +1,4 @@
-//! Text that must not be shown.
+//! Text that must not be displayed.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself. Every use is a place where it could leak: keep them few.
+    /// The value itself. Every use may leak it: keep them few.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! How a server is defined.
+//! The definition of a server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,42 +10,42 @@ use crate::name::{ServerKey, ServerName};
 use crate::secret::Secret;
 use crate::tool::{Risk, ToolOverride};
 
-/// One configured server, valid as it stands.
+/// One configured server, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// What tells it from all others.
+    /// Its unique key.
     pub key: ServerKey,
-    /// What people call it.
+    /// Its display name.
     pub title: Option<String>,
     /// What it is for.
     pub description: Option<String>,
     /// Whether it may be used at all.
     pub enabled: bool,
-    /// Where it is.
+    /// How to reach it.
     pub transport: Transport,
-    /// Which era to speak to it.
+    /// The protocol era to use.
     pub era: EraChoice,
     /// When to connect.
     pub start: Start,
     /// Who shares a process or a connection.
     pub sharing: Sharing,
-    /// Whether to connect again after the connection was lost.
+    /// Whether to reconnect after the connection was lost.
     pub reconnect: bool,
-    /// How long to wait for what.
+    /// All timeouts of the server.
     pub timeouts: Timeouts,
-    /// How much it may send, and how much it is asked at once.
+    /// The message size and concurrency limits.
     pub limits: Limits,
-    /// How often to ask whether it is well; `None` never asks.
+    /// The interval of health checks; `None` disables them.
     pub health_interval: Option<Duration>,
-    /// Stopped after this long without a call, until the next one.
+    /// Stopped after this time without a call, until the next one.
     pub idle_stop: Option<Duration>,
     /// How far it is trusted.
     pub trust: Trust,
-    /// What of it may be used.
+    /// Which of its tools may be used.
     pub access: ToolAccess,
-    /// How risky its tools are, where somebody knows better: patterns over their own names.
+    /// Risk levels set by an administrator: patterns over its own tool names.
     pub risk_overrides: BTreeMap<String, Risk>,
-    /// What holds for single tools, by their own names. It stands above `risk_overrides`.
+    /// Settings of single tools, by their own names. They take precedence over `risk_overrides`.
     pub tools_override: BTreeMap<String, ToolOverride>,
     /// Whether and how to sign in to a remote server.
     pub oauth: OauthChoice,
@@ -82,29 +82,29 @@ impl ServerSpec {
         }
     }
 
-    /// The name under which it appears.
+    /// The name under which it is configured.
     pub fn name(&self) -> &ServerName {
         &self.key.name
     }
 
-    /// All that this entry says of one of its tools.
-    pub fn said_of(&self, tool: &str) -> ToolOverride {
-        let mut said = self.tools_override.get(tool).cloned().unwrap_or_default();
+    /// All settings of this entry for one of its tools.
+    pub fn override_of(&self, tool: &str) -> ToolOverride {
+        let mut tool_override = self.tools_override.get(tool).cloned().unwrap_or_default();
         let by_pattern = || self.risk_overrides.iter().find(|(pattern, _)| Glob::new(pattern).matches(tool));
-        said.risk = said.risk.or_else(|| by_pattern().map(|(_, risk)| *risk));
-        said
+        tool_override.risk = tool_override.risk.or_else(|| by_pattern().map(|(_, risk)| *risk));
+        tool_override
     }
 }
 
 /// Who shares a process or a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// Everybody.
+    /// All clients.
     #[default]
     Shared,
     /// All sessions of one principal.
     PerUser,
-    /// Nobody: each client session has its own.
+    /// Each client session has its own.
     PerSession,
 }
 
@@ -121,7 +121,7 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The word for it everywhere.
+    /// Its name in configuration and output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -134,7 +134,7 @@ impl Trust {
 /// Which tools of a server may be used, as glob patterns over their own names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolAccess {
-    /// If not empty, only these.
+    /// Unless empty, only these.
     pub allow_tools: Vec<String>,
     /// Never these.
     pub deny_tools: Vec<String>,
@@ -142,10 +142,10 @@ pub struct ToolAccess {
     pub deny_side_effect_tags: Vec<String>,
 }
 
-/// Whether and how to sign in.
+/// Whether and how to sign in with OAuth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OauthChoice {
-    /// Nothing was said.
+    /// Not configured.
     #[default]
     Unset,
     /// Never.
@@ -154,21 +154,21 @@ pub enum OauthChoice {
     On(OauthClient),
 }
 
-/// A client to sign in as.
+/// An OAuth client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OauthClient {
-    /// The id it was registered under.
+    /// The id of the registered client.
     pub client_id: Option<String>,
     /// Its secret.
     pub client_secret: Option<Secret>,
-    /// What to ask for.
+    /// The scopes to request.
     pub scope: Option<String>,
 }
 
-/// What provides a program.
+/// How a program is provided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runtime {
-    /// Which way.
+    /// The kind of runtime.
     pub kind: RuntimeKind,
     /// The runtime that its package needs.
     pub runtime: Option<String>,
@@ -181,49 +181,49 @@ pub struct Runtime {
 /// Ways to provide a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RuntimeKind {
-    /// It is on this machine.
+    /// It is installed on this machine.
     #[default]
     Host,
     /// Its package is installed when it starts.
     DynamicInjected,
     /// It is part of the base image.
     Preinstalled,
-    /// It has an image of its own.
+    /// It has its own image.
     CustomImage,
 }
 
-/// Where a server is and how to reach it.
+/// How to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// A child process that talks over its standard streams.
+    /// A child process, over its standard streams.
     Stdio(Program),
     /// Streamable HTTP; falls back to HTTP+SSE where the server only has that.
     Http(Remote),
-    /// The old HTTP+SSE.
+    /// The old HTTP+SSE transport.
     Sse(Remote),
 }
 
-/// A program to run. Its arguments may hold secrets, so only their number shows.
+/// A program to run. Its arguments may contain secrets, so `Debug` shows only their number.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// What to run; never through a shell.
+    /// The executable; never run through a shell.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables it gets besides the few that every child gets.
+    /// Environment variables besides the few that every child gets.
     pub env: BTreeMap<String, Secret>,
-    /// Names of Octroi's own variables that it gets too.
+    /// Names of Octroi's environment variables that it inherits.
     pub inherit_env: Vec<String>,
-    /// Where it runs.
+    /// Its working directory.
     pub cwd: Option<PathBuf>,
 }
 
-/// An address to call. Its path and query may hold secrets, so only the host shows.
+/// A remote address. Its path and query may contain secrets, so `Debug` shows only the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Remote {
     /// `http://` or `https://`.
     pub url: String,
-    /// Sent with every request.
+    /// Headers of every request.
     pub headers: BTreeMap<String, Secret>,
 }
 
@@ -253,10 +253,10 @@ impl fmt::Debug for Remote {
     }
 }
 
-/// Which era to speak.
+/// The protocol era to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EraChoice {
-    /// Find out.
+    /// Detected automatically.
     #[default]
     Auto,
     /// `initialize` and sessions.
@@ -271,25 +271,25 @@ pub enum Start {
     /// In the background, when Octroi starts.
     #[default]
     Eager,
-    /// When somebody lists or calls.
+    /// On the first list or call.
     Lazy,
-    /// When somebody says so.
+    /// Only on request.
     Manual,
 }
 
-/// How long to wait for what.
+/// All timeouts of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From starting a process or opening a connection to the end of the handshake. Generous, because
-    /// `npx` may have to download the server first.
+    /// From starting a process or opening a connection to the end of the handshake. Generous, because `npx`
+    /// may have to download the server first.
     pub connect: Duration,
-    /// For an answer to a call; progress starts it anew.
+    /// For the answer to a call; progress resets it.
     pub call: Duration,
-    /// For a call in all, whatever progress it reports.
+    /// For a call in total, regardless of progress.
     pub call_cap: Duration,
     /// For one page of a list.
     pub list: Duration,
-    /// For a process to end by itself before it is killed.
+    /// For a process to exit by itself before it is killed.
     pub shutdown: Duration,
 }
 
@@ -305,14 +305,14 @@ impl Default for Timeouts {
     }
 }
 
-/// How much a server may send, and how much it is asked at once.
+/// The message size and concurrency limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest message, in bytes.
+    /// The largest message, in bytes.
     pub message_bytes: usize,
-    /// Calls in flight; more wait.
+    /// Concurrent calls; more are queued.
     pub concurrency: usize,
-    /// Calls that may wait; more are refused as busy.
+    /// Queued calls; more are refused as busy.
     pub queue: usize,
 }
 
@@ -322,7 +322,7 @@ impl Default for Limits {
     }
 }
 
-/// Reads a duration as configuration writes it: a bare number is milliseconds, a text has a unit.
+/// Parses a configured duration: a bare number is milliseconds, a string has a unit.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;
@@ -365,8 +365,8 @@ mod tests {
             url: "https://me:hunter2@example.com/hunter2?key=hunter2".into(),
             headers: BTreeMap::from([("authorization".into(), Secret::new("hunter2"))]),
         };
-        let shown = format!("{remote:?}");
-        assert!(!shown.contains("hunter2") && shown.contains("https://example.com"), "{shown}");
+        let printed = format!("{remote:?}");
+        assert!(!printed.contains("hunter2") && printed.contains("https://example.com"), "{printed}");
         let program = Program {
             command: "run".into(),
             args: vec!["--key=hunter2".into()],

@@ -1,11 +1,11 @@
-//! `${…}` in configured values.
+//! `${…}` references in configured values.
 //!
 //! Grammar: `${NAME}` or `${env:NAME}` for an environment variable, `${auth:NAME}` and `${secret:NAME}` for a
-//! stored credential, `${file:PATH}` for what a file holds, `${input:ID}` for an input that the same file declares;
-//! each may end in `:-default`. `$$` is a dollar sign. A reference that cannot be resolved and has no default is
-//! an error: it is never passed on literally.
+//! stored credential, `${file:PATH}` for the content of a file, `${input:ID}` for an input that the same file
+//! declares; each may end in `:-default`. `$$` is a dollar sign. A reference that cannot be resolved and has
+//! no default is an error: it is never passed on literally.
 
-/// Where a reference looks.
+/// The source of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// Environment variables.
@@ -33,50 +33,50 @@ impl ReferenceKind {
     }
 }
 
-/// Finds what a reference names: the value, nothing, or why it cannot tell.
+/// Resolves a reference: the value, `None`, or why it cannot be read.
 pub type Lookup<'a> = &'a dyn Fn(ReferenceKind, &str) -> Result<Option<String>, String>;
 
-/// A text with its references replaced.
+/// A text with its references resolved.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Filled {
-    /// The whole.
+    /// The complete text, with secrets.
     pub value: String,
-    /// The same with `***` for everything that was put in.
-    pub shown: String,
+    /// The text for display, with `***` for every resolved reference.
+    pub redacted: String,
 }
 
 impl std::fmt::Debug for Filled {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.shown.fmt(formatter)
+        self.redacted.fmt(formatter)
     }
 }
 
-/// Why a value cannot be completed.
+/// Why a reference cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
     /// There is no such value.
     #[error("`${{{0}}}` is not set and has no default (write `${{{0}:-default}}` to give one)")]
     Missing(String),
-    /// It cannot be found out whether there is such a value.
+    /// The value cannot be read.
     #[error("`${{{reference}}}` cannot be read: {reason}")]
     Unreadable {
-        /// What was looked for.
+        /// The reference.
         reference: String,
-        /// What went wrong.
+        /// The error.
         reason: String,
     },
     /// `${` without `}`.
     #[error("`${{` is not closed")]
     Unclosed,
-    /// A source of values that does not exist.
+    /// An unknown source.
     #[error("`${{{0}}}` names no source of values: there are env, auth, secret, file and input")]
     Source(String),
 }
 
-/// Replaces every reference in `text`, once: what comes in is not searched again.
+/// Resolves every reference in `text`, once: resolved values are not searched again.
 pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<Filled, Unresolved> {
     let mut filled =
-        Filled { value: String::with_capacity(text.len()), shown: String::with_capacity(text.len()) };
+        Filled { value: String::with_capacity(text.len()), redacted: String::with_capacity(text.len()) };
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
         filled.push(&rest[..dollar]);
@@ -87,7 +87,7 @@ pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<Filled, Unresolved> 
         } else if let Some(body) = after.strip_prefix('{') {
             let end = body.find('}').ok_or(Unresolved::Unclosed)?;
             filled.value.push_str(&resolve(&body[..end], lookup)?);
-            filled.shown.push_str("***");
+            filled.redacted.push_str("***");
             rest = &body[end + 1..];
         } else {
             filled.push("$");
@@ -101,7 +101,7 @@ pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<Filled, Unresolved> 
 impl Filled {
     fn push(&mut self, text: &str) {
         self.value.push_str(text);
-        self.shown.push_str(text);
+        self.redacted.push_str(text);
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
             (ReferenceKind::Input, "port") => Ok(Some("80".to_owned())),
             (_, _) => Ok(None),
         };
-        for (text, value, shown) in [
+        for (text, value, redacted) in [
             ("plain", "plain", "plain"),
             ("${A}", "1", "***"),
             ("x${env:A}y${A}", "x1y1", "x***y***"),
@@ -159,7 +159,7 @@ mod tests {
             ("$${A}", "${A}", "${A}"),
         ] {
             let filled = substitute(text, &lookup).unwrap();
-            assert_eq!((filled.value.as_str(), filled.shown.as_str()), (value, shown), "{text}");
+            assert_eq!((filled.value.as_str(), filled.redacted.as_str()), (value, redacted), "{text}");
         }
         for (text, expected) in [
             ("${B}", Unresolved::Missing("B".into())),

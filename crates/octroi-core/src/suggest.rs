@@ -1,26 +1,26 @@
-//! Guesses at what somebody meant who wrote a name that does not exist.
+//! Suggestions for misspelt names.
 
-/// From here on two names are close, where 1 is the same name.
+/// The minimum similarity of close names, where 1 is equality.
 const SIMILARITY_MIN: f64 = 0.8;
-/// One slip changes so much of a short word that it no longer counts as similar. In still shorter ones it
+/// In a short word one typo changes so much that it no longer counts as similar. In a still shorter one it
 /// makes another word.
 const SLIP_LENGTH_MIN: usize = 3;
-/// How many letters a name in a list of suggestions may differ by.
+/// The maximum edit distance of a name in a list of suggestions.
 const DISTANCE_MAX: usize = 3;
 
-/// The question that goes with an error, if there is something to suggest.
+/// The hint of an error message, if there is a suggestion.
 pub fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     closest(written, known).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// The name that is most similar to the one written, if any is close.
+/// The most similar name, if any is close.
 pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .filter(|name| are_close(written, name))
         .max_by(|left, right| similarity(written, left).total_cmp(&similarity(written, right)))
 }
 
-/// Up to `n_max` names that differ in few letters, the closest first.
+/// Up to `n_max` names within the edit distance, closest first.
 pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
     let mut ranked: Vec<(usize, &str)> = known
         .map(|name| (strsim::levenshtein(written, name), name))
@@ -50,10 +50,10 @@ mod tests {
             ("comand", &["args", "command", "commands"][..], Some("command")),
             ("COMMAND", &["args", "command"], Some("command")),
             ("laazy", &["eager", "lazy", "manual"], Some("lazy")),
-            // Two letters in the wrong order, in a short word.
+            // Two swapped letters in a short word.
             ("aks", &["deny", "ask"], Some("ask")),
             ("fail", &["deny", "ask"], None),
-            // In two letters one slip is another word.
+            // In two letters one typo makes another word.
             ("ab", &["cb"], None),
             ("a", &["b"], None),
             ("x", &[], None),

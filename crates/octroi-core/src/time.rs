@@ -1,7 +1,7 @@
-//! Points in time as people write them: RFC 3339, in milliseconds since 1970.
+//! Points in time as text: RFC 3339, in milliseconds since 1970.
 //!
-//! The calendar is jiff's. Only its civil part is used: it knows no clock and no time zones, and its last
-//! moment is the end of the year 9999, where the type for instants ends a day earlier.
+//! Uses only the civil part of jiff: it needs no clock and no time zones, and it reaches to the end of the
+//! year 9999, where the type for instants ends a day earlier.
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, Time};
@@ -10,8 +10,8 @@ use jiff::fmt::temporal::Pieces;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const DAY_MS: i64 = 86_400_000;
 
-/// Reads `2027-01-31`, which is its first moment in UTC, or `2027-01-31T12:00:00Z`, also with fractions
-/// of seconds and an offset.
+/// Parses `2027-01-31`, which is its first moment in UTC, or `2027-01-31T12:00:00Z`, also with fractions of
+/// seconds and an offset.
 pub fn parse_time(text: &str) -> Option<i64> {
     let pieces = Pieces::parse(text).ok()?;
     let (time, offset_ms) = match (pieces.time(), pieces.to_numeric_offset()) {
@@ -20,20 +20,20 @@ pub fn parse_time(text: &str) -> Option<i64> {
         _ => return None,
     };
     let since_epoch = pieces.date().to_datetime(time).duration_since(EPOCH);
-    // What is finer than a millisecond is cut off, also before 1970.
+    // Rounded down to milliseconds, also before 1970.
     let local_ms = i64::try_from(since_epoch.as_nanos().div_euclid(1_000_000)).ok()?;
     (offset_ms.abs() < DAY_MS).then(|| local_ms - offset_ms)
 }
 
-/// Writes a time as `2027-01-31T12:00:00.000Z`. What lies outside the years -9999 to 9999 becomes their first or
+/// Formats a time as `2027-01-31T12:00:00.000Z`. Times outside the years -9999 to 9999 become their first or
 /// last moment.
 pub fn show_time(at_ms: i64) -> String {
     let at = EPOCH.saturating_add(SignedDuration::from_millis(at_ms));
     format!("{at:.3}Z")
 }
 
-/// The calendar also reads other forms of ISO 8601, such as `20270131T1200+01[Europe/Paris]`. One point in
-/// time is written in one form here.
+/// jiff also reads other forms of ISO 8601, such as `20270131T1200+01[Europe/Paris]`. Here only RFC 3339 is
+/// accepted.
 fn has_rfc3339_form(text: &str) -> bool {
     let bytes = text.as_bytes();
     let separators = [bytes.get(4), bytes.get(7), bytes.get(13)];
@@ -58,7 +58,7 @@ mod tests {
             ("9999-12-31", Some(253_402_214_400_000)),
             ("9999-12-31T23:59:59.999-23:59", Some(253_402_387_139_999)),
             ("2026-11-16 04:00:00z", Some(1_794_801_600_000)),
-            // A leap second is the second before it.
+            // A leap second is parsed as the second before it.
             ("2016-12-31T23:59:60Z", Some(1_483_228_799_000)),
             ("2026-02-29", None),
             ("2026-13-01", None),

@@ -1,4 +1,4 @@
-//! Tools as the gates see them: what they are, how risky, and what they do to the world.
+//! Tools as the gates see them: their source, risk and side effects.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,21 +14,21 @@ pub mod words;
 /// How much harm a tool can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Risk {
-    /// It reads.
+    /// It only reads.
     Low,
     /// It may write.
     Medium,
     /// It writes.
     High,
-    /// It destroys.
+    /// It deletes or destroys.
     Critical,
 }
 
 impl Risk {
-    /// All of them, from low to critical.
+    /// All levels, from low to critical.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The word for it everywhere.
+    /// Its name in configuration and output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -38,7 +38,7 @@ impl Risk {
         }
     }
 
-    /// Reads the word, in small or capital letters.
+    /// Parses its name, in lower or upper case.
     pub fn parse(word: &str) -> Option<Self> {
         let lower = word.to_ascii_lowercase();
         Self::ALL
@@ -54,11 +54,11 @@ impl fmt::Display for Risk {
     }
 }
 
-/// What a tool does to the world, as tags: `fs.write`, `payments`. The vocabulary is open.
+/// The side effects of a tool, as tags: `fs.write`, `payments`. The vocabulary is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideEffects(BTreeSet<Arc<str>>);
 
-/// The tags that Octroi itself gives out. Others come from the configuration.
+/// The tags that Octroi assigns itself. Others come from the configuration.
 pub const KNOWN_TAGS: [&str; 19] = [
     "fs.read",
     "fs.write",
@@ -87,17 +87,17 @@ impl SideEffects {
         self.0.insert(tag.into());
     }
 
-    /// Whether there is none.
+    /// Whether there are no tags.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this tag is among them.
+    /// Whether it contains this tag.
     pub fn contains(&self, tag: &str) -> bool {
         self.0.contains(tag)
     }
 
-    /// The tags in their order.
+    /// The tags, sorted.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|tag| &**tag)
     }
@@ -109,7 +109,7 @@ impl<'a> FromIterator<&'a str> for SideEffects {
     }
 }
 
-/// Where a tool comes from.
+/// The kind of source that provides a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// An MCP server.
@@ -121,15 +121,15 @@ pub enum Source {
 }
 
 impl Source {
-    /// All of them.
+    /// All sources.
     pub const ALL: [Self; 3] = [Self::Mcp, Self::Extension, Self::Builtin];
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|source| source.as_str() == word)
     }
 
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
@@ -139,60 +139,60 @@ impl Source {
     }
 }
 
-/// One tool, whatever its source: everything that the gates ask about it.
+/// One tool of any source: everything the gates check.
 #[derive(Clone, Debug)]
 pub struct ToolDescriptor {
-    /// Its one name.
+    /// Its canonical id.
     pub id: CanonicalId,
-    /// Where it comes from.
+    /// The kind of its source.
     pub source: Source,
-    /// Which server or extension.
+    /// The id of its server or extension.
     pub source_id: Arc<str>,
-    /// Its name there.
+    /// The server's own name for it.
     pub name: Arc<str>,
-    /// How risky it is.
+    /// Its risk level.
     pub risk: Risk,
-    /// What it does to the world.
+    /// Its side effects.
     pub side_effects: SideEffects,
     /// Whether it needs the admin token.
     pub requires_admin: bool,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Why it is not, if somebody said so.
+    /// Why it is disabled, if a reason is configured.
     pub off_because: Option<Arc<str>>,
-    /// How far its source is trusted.
+    /// The trust in its source.
     pub trust: Trust,
-    /// How long a call of it may take.
+    /// The timeout of a call.
     pub timeout: Duration,
-    /// The version its source gives.
+    /// The version that its source reports.
     pub version: Option<Arc<str>>,
     /// The hash of its whole definition.
     pub definition_hash: [u8; 32],
 }
 
-/// What an administrator says of one tool. It stands above whatever Octroi finds out by itself.
+/// An administrator's settings of one tool. They take precedence over everything Octroi infers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolOverride {
-    /// `false` switches it off.
+    /// `false` disables it.
     pub enabled: Option<bool>,
-    /// Why, for whoever is denied.
+    /// Why it is disabled, for denials.
     pub reason: Option<String>,
-    /// How risky it is.
+    /// Its risk level.
     pub risk: Option<Risk>,
-    /// What it does to the world.
+    /// Its side effects.
     pub side_effects: Option<Vec<String>>,
     /// Whether it needs the admin token.
     pub requires_admin: Option<bool>,
 }
 
-/// What a tool says about itself. Hints, not facts.
+/// A tool's own annotations. Hints, not facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
-    /// It changes nothing.
+    /// It does not change anything.
     pub read_only: Option<bool>,
     /// It may destroy something.
     pub destructive: Option<bool>,
-    /// It talks to the world outside.
+    /// It interacts with external systems.
     pub open_world: Option<bool>,
 }
 

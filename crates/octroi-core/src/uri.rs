@@ -1,13 +1,13 @@
-//! Resource URIs of many servers in one list, reversible without loss.
+//! Publishes resource URIs of many servers in one list, reversibly.
 //!
-//! `scheme://rest` of server `fs` becomes `scheme://fs/rest`: the scheme stays, because clients act
-//! on it (`file:`, `ui:`). What has no `://` is wrapped as `octroi-uri://fs/WHOLE`.
+//! `scheme://rest` of server `fs` becomes `scheme://fs/rest`: the scheme stays, because clients depend on it
+//! (`file:`, `ui:`). A URI without `://` is wrapped as `octroi-uri://fs/WHOLE`.
 
 use crate::name::ServerName;
 
 const WRAPPED: &str = "octroi-uri";
 
-/// A server's URI (or URI template) as the merged list shows it.
+/// The published form of a server's URI or URI template.
 pub fn publish(server: &ServerName, uri: &str) -> String {
     match uri.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) && scheme != WRAPPED => {
@@ -17,8 +17,7 @@ pub fn publish(server: &ServerName, uri: &str) -> String {
     }
 }
 
-/// The server's name and its own URI, from a published one. Whether such a server exists is for the
-/// caller to look up.
+/// The server's name and its own URI, from a published one. The caller must check that the server exists.
 pub fn resolve(published: &str) -> Option<(&str, String)> {
     let (scheme, rest) = published.split_once("://")?;
     let (server, rest) = rest.split_once('/')?;

@@ -1,9 +1,8 @@
-//! The names under which tools and prompts of all servers appear in one list.
+//! The names of tools and prompts of all servers in one list.
 //!
-//! A wire name is `{server}_{tool}`, reduced to the characters every client accepts and cut to a
-//! limit. Where two would be equal, or one too long, the hash of the canonical id tells them apart, or
-//! more of it, should that be equal to another name too.
-//! A wire name is never taken apart again: [`crate::name::CanonicalId`] is found by table lookup.
+//! A wire name is `{server}_{tool}`, reduced to the characters every client accepts and cut to a limit. If
+//! two would be equal, or one too long, a part of the canonical id's hash is added, and a longer part if that
+//! is not unique either. A wire name is never parsed: [`crate::name::CanonicalId`] is found by table lookup.
 
 use std::collections::HashMap;
 
@@ -11,17 +10,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::name::{CanonicalId, ServerKey};
 
-/// What most clients accept; some add a prefix of their own, so the limit is a setting.
+/// The limit of most clients; some add their own prefix, so it is configurable.
 pub const WIRE_NAME_MAX: usize = 64;
 
-/// How much of its hash a name has, at first and each time that this was not enough. With the most of
-/// them nobody finds another tool of the same name; with the least, a patient server might.
+/// How many characters of the hash are added, initially and after each further collision. The longest cannot
+/// be brought to collide; the shortest might be, with enough effort.
 const HASH_LENGTHS: [usize; 4] = [0, 8, 16, 32];
 
-/// Wire names for the given tools, in their order. They depend on the set alone, not on its order:
-/// every member of a collision gets its hash, so no server can take a name from another, nor one of
-/// those that are taken. No two of them are equal.
-pub fn assign(tools: &[(&ServerKey, &str)], is_taken: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
+/// Wire names for the given tools, in their order. They depend on the set alone, not on its order: every
+/// member of a collision gets its hash, so no server can take a name from another, nor a reserved one. No two
+/// of them are equal.
+pub fn assign(tools: &[(&ServerKey, &str)], is_reserved: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|(server, tool)| reduced(server, tool)).collect();
     let mut names = plain.clone();
     let mut steps = vec![0; tools.len()];
@@ -38,8 +37,8 @@ pub fn assign(tools: &[(&ServerKey, &str)], is_taken: impl Fn(&str) -> bool, max
                 let name = names[*index].as_str();
                 let is_shared =
                     sharing.get(name).is_some_and(|sharing| sharing.must_change(steps[*index] == 0));
-                // A hashed name that is too long still is as short as it gets.
-                is_shared || is_taken(name) || (steps[*index] == 0 && name.len() > max)
+                // A hashed name that is still too long cannot be shortened further.
+                is_shared || is_reserved(name) || (steps[*index] == 0 && name.len() > max)
             })
             .collect();
         if clashing.is_empty() {
@@ -53,7 +52,7 @@ pub fn assign(tools: &[(&ServerKey, &str)], is_taken: impl Fn(&str) -> bool, max
     }
 }
 
-/// Who has a name.
+/// How many tools share a name.
 #[derive(Default)]
 struct Sharing {
     n_names: usize,
@@ -61,14 +60,13 @@ struct Sharing {
 }
 
 impl Sharing {
-    /// A plain name makes way for one with a hash: whoever lists that hash as part of a name did so on
-    /// purpose.
+    /// A plain name yields to a hashed one: a plain name that contains that hash was chosen on purpose.
     fn must_change(&self, is_plain: bool) -> bool {
         self.n_names > 1 && (is_plain || self.n_plain == 0)
     }
 }
 
-/// Other spellings of a tool that are understood in calls and rules.
+/// Other spellings of a tool that are accepted in calls and rules.
 pub fn aliases(server: &ServerKey, tool: &str) -> [String; 4] {
     [
         CanonicalId::mcp(server, tool).as_str().to_owned(),
@@ -121,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_name_with_a_hash_cannot_be_taken_either() {
-        // The second server lists, beside what collides, the very names that the first one's tool would get.
+        // The second server also lists the exact names that the first one's tool would get.
         let mut tools = vec![("git", "hub_x".to_owned()), ("git_hub", "x".to_owned())];
         let first = names(&[("git", "hub_x"), ("git_hub", "x")])[0].clone();
         let server = ServerKey::parse("git").unwrap();
@@ -140,16 +138,16 @@ mod tests {
         #[test]
         fn no_two_names_are_equal(
             tools in proptest::collection::btree_set(("a|a_b|b", "[ab_.]{0,3}|[ab]{60,70}"), 0..30),
-            taken in proptest::collection::btree_set("a_[ab_]{0,3}", 0..5),
+            reserved in proptest::collection::btree_set("a_[ab_]{0,3}", 0..5),
             max in 40..70_usize,
         ) {
             let parsed: Vec<_> =
                 tools.iter().map(|(server, tool)| (ServerKey::parse(server).unwrap(), tool.as_str())).collect();
             let borrowed: Vec<_> = parsed.iter().map(|(server, tool)| (server, *tool)).collect();
-            let found = assign(&borrowed, |name| taken.contains(name), max);
+            let found = assign(&borrowed, |name| reserved.contains(name), max);
             let different: std::collections::BTreeSet<_> = found.iter().collect();
             proptest::prop_assert_eq!(different.len(), found.len());
-            proptest::prop_assert!(found.iter().all(|name| name.len() <= max && !taken.contains(name)));
+            proptest::prop_assert!(found.iter().all(|name| name.len() <= max && !reserved.contains(name)));
         }
     }
 

@@ -1,4 +1,4 @@
-//! How a request ends, and how failures are told.
+//! The answer to a request, and how failures are reported in it.
 
 use bytes::Bytes;
 use octroi_core::ServerKey;
@@ -9,16 +9,16 @@ use serde_json::json;
 
 use crate::error_code::BUSY;
 
-/// The end of a request.
+/// The final answer to a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A result, as JSON text.
     Result(Bytes),
-    /// An error made here.
+    /// An error that Octroi generated.
     Error(RpcError),
-    /// A server's error, as JSON text, passed on as it came.
+    /// A server's error, as JSON text, forwarded unchanged.
     ErrorJson {
-        /// The error's number.
+        /// The error code.
         code: i64,
         /// The error object.
         json: Bytes,
@@ -35,7 +35,7 @@ impl Answer {
         }
     }
 
-    /// What a server said, as JSON text; none if the answer was made here.
+    /// The JSON text of a server's answer; `None` for one that Octroi generated.
     pub(crate) fn json(&self) -> Option<&[u8]> {
         match self {
             Self::Result(result) | Self::ErrorJson { json: result, .. } => Some(result),
@@ -43,7 +43,7 @@ impl Answer {
         }
     }
 
-    /// The error's number, if it is one.
+    /// The error code, for an error.
     pub fn code(&self) -> Option<i64> {
         match self {
             Self::Result(_) => None,
@@ -54,7 +54,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// A result made here has the shape of a legacy one; a modern client needs the modern frame.
+    /// Results generated here have the legacy form; a modern client needs the modern frame.
     pub(crate) fn in_era(self, era: Era, method: &Method) -> Self {
         match self {
             Self::Result(result) => {
@@ -72,12 +72,12 @@ impl From<RpcError> for Answer {
     }
 }
 
-/// Why a call that was allowed has no answer from its server.
+/// Why an allowed call has no answer from its server.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The server cannot be reached.
     Unavailable(UpstreamError),
-    /// The server was reached, and then something went wrong.
+    /// The call failed after the server was reached.
     During(UpstreamError),
 }
 
@@ -88,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// The stable word for programs.
+    /// The stable code for programs.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(UpstreamError::NeedsAuth) | Self::During(UpstreamError::NeedsAuth) => {
@@ -124,7 +124,7 @@ impl Failure {
         }
     }
 
-    /// A tool call's failure is a result that the model can read; other requests have no such place.
+    /// A failed tool call becomes a result that the model can read; other requests get an error.
     pub(crate) fn to_answer(&self, server: &ServerKey, method: &Method) -> Answer {
         let message = self.message(server);
         let data = json!({"code": self.kind(), "server": server.to_string(), "hint": self.hint()});

@@ -1,4 +1,4 @@
-//! Asking a person, and making exactly the call that they approved, once.
+//! Approvals: asks a person, and makes exactly the approved call, once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
 use octroi_core::audit::{CallId, Kind};
-use octroi_core::decision::{AgentContext, Denial, Permit, Question};
+use octroi_core::decision::{AgentContext, Denial, Permit, UnapprovedCall};
 use octroi_core::pin::canonical;
 use octroi_mcp::ask;
 use octroi_mcp::json::{Edit, rewrite};
@@ -39,11 +39,11 @@ mod remember;
 mod waiting;
 
 pub use decisions::Choice;
-use grants::Leave;
+use grants::CallAuthorization;
 pub use remember::{Remember, RememberScope, Until};
 use waiting::Waiting;
 
-/// Calls that wait for a person, and what people said about them.
+/// Calls that wait for approval, and the decisions about them.
 pub struct Approvals {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,
@@ -53,12 +53,12 @@ pub struct Approvals {
     registry: Arc<Registry>,
     sealer: Arc<Sealer>,
     waiting: Waiting,
-    /// Where people find pages, once Octroi listens.
+    /// The base URL of the pages for people, once Octroi listens.
     page: ArcSwapOption<String>,
 }
 
-/// A call about which a person is to be asked.
-pub(crate) struct Asking<'a> {
+/// A call that needs approval.
+pub(crate) struct CallToApprove<'a> {
     pub(crate) view: &'a View,
     pub(crate) caller: &'a Caller,
     pub(crate) envelope: &'a Envelope,
@@ -66,17 +66,17 @@ pub(crate) struct Asking<'a> {
     pub(crate) tool: &'a Arc<Tool>,
     pub(crate) params: &'a Params,
     pub(crate) call: CallId,
-    /// The state of whoever calls.
+    /// The context of the caller.
     pub(crate) context: &'a AgentContext,
-    /// Where a call that was made before stands.
+    /// The position of a call that is being resumed.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,
-    /// Binds a state that the client carries to this call.
+    /// Binds the state that the client carries to this call.
     pub(crate) digest: [u8; 32],
 }
 
-impl Asking<'_> {
-    /// The call as it is decided, with these arguments.
+impl CallToApprove<'_> {
+    /// The call to decide, with these arguments.
     fn to_decide<'b>(&'b self, arguments: Option<&'b [u8]>, now_ms: i64) -> CallToDecide<'b> {
         CallToDecide {
             principal: &self.caller.principal,
@@ -93,16 +93,16 @@ impl Asking<'_> {
     }
 }
 
-/// Makes a task of an approval that waits, where the client knows tasks and there is room for one.
+/// Turns a pending approval into a task, where the client supports tasks and the limit allows it.
 pub(crate) type BecomeTask<'a> = &'a (dyn Fn(&Approval) -> Option<Answer> + Send + Sync);
 
-/// What came of asking.
+/// The result of asking for approval.
 pub(crate) enum Settled {
     /// The call may be made.
     Granted(GrantedCall),
-    /// It may not, and that is to be recorded.
+    /// The call is denied, and that is still to be recorded.
     Denied(Denial),
-    /// It may not, or not yet; whatever there is to record is recorded.
+    /// The call is not made, or not yet; this is already recorded.
     Refused(Answer),
 }
 
@@ -111,13 +111,13 @@ pub(crate) struct GrantedCall {
     pub(crate) permit: Permit,
     /// The approval, if a person was asked.
     pub(crate) approval: Option<String>,
-    /// Parameters in place of the caller's, if a person changed them.
+    /// Parameters that replace the caller's, if a person edited them.
     pub(crate) edited: Option<Box<Params>>,
-    /// What it holds of its quotas.
+    /// Its reservation in the quotas.
     pub(crate) reservation: QuotaReservation,
 }
 
-/// An approval in use. Dropped before the call is over, it says that nobody waited for it.
+/// An approval in use. Dropped before the call is over, it records that the caller gave up.
 pub(crate) struct ApprovalInUse {
     approvals: Arc<Approvals>,
     id: Option<String>,
@@ -132,14 +132,14 @@ impl ApprovalInUse {
         self.id.as_deref().unwrap_or_default()
     }
 
-    /// The call is over.
+    /// Records that the call is over.
     pub(crate) async fn finish(mut self, outcome: &str) {
         if let Some(id) = self.id.take() {
             self.approvals.finish(&id, outcome).await;
         }
     }
 
-    /// The call goes on when the client comes back.
+    /// Keeps the approval open: the call continues when the client comes back.
     pub(crate) fn leave_open(mut self) {
         self.id = None;
     }
@@ -179,12 +179,12 @@ impl Approvals {
         }
     }
 
-    /// The base of pages for people, once it is known where they are.
+    /// Sets the base URL of the pages for people, once it is known.
     pub fn set_page(&self, base: Option<String>) {
         self.page.store(base.map(Arc::new));
     }
 
-    /// Who has to do what.
+    /// The instruction for the person who has to approve.
     pub(crate) fn invitation(&self, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
         let page = self.page.load();
@@ -202,17 +202,17 @@ impl Approvals {
         self.waiting.next_round(approval)
     }
 
-    /// Asks a person about a call, or finds that one has answered.
+    /// Asks a person about a call, or uses the decision if there already is one.
     pub(crate) async fn ask(
         &self,
-        question: Question,
-        asking: &Asking<'_>,
+        question: UnapprovedCall,
+        asking: &CallToApprove<'_>,
         become_task: BecomeTask<'_>,
     ) -> Settled {
         match self.try_ask(question, asking, become_task).await {
             Ok(settled) => settled,
             Err(error) => {
-                let reason = format!("a person cannot be asked: {error} ({})", error.hint());
+                let reason = format!("approval cannot be requested: {error} ({})", error.hint());
                 Settled::Refused(denial::evaluator_error(&reason))
             }
         }
@@ -220,23 +220,23 @@ impl Approvals {
 
     async fn try_ask(
         &self,
-        question: Question,
-        asking: &Asking<'_>,
+        question: UnapprovedCall,
+        asking: &CallToApprove<'_>,
         become_task: BecomeTask<'_>,
     ) -> Result<Settled, StoreError> {
         let Some(persistence) = &self.persistence else {
-            let reason = "a person would have to be asked, and this gateway keeps nothing; run `octroi up`";
+            let reason = "approval is required, but this gateway has no persistent storage; run `octroi up`";
             return Ok(Settled::Refused(denial::evaluator_error(reason)));
         };
         let store = persistence.store();
         let binding = binding(asking, question.trace().revision);
         if let Some(grant) = asking.grant {
-            return self.go_on(store, Leave::Asked(question), asking, grant).await;
+            return self.go_on(store, CallAuthorization::Asked(question), asking, grant).await;
         }
         if let Some(found) = store.find_grant(&binding.call_key(), self.now_ms()).await?
             && found.binding.differs(&binding).is_none()
         {
-            return self.claim(store, Leave::Asked(question), asking, &binding, &found.id).await;
+            return self.claim(store, CallAuthorization::Asked(question), asking, &binding, &found.id).await;
         }
         let approval = match asking.position {
             Some(Position::Approval(id)) => match store.approval(id).await? {
@@ -254,16 +254,16 @@ impl Approvals {
         if let Some(task) = become_task(&approval) {
             return Ok(Settled::Refused(task));
         }
-        // A person who tries something hears of it at once: they can approve it themselves.
+        // Operators who try a call do not wait: they can approve it themselves.
         let wait = settings.wait.filter(|_| asking.caller.on_behalf_of.is_none()).unwrap_or_default();
         let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
         match decided.state {
-            // The person had a rule remembered, or the policies were changed while they thought.
+            // The decision added a rule, or the policies changed while the approval was pending.
             ApprovalState::Approved if decided.binding.policy_revision != binding.policy_revision => {
                 self.claim_anew(store, asking, &decided.id).await
             }
             ApprovalState::Approved => {
-                self.claim(store, Leave::Asked(question), asking, &binding, &decided.id).await
+                self.claim(store, CallAuthorization::Asked(question), asking, &binding, &decided.id).await
             }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
@@ -276,12 +276,12 @@ impl Approvals {
         }
     }
 
-    /// Writes the question down, unless an identical call has asked it already.
+    /// Stores the approval, unless an identical call already has one.
     async fn ask_for_approval(
         &self,
         store: &Store,
-        question: &Question,
-        asking: &Asking<'_>,
+        question: &UnapprovedCall,
+        asking: &CallToApprove<'_>,
         binding: &Binding,
     ) -> Result<Approval, StoreError> {
         let now_ms = self.now_ms();
@@ -327,8 +327,8 @@ impl Approvals {
         Ok(requested.approval)
     }
 
-    /// The question for a client that can show a page, if it can.
-    fn elicitation(&self, asking: &Asking<'_>, approval: &Approval) -> Option<Bytes> {
+    /// The elicitation for a client that can show a page, if it can.
+    fn elicitation(&self, asking: &CallToApprove<'_>, approval: &Approval) -> Option<Bytes> {
         let base = self.page.load();
         let base = base.as_deref()?;
         let tool = &approval.binding.tool;
@@ -346,7 +346,7 @@ impl Approvals {
         Some(params)
     }
 
-    fn send_to_page(&self, asking: &Asking<'_>, approval: &Approval, params: Bytes) -> Settled {
+    fn send_to_page(&self, asking: &CallToApprove<'_>, approval: &Approval, params: Bytes) -> Settled {
         let position = Position::Approval(approval.id.clone());
         let principal = asking.caller.principal.id.to_string();
         let Some(state) = self.sealer.seal_position(position, principal, asking.digest, None) else {
@@ -363,16 +363,16 @@ impl Approvals {
     }
 }
 
-/// Tells Octroi's own question from those of servers, out of which such metadata is taken.
+/// Distinguishes Octroi's own question from those of servers, which have such metadata removed.
 fn own_metadata(approval: &Approval) -> Value {
     json!({"octroi/approval": {"id": approval.id, "tool": approval.binding.tool}})
 }
 
-fn binding(asking: &Asking<'_>, policy_revision: u64) -> Binding {
+fn binding(asking: &CallToApprove<'_>, policy_revision: u64) -> Binding {
     let descriptor = &asking.tool.descriptor;
     let principal = &asking.caller.principal;
     let arguments = arguments_of(asking.params);
-    // What cannot be made canonical was refused as invalid before.
+    // Arguments that cannot be made canonical were refused as invalid before.
     let arguments = canonical(&arguments).unwrap_or_else(|_| arguments.to_vec());
     Binding {
         principal: principal.id.to_string(),
@@ -392,8 +392,8 @@ fn unusable(id: &str, refusal: &Refusal) -> Settled {
     refused(&format!("approval {id} cannot be used: {refusal}; make the call again to ask anew"))
 }
 
-/// An answer that was made here, in the client's era.
-fn refuse(asking: &Asking<'_>, answer: Answer) -> Settled {
+/// An answer generated by Octroi, in the client's era.
+fn refuse(asking: &CallToApprove<'_>, answer: Answer) -> Settled {
     Settled::Refused(answer.in_era(asking.caller.era, &Method::ToolsCall))
 }
 

@@ -1,8 +1,8 @@
-//! The audit log on disk: an append-only row of segment files that shows when somebody changed it.
+//! The audit log on disk: append-only segment files that are tamper-evident.
 //!
-//! [`AuditLog`] writes, one at a time for all who bring records. [`Reader`] and [`Follower`] read,
-//! [`verify()`] looks for changes, [`prove`] shows that a record is part of the log, [`export()`] hands
-//! records to other programs. `docs/audit.md` describes the files.
+//! [`AuditLog`] writes, on behalf of all callers. [`LogReader`] and [`Follower`] read, [`verify()`] detects
+//! changes, [`prove`] proves that a record is part of the log, [`export()`] writes records for other
+//! programs. `docs/audit.md` describes the files.
 
 mod checkpoints;
 mod cursor;
@@ -30,12 +30,12 @@ mod tests;
 pub use error::AuditError;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use follower::Follower;
-pub(crate) use handlers::Posts;
+pub(crate) use handlers::HandlerSet;
 pub use handlers::{AuditHandler, Delivery, HandlerError, HandlerReading, Handling};
 pub use log::{AuditLog, Durability, Opened, Options};
 pub use proof::{Proof, ProofError, check_proof, prove};
 pub use purge::Purged;
-pub use reader::{Reader, Record, Records};
+pub use reader::{LogReader, Record, Records};
 pub use recover::Cut;
 pub use unfinished::Unfinished;
 pub use verify::{Report, VerifyOptions, verify};

@@ -1,5 +1,5 @@
-//! Everything that reads the audit log while the gateway runs: the table that searches use, the end of
-//! records that are too old, and those who get a copy. Nothing here is in the way of a call.
+//! Everything that reads the audit log while the gateway runs: the search index, retention, and the
+//! handlers that get a copy. None of it delays a call.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tracing::info;
 
-use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, Posts, Reader};
+use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader};
 use crate::audit_recorder::AuditRecorder;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
@@ -22,7 +22,7 @@ mod retention;
 
 pub use query::{AuditFound, AuditIndexError, AuditSearch};
 
-/// The audit log as it is searched.
+/// The searchable audit log.
 pub struct AuditIndex {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,
@@ -31,14 +31,14 @@ pub struct AuditIndex {
     settings: watch::Sender<Arc<AuditSection>>,
     /// The last record that searches find.
     projected: watch::Sender<u64>,
-    /// Somebody waits for the table.
+    /// Wakes the projection because a search waits for it.
     hurry: Notify,
-    /// One for all who ask, because it knows where records stand. Away while it is used.
-    reader: Mutex<Option<Reader>>,
+    /// One shared reader, because it caches record positions. `None` while it is in use.
+    reader: Mutex<Option<LogReader>>,
     refusals: Mutex<Refusals>,
-    /// Held while records are taken away: two at once would get in each other's way.
+    /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
-    posts: Posts,
+    handlers: HandlerSet,
 }
 
 impl AuditIndex {
@@ -59,11 +59,11 @@ impl AuditIndex {
             reader: Mutex::default(),
             refusals: Mutex::default(),
             purging: tokio::sync::Mutex::default(),
-            posts: Posts::default(),
+            handlers: HandlerSet::default(),
         }
     }
 
-    /// Starts everything that reads along.
+    /// Starts all background readers of the log.
     pub(crate) fn start(self: &Arc<Self>) {
         let (Some(log), Some(persistence)) = (self.recorder.log(), &self.persistence) else {
             return;
@@ -75,35 +75,35 @@ impl AuditIndex {
         tasks.spawn_on_main("audit-checkpoints", log_checkpoints(Arc::clone(&self.context), log.clone()));
     }
 
-    /// Puts what the configuration says about keeping and sending records into effect.
+    /// Applies the configured retention and handlers.
     pub(crate) fn set(&self, settings: &AuditSection) {
         self.settings.send_replace(Arc::new(settings.clone()));
         if let Some(log) = self.recorder.log() {
-            self.posts.set(&settings.handlers, log, &self.context);
+            self.handlers.set(&settings.handlers, log, &self.context);
         }
     }
 
-    /// The log itself, if anything is recorded.
+    /// The log itself, if this gateway records.
     pub fn log(&self) -> Option<&AuditLog> {
         self.recorder.log()
     }
 
-    /// Adds a receiver of everything that is recorded from now on. It stays until the gateway ends, and goes
-    /// on where it was when a later run adds one of the same name.
+    /// Adds a handler for everything that is recorded from now on. It stays until the gateway ends; a handler
+    /// of the same name in a later run continues where it stopped.
     pub fn register_handler(&self, name: &str, handler: Arc<dyn AuditHandler>) -> Result<(), HandlerError> {
         match self.recorder.log() {
-            Some(log) => self.posts.add(name, handler, log, &self.context),
-            None => Err(HandlerError::Other("this gateway keeps no audit log".to_owned())),
+            Some(log) => self.handlers.add(name, handler, log, &self.context),
+            None => Err(HandlerError::Other("this gateway has no audit log".to_owned())),
         }
     }
 
-    /// How those who get a copy of the audit log are doing.
+    /// The status of the audit handlers.
     pub fn handler_readings(&self) -> Vec<HandlerReading> {
-        self.posts.readings()
+        self.handlers.readings()
     }
 }
 
-/// Logs each new checkpoint, so that whoever keeps what Octroi logs keeps a copy.
+/// Logs each new checkpoint, so that log collectors keep a copy.
 async fn log_checkpoints(context: Arc<Context>, log: AuditLog) {
     let mut checkpoints = log.checkpoints();
     loop {

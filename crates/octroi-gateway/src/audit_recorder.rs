@@ -1,6 +1,6 @@
 //! The audit recorder: every call twice, every denial once, every administrative change once.
 //!
-//! Requests that are not tool calls stand in `requests.rs`.
+//! Requests that are not tool calls are in `requests.rs`.
 
 use std::fmt::Write as _;
 use std::pin::{Pin, pin};
@@ -29,17 +29,17 @@ mod summary;
 
 pub(crate) use requests::DescribedRequest;
 
-/// How much is recorded of how things stood before and after a change.
+/// The maximum size of the recorded state before and after a change.
 const CHANGE_BYTES_MAX: usize = 64 << 10;
 
-/// The audit log as calls see it.
+/// The interface of calls to the audit log.
 pub(crate) struct AuditRecorder {
     clock: Clock,
     log: Option<AuditLog>,
     settings: ArcSwap<AuditSection>,
     redactor: ArcSwap<Redactor>,
     tasks: BackgroundTasks,
-    /// Random, so that calls of two runs do not share a number.
+    /// Random, so that calls of two runs do not share an id.
     base: u64,
     n_calls: AtomicU64,
 }
@@ -62,7 +62,7 @@ impl Initiator {
         Self { kind, id: Arc::clone(&principal.id), agent: principal.agent_id.clone(), session: None }
     }
 
-    /// Whoever sends a request: the person, where one tries something as an agent.
+    /// The sender of a request: the person, if one tries a call as an agent.
     pub(crate) fn of_caller(caller: &Caller) -> Self {
         let initiator = Self::of(&caller.principal);
         match &caller.on_behalf_of {
@@ -82,7 +82,7 @@ pub(crate) struct DescribedCall<'a> {
     pub(crate) initiator: &'a Initiator,
     pub(crate) context: &'a AgentContext,
     pub(crate) tool: &'a ToolDescriptor,
-    /// As JSON text.
+    /// The arguments, as JSON text.
     pub(crate) arguments: &'a [u8],
     /// The approval it was made with, if a person was asked.
     pub(crate) approval: Option<&'a str>,
@@ -113,18 +113,18 @@ impl AuditRecorder {
         self.redactor.store(Arc::new(redactor));
     }
 
-    /// A number for a call: the time, then one that no other call has.
+    /// An id for a call: the time, then a number that no other call has.
     pub(crate) fn call_id(&self, now_ms: i64) -> CallId {
         let number = self.base.wrapping_add(self.n_calls.fetch_add(1, Ordering::Relaxed));
         CallId::new(u64::try_from(now_ms).unwrap_or_default(), number)
     }
 
-    /// Arguments as others may see them.
+    /// The arguments with secrets redacted.
     pub(crate) fn preview(&self, arguments: &[u8]) -> String {
         self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
     }
 
-    /// Whether a text holds something that others must not see.
+    /// Whether a text contains a secret.
     pub(crate) fn has_secret(&self, text: &str) -> bool {
         *self.redactor.load().redact(text) != *text
     }
@@ -181,7 +181,7 @@ impl AuditRecorder {
         log.append(&event, self.plain_durability()).await.map(drop)
     }
 
-    /// Records something that is not a call.
+    /// Records an event that is not a call.
     pub(crate) async fn record(&self, event: &Event<'_>) -> Result<(), AuditError> {
         match &self.log {
             Some(log) => log.append(event, Durability::Disk).await.map(drop),
@@ -189,7 +189,7 @@ impl AuditRecorder {
         }
     }
 
-    /// Records something that is not a call, without anybody waiting for it.
+    /// Records an event that is not a call, without waiting.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
         let Some(log) = &self.log else {
             return;
@@ -197,7 +197,7 @@ impl AuditRecorder {
         log.append_detached(event, &self.tasks);
     }
 
-    /// Records what somebody does to Octroi itself; if that fails, it must not be done. Secrets are taken out.
+    /// Records an administrative change; if that fails, it must not be made. Secrets are redacted.
     pub(crate) async fn record_change(
         &self,
         author: &ChangeAuthor,
@@ -279,16 +279,16 @@ impl AuditRecorder {
     }
 }
 
-/// A call that was begun. Ended by [`CallRecord::end`]; dropped before that, it says that nobody waited.
+/// A call in progress. [`CallRecord::end`] ends it; dropped before that, it records that the caller gave up.
 pub(crate) struct CallRecord {
     recorder: Arc<AuditRecorder>,
     pub(crate) call: CallId,
     initiator: Initiator,
-    /// None for what is not a tool call.
+    /// `None` for requests other than tool calls.
     tool: Option<String>,
     server: Arc<str>,
     source: SourceType,
-    /// What the end says again of what was asked: members of an object, each followed by a comma.
+    /// The part of the context that the end repeats: members of an object, each followed by a comma.
     about: String,
     project: Option<Arc<str>>,
     begun: Instant,
@@ -297,7 +297,8 @@ pub(crate) struct CallRecord {
 }
 
 impl CallRecord {
-    /// Waits until its beginning is written. Who gives up meanwhile may have begun it all the same, so it is ended then.
+    /// Waits until the start is written. If the caller gives up meanwhile, it may be written all the same, so
+    /// an end is recorded then.
     async fn begin(
         &mut self,
         appending: Pin<&mut impl Future<Output = Result<u64, AuditError>>>,
@@ -308,7 +309,7 @@ impl CallRecord {
         appended.map(drop)
     }
 
-    /// Records how the call ended. Nobody waits for the disk.
+    /// Records how the call ended, without waiting for the disk.
     pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
         self.is_open = false;
         let recorder = Arc::clone(&self.recorder);

@@ -1,4 +1,4 @@
-//! Who a request comes from, and how to reach them while it runs.
+//! The caller of a request, and how to reach it while the request runs.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,40 +12,40 @@ use octroi_upstream::Owner;
 /// The sender of a request.
 #[derive(Clone)]
 pub struct Caller {
-    /// Who was authenticated.
+    /// The authenticated principal.
     pub principal: Principal,
-    /// The person who tries something as this agent. Gates decide as about any call of the agent; the record
+    /// The person who tries a call as this agent. Gates decide as for any call of the agent; the audit record
     /// names both.
     pub on_behalf_of: Option<Arc<str>>,
-    /// Era of the request.
+    /// The era of the request.
     pub era: Era,
-    /// What the client can be asked.
+    /// The client's capabilities.
     pub capabilities: ClientCapabilities,
-    /// Name and version the client gives, as JSON text.
+    /// The client's name and version, as JSON text.
     pub info: Option<Bytes>,
-    /// Least severe log message it wants; none in the modern era unless the request says so.
+    /// The minimum severity of log messages; `None` in the modern era unless the request sets it.
     pub log_level: Option<String>,
-    /// Whether it showed the admin token.
+    /// Whether it presented the admin token.
     pub has_admin_token: bool,
-    /// Principal and session: who may see each other's questions.
+    /// Principal and session: the calls of one owner may see each other's questions.
     pub owner: Owner,
-    /// The way to the client.
+    /// The connection to the client.
     pub client: Arc<dyn Client>,
 }
 
 /// A future that a door returns; boxed, because doors are chosen at run time.
 pub type Asked<'a> = Pin<Box<dyn Future<Output = Result<Bytes, RpcError>> + Send + 'a>>;
 
-/// The client while a request of its runs.
+/// The client during one of its requests.
 pub trait Client: Send + Sync {
-    /// Sends a notification about the request. Never waits: a client that does not keep up misses it.
+    /// Sends a notification about the request. Never waits: a client that is too slow misses it.
     fn notify(&self, message: Bytes);
 
-    /// Asks a legacy client something and waits for its result.
+    /// Asks a legacy client and waits for its result.
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_>;
 }
 
-/// A client that can be told and asked nothing.
+/// A client that cannot be notified or asked.
 #[derive(Clone, Copy, Debug)]
 pub struct NoClient;
 

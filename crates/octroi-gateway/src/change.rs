@@ -1,7 +1,7 @@
-//! Changes that people and agents ask for: worked out and checked first, then recorded, then made.
+//! Changes that operators and agents request: planned and checked first, then recorded, then made.
 //!
-//! Whoever dispatches an operation records a [`PlannedChange`] before it applies it, so that nothing takes effect that is not
-//! in the audit log, and no operation can forget its record.
+//! The dispatcher of an operation records a [`PlannedChange`] before it applies it, so that nothing takes
+//! effect that is not in the audit log, and no operation can forget its record.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,12 +9,12 @@ use std::pin::Pin;
 use octroi_core::Principal;
 use serde_json::Value;
 
-/// What a change concerns, as records are searched by it.
+/// The columns under which a change is found in the audit log.
 #[derive(Clone, Debug, Default)]
 pub struct FiledUnder {
-    /// The agent whose affair it is.
+    /// The agent concerned.
     pub agent: Option<String>,
-    /// The server.
+    /// The server concerned.
     pub server: Option<String>,
     /// The canonical id of the tool.
     pub tool: Option<String>,
@@ -23,9 +23,9 @@ pub struct FiledUnder {
 /// Who makes a change.
 #[derive(Clone, Debug)]
 pub enum ChangeAuthor {
-    /// Who asked for it.
+    /// The principal that requested it.
     Principal(Principal),
-    /// Nobody asked: a file changed, or a signal came.
+    /// Octroi itself, because a file changed or a signal came.
     Octroi,
 }
 
@@ -34,19 +34,19 @@ type Applying<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 /// A change that can be made, and has not been made yet. Dropped, it changes nothing.
 #[must_use = "nothing changes until it is applied"]
 pub struct PlannedChange<T, E> {
-    /// What it is about: members of an object, such as the agent or the server.
+    /// The subject: members of an object, such as the agent or the server.
     pub subject: Value,
-    /// How things stand.
+    /// The state before the change.
     pub before: Value,
-    /// How they will stand.
+    /// The state after the change.
     pub after: Value,
-    /// Where it is found in the audit log, besides by who made it.
+    /// Where the audit log files it, besides under its author.
     pub filed_under: FiledUnder,
     applying: Applying<T, E>,
 }
 
 impl<T, E> PlannedChange<T, E> {
-    /// A change that this future makes.
+    /// Creates a change that this future makes.
     pub fn new(
         subject: Value,
         before: Value,
@@ -56,12 +56,12 @@ impl<T, E> PlannedChange<T, E> {
         Self { subject, before, after, filed_under: FiledUnder::default(), applying: Box::pin(applying) }
     }
 
-    /// The same change, found under this in the audit log.
+    /// Sets where the audit log files the change.
     pub fn filed_under(self, filed_under: FiledUnder) -> Self {
         Self { filed_under, ..self }
     }
 
-    /// The same change, with something else made of what comes of it.
+    /// Maps the result of the change.
     pub fn map<U, F>(
         self,
         turn: impl FnOnce(Result<T, E>) -> Result<U, F> + Send + 'static,

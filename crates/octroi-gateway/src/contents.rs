@@ -1,4 +1,4 @@
-//! What was read of a server's resource, under the URIs of the merged list.
+//! The contents of resources, with the URIs of the merged list.
 
 use bytes::Bytes;
 use octroi_core::{ServerName, uri};
@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Read<'a> {
+struct ReadResult<'a> {
     #[serde(borrow)]
     contents: Vec<&'a RawValue>,
 }
 
-/// The result of `resources/read` with published URIs, so that a client finds what it asked for and can
-/// read it again: several servers may have a resource under the same URI.
+/// The result of `resources/read` with published URIs, so that a client recognizes the resource and can
+/// read it again: several servers may have a resource with the same URI.
 pub(crate) fn publish(server: &ServerName, result: Bytes) -> Bytes {
-    let Ok(read) = serde_json::from_slice::<Read<'_>>(&result) else {
+    let Ok(read) = serde_json::from_slice::<ReadResult<'_>>(&result) else {
         return result;
     };
     let mut contents = vec![b'['];
@@ -27,8 +27,8 @@ pub(crate) fn publish(server: &ServerName, result: Bytes) -> Bytes {
         let span = Span { start: 0, end: item.len() };
         let uri = json::members(item, span).find(|member| member.is(item, "uri"));
         let own = uri.and_then(|member| json::text(member.value.of(item)));
-        let shown = own.map(|own| json::quote(&uri::publish(server, &own)));
-        let edit = shown.as_ref().map(|shown| Edit::Set("uri", shown.as_bytes()));
+        let published = own.map(|own| json::quote(&uri::publish(server, &own)));
+        let edit = published.as_ref().map(|published| Edit::Set("uri", published.as_bytes()));
         json::rewrite_into(&mut contents, item, span, edit.as_slice());
     }
     contents.push(b']');

@@ -1,4 +1,4 @@
-//! How refusals are told. The numbers are Octroi's own: a server that answers with one of them is lying.
+//! Denials as answers. The error codes are reserved for Octroi: a server that uses one forges a decision.
 
 use bytes::Bytes;
 use octroi_core::approval::{Approval, ApprovalState};
@@ -13,7 +13,7 @@ use crate::error_code::{
     APPROVAL_EXPIRED, BUSY, DENIED, DENIED_CONTINUE, EVALUATOR_ERROR, RESERVED, RESERVED_MISUSE,
 };
 
-/// The words that only Octroi says, as a message or as the type of an error.
+/// The words reserved for Octroi, as an error message or error type.
 const RESERVED_WORDS: [&str; 7] = [
     "policy_denied",
     "policy_denied_continue",
@@ -23,7 +23,7 @@ const RESERVED_WORDS: [&str; 7] = [
     "approval_pending",
     "tool_changed_needs_review",
 ];
-/// A gate's or a policy's denial.
+/// The denial of a gate or a policy.
 pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
     let Denial { gate, reason, .. } = denial;
     let data = json!({
@@ -37,16 +37,22 @@ pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
         (Gate::Arguments, _) => {
             failed_result(&format!("invalid arguments: {reason}"), "invalid_arguments", &data)
         }
-        (Gate::Quota, _) => tell(BUSY, "quota_exceeded", reason, data, style),
-        (_, Fault::Evaluator) => tell(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, style),
-        (Gate::Pinning, _) => tell(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style),
-        (Gate::Disabled | Gate::Scope, _) => tell(DENIED_CONTINUE, "tool_disabled", reason, data, style),
-        (_, Fault::Policy) if denial.is_abort => tell(DENIED, "policy_denied", reason, data, style),
-        (_, Fault::Policy) => tell(DENIED_CONTINUE, "policy_denied_continue", reason, data, style),
+        (Gate::Quota, _) => denial_answer(BUSY, "quota_exceeded", reason, data, style),
+        (_, Fault::Evaluator) => {
+            denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, style)
+        }
+        (Gate::Pinning, _) => {
+            denial_answer(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
+        }
+        (Gate::Disabled | Gate::Scope, _) => {
+            denial_answer(DENIED_CONTINUE, "tool_disabled", reason, data, style)
+        }
+        (_, Fault::Policy) if denial.is_abort => denial_answer(DENIED, "policy_denied", reason, data, style),
+        (_, Fault::Policy) => denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, style),
     }
 }
 
-/// The tool is not what it was when the call was decided.
+/// The tool changed since the call was decided.
 pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
     let data = json!({
         "type": "policy_denied",
@@ -55,16 +61,16 @@ pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
         "reason": reason,
         "hint": hint(Gate::Pinning),
     });
-    tell(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
+    denial_answer(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
 }
 
-/// What decides could not be asked, so nothing happens.
+/// The decision failed, so the call is denied.
 pub(crate) fn evaluator_error(reason: &str) -> Answer {
     let data = json!({"type": "policy_evaluator_error", "decision": "deny_continue", "reason": reason});
-    tell(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
+    denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
 }
 
-/// A person said no, or nobody said yes in time.
+/// The approval was denied, or it expired.
 pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
     let (number, word, decision) = match approval.state {
         ApprovalState::DeniedAbort => (DENIED, "policy_denied", "deny_abort"),
@@ -92,10 +98,10 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
         "reason": reason,
         "approval": approval.id,
     });
-    tell(number, word, &reason, data, style)
+    denial_answer(number, word, &reason, data, style)
 }
 
-/// Nobody has decided yet: a result that says how to come back, because a model can read it.
+/// The decision is pending: a result that explains how to come back, because a model can read it.
 pub(crate) fn pending(approval: &Approval) -> Answer {
     let Approval { id, reasons, expires_at_ms, .. } = approval;
     let text = format!(
@@ -108,12 +114,12 @@ pub(crate) fn pending(approval: &Approval) -> Answer {
     failed_result(&text, "approval_pending", &data)
 }
 
-/// The log cannot be written, so nothing happens.
+/// The audit log cannot be written, so the call is not made.
 pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
     evaluator_error(&format!("the call cannot be recorded, so it is not made: {error}"))
 }
 
-/// A server's error with a number or a word that only Octroi may use.
+/// Whether a server's error uses a code or a word that is reserved for Octroi.
 pub(crate) fn is_forged(error: &RpcError) -> bool {
     let kind = error.data.as_ref().and_then(|data| data["type"].as_str()).unwrap_or_default();
     RESERVED.contains(&error.code)
@@ -121,13 +127,13 @@ pub(crate) fn is_forged(error: &RpcError) -> bool {
         || RESERVED_WORDS.contains(&kind)
 }
 
-/// Whether an error is one for every reader. What cannot be read here, because its number is `-32950.0` or
-/// stands there twice, may be one of Octroi's own elsewhere.
+/// Whether every reader parses the error in the same way. One that cannot be parsed here, because its code
+/// is `-32950.0` or a duplicate member, may look like one of Octroi's elsewhere.
 pub(crate) fn is_readable(error: &[u8]) -> bool {
     serde_json::from_slice::<RpcError>(error).is_ok()
 }
 
-/// What the client is told in its place.
+/// The error that the client gets instead of a forged one.
 pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
     let reason = format!(
         "server `{server}` answered with {} (`{}`), which only Octroi may use; it is not a decision of Octroi",
@@ -137,7 +143,7 @@ pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
         .with_data(json!({"type": "policy_backend_reserved_misuse", "server": server, "reason": reason}))
 }
 
-fn tell(number: i64, word: &str, reason: &str, data: Value, style: DenialStyle) -> Answer {
+fn denial_answer(number: i64, word: &str, reason: &str, data: Value, style: DenialStyle) -> Answer {
     match style {
         DenialStyle::Rpc => RpcError::new(number, word).with_data(data).into(),
         DenialStyle::Result => failed_result(&format!("{word}: {reason}"), word, &data),
@@ -155,7 +161,7 @@ fn failed_result(text: &str, code: &str, data: &Value) -> Answer {
     Answer::Result(Bytes::from(result.to_string()))
 }
 
-/// What to do about it.
+/// What the caller or the operator can do about it.
 fn hint(gate: Gate) -> &'static str {
     match gate {
         Gate::Scope => "switch the server on with `octroi enable NAME`",

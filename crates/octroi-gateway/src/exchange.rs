@@ -1,6 +1,6 @@
-//! One allowed call to a server, from the first byte to the last, with the questions in between.
+//! One allowed call to a server, from start to end, with the questions in between.
 //!
-//! The four pairs of eras meet here. A legacy client is asked on its stream; a modern client gets
+//! The four combinations of eras meet here. A legacy client is asked on its stream; a modern client gets
 //! `input_required` and comes back. A legacy server's call stays open while it waits; a modern
 //! server's call is made again with the answers.
 
@@ -15,7 +15,7 @@ use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_upstream::{
-    CallEvent, Connection, Context, LiveCall, Outgoing, Question, Sharer, Upstream, UpstreamError,
+    CallEvent, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream, UpstreamError,
 };
 use tokio::time::Instant;
 
@@ -25,7 +25,7 @@ use crate::caller::Caller;
 use crate::denial;
 use crate::governance::Governance;
 use crate::metrics::{Ending, ToolMetrics, ToolReading};
-use crate::outcome::Outcome;
+use crate::outcome::RecordedOutcome;
 use crate::registry::Registry;
 use crate::request_state::{Position, Sealer};
 use crate::servers::{Servers, Target};
@@ -39,7 +39,7 @@ use answering::failed;
 use pending::PendingExchanges;
 use questions::next_of;
 
-/// A server that keeps asking is asking too much.
+/// The maximum number of rounds of questions in one call.
 pub(crate) const ROUNDS_MAX: usize = 20;
 
 /// What all exchanges share.
@@ -75,17 +75,17 @@ impl Exchanges {
         }
     }
 
-    /// How often every tool was called, and how that went.
+    /// The metrics of every tool.
     pub(crate) fn readings(&self) -> Vec<ToolReading> {
         self.metrics.readings()
     }
 
-    /// Drops calls that wait for an answer which will not come any more.
+    /// Drops pending calls whose answer did not come in time.
     pub(crate) fn sweep(&self) {
         self.pending.sweep(self.context.clock.instant());
     }
 
-    /// Drops one call that waits for an answer.
+    /// Drops one pending call.
     pub(crate) fn abandon(&self, number: u64) {
         drop(self.pending.take(number));
     }
@@ -100,32 +100,32 @@ pub(crate) struct Exchange<'a> {
     pub(crate) params: &'a Params,
     pub(crate) target: &'a Target,
     pub(crate) upstream: &'a Arc<Upstream>,
-    /// For legacy clients, whose requests do not say it themselves.
+    /// The client's identity, for legacy clients, whose requests do not carry it.
     pub(crate) sender: Option<&'a Sender>,
     pub(crate) permit: &'a Permit,
-    /// Where a call that was made before stands.
+    /// The position of a call that is being resumed.
     pub(crate) position: Option<Position>,
     /// The approval it is made with, if a person was asked.
     pub(crate) approval: Option<&'a str>,
-    /// How long it may take in all.
+    /// The maximum duration of the whole call.
     pub(crate) max_runtime: Option<Duration>,
     /// The parameters as the client sent them, and will send them again.
     pub(crate) sent: &'a Params,
 }
 
-/// An answer and how the call went.
-type Answered = (Answer, Outcome);
+/// An answer, and how the call went.
+type AnswerAndOutcome = (Answer, RecordedOutcome);
 
 /// How far a call got.
 enum Driven {
     Answered(Envelope),
     /// A legacy server asks a modern client.
-    Asked(Question),
+    Asked(ServerQuestion),
 }
 
 impl Exchange<'_> {
     /// Makes the call.
-    pub(crate) async fn run(&self) -> Answered {
+    pub(crate) async fn run(&self) -> AnswerAndOutcome {
         let key = self.server();
         let tool =
             self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
@@ -135,12 +135,14 @@ impl Exchange<'_> {
         });
         let (answer, outcome) = match self.attempt().await {
             Ok(answered) => answered,
-            Err(failure) => (self.tell(&failure), Outcome::Failure(failure.kind())),
+            Err(failure) => (self.failure_answer(&failure), RecordedOutcome::Failure(failure.kind())),
         };
         if let Some(measuring) = measuring {
             measuring.end(match (&answer, outcome) {
-                (Answer::Result(_), Outcome::Completed | Outcome::InputRequired) => Ending::Done,
-                (Answer::Result(_), Outcome::ToolError) => Ending::ToolError,
+                (Answer::Result(_), RecordedOutcome::Completed | RecordedOutcome::InputRequired) => {
+                    Ending::Done
+                }
+                (Answer::Result(_), RecordedOutcome::ToolError) => Ending::ToolError,
                 _ => Ending::Failed,
             });
         }
@@ -151,8 +153,8 @@ impl Exchange<'_> {
         &self.upstream.spec().key
     }
 
-    /// What a client hears of a call that has no answer.
-    fn tell(&self, failure: &Failure) -> Answer {
+    /// The client's answer for a failed call.
+    fn failure_answer(&self, failure: &Failure) -> Answer {
         let (key, method) = (self.server(), self.envelope.method());
         if let UpstreamError::Timeout(_) = failure.error() {
             let id = self.envelope.id().map(|id| id.to_string());
@@ -162,12 +164,12 @@ impl Exchange<'_> {
         failure.to_answer(key, method).in_era(self.caller.era, method)
     }
 
-    async fn attempt(&self) -> Result<Answered, Failure> {
+    async fn attempt(&self) -> Result<AnswerAndOutcome, Failure> {
         let mut round = Round::default();
         match self.position.clone() {
-            // A client may answer without a state, where the server gave none.
+            // A client may answer without a state, if the server gave none.
             None => round.answers = self.params.input_responses(),
-            // The answer was for us.
+            // The answer was for Octroi.
             Some(Position::Again | Position::Approval(_)) => {}
             Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
@@ -176,7 +178,7 @@ impl Exchange<'_> {
         }
         let slot = self.upstream.call_slot().await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
-        // Reading twice does no harm; a tool is never called twice.
+        // Reads may be repeated; a tool is never called twice.
         if self.envelope.method().is_read()
             && outcome.as_ref().err().is_some_and(|failure| failure.error().is_passing())
         {
@@ -186,8 +188,8 @@ impl Exchange<'_> {
         outcome
     }
 
-    /// Makes the call, as often as the server asks back.
-    async fn exchange(&self, mut round: Round) -> Result<Answered, Failure> {
+    /// Makes the call, again for each round of questions.
+    async fn exchange(&self, mut round: Round) -> Result<AnswerAndOutcome, Failure> {
         let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
         let connection = self.upstream.connection_for(&sharer, &self.caller.capabilities).await;
         let connection = connection.map_err(Failure::Unavailable)?;
@@ -250,8 +252,8 @@ impl Exchange<'_> {
         Ok(failed(RpcError::new(code::INTERNAL_ERROR, message)))
     }
 
-    /// The server wants other headers than the definition we know asks for, and refused before looking at the call:
-    /// its definitions are learnt anew, and the call is tried once more.
+    /// The server expects other headers than the known definition declares, and refused before executing the
+    /// call: its definitions are fetched again, and the call is retried once.
     async fn renewed_headers(&self) -> Option<Vec<(String, String)>> {
         let servers = &self.shared.servers;
         servers.refresh(self.upstream, &[Method::ToolsList].into()).await;
@@ -260,10 +262,9 @@ impl Exchange<'_> {
         Some(target.headers.of_arguments(self.params.arguments().as_ref()))
     }
 
-    /// Refuses a call whose tool is not what it was when the call was decided: a person may have thought
-    /// for long, the server may have started anew, and one that refuses a call has its definitions read
-    /// again.
-    fn withdrawn(&self) -> Option<Answered> {
+    /// Refuses a call whose tool changed since it was decided: the approval may have taken long, the server
+    /// may have been restarted, and after a refusal its definitions are fetched again.
+    fn withdrawn(&self) -> Option<AnswerAndOutcome> {
         let tool = self.target.tool.as_ref()?;
         // Nothing has changed since the call was resolved.
         if self.shared.registry.is_current(&self.target.catalogue) {
@@ -272,12 +273,16 @@ impl Exchange<'_> {
         let reason = self.shared.registry.catalogue().withdrawn(self.server(), tool)?;
         let refused = denial::withdrawn(&reason, self.shared.governance.denial_style(self.caller));
         let refused = refused.in_era(self.caller.era, self.envelope.method());
-        // A failure also where the refusal is a result.
-        let outcome = if matches!(refused, Answer::Result(_)) { Outcome::ToolError } else { Outcome::Failed };
+        // Counted as a failure even if the refusal is a result.
+        let outcome = if matches!(refused, Answer::Result(_)) {
+            RecordedOutcome::ToolError
+        } else {
+            RecordedOutcome::Failed
+        };
         Some((refused, outcome))
     }
 
-    /// Waits for the answer, passing on what happens meanwhile.
+    /// Waits for the answer, forwarding notifications and questions meanwhile.
     async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
         let timeouts = self.upstream.spec().timeouts;
         let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
@@ -290,7 +295,7 @@ impl Exchange<'_> {
                 biased;
                 event = call.next() => event.map_err(Failure::During)?,
                 Some(()) = next_of(&mut asking) => {
-                    // While a person thinks, the server's clock stands still.
+                    // While a person answers, the server's timeout does not run.
                     deadline = now() + timeouts.call;
                     continue;
                 }
@@ -333,10 +338,10 @@ impl Exchange<'_> {
             Method::LogMessage => {
                 let level = Params::read(notification.params()).ok();
                 let level = level.as_ref().and_then(Params::level);
-                let wanted = self.caller.log_level.as_deref().map(translate::severity);
-                if wanted
-                    .is_some_and(|wanted| translate::severity(level.as_deref().unwrap_or_default()) >= wanted)
-                {
+                let requested = self.caller.log_level.as_deref().map(translate::severity);
+                if requested.is_some_and(|requested| {
+                    translate::severity(level.as_deref().unwrap_or_default()) >= requested
+                }) {
                     self.caller.client.notify(notification.json().clone());
                 }
             }
@@ -344,20 +349,22 @@ impl Exchange<'_> {
         }
     }
 
-    /// A legacy server sends log messages by a level set beforehand; one that a client wants must be
-    /// among them.
+    /// A legacy server sends log messages according to a level set beforehand; it must include the level
+    /// that a client requests.
     async fn set_log_level(&self, connection: &Connection) {
-        let wants = self.caller.era == Era::Modern && self.caller.log_level.is_some();
+        let is_requested = self.caller.era == Era::Modern && self.caller.log_level.is_some();
         let has = connection.identity().capabilities.get("logging").is_some();
-        if let (Era::Legacy, true, true, Some(level)) = (connection.era(), wants, has, &self.caller.log_level)
+        if let (Era::Legacy, true, true, Some(level)) =
+            (connection.era(), is_requested, has, &self.caller.log_level)
         {
             let timeout = self.upstream.spec().timeouts.list;
-            // Without it the call works all the same, only quieter.
-            let _ = Box::pin(connection.control(octroi_upstream::Control::SetLevel(level), timeout)).await;
+            // Best effort: without it the call only has fewer log messages.
+            let _ =
+                Box::pin(connection.control(octroi_upstream::ControlRequest::SetLevel(level), timeout)).await;
         }
     }
 
-    /// A failure that means the connection itself is no good: the next call opens a new one.
+    /// Discards a connection that turned out not to work, so that the next call opens a new one.
     async fn suspect(&self, connection: &Arc<Connection>, failure: Failure) -> Failure {
         match failure {
             Failure::During(

@@ -1,4 +1,4 @@
-//! The gateway: its parts, how they are put together, started and ended.
+//! The gateway: its parts, their wiring, start and shutdown.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,14 +44,14 @@ mod recording;
 #[cfg(test)]
 mod tests;
 
-/// How long remote servers may take to hear that their session is over, and the disk to take what is left.
+/// How long remote servers may take to close their sessions, and the disk to write the rest.
 const GOODBYE: Duration = Duration::from_secs(2);
 const EVENTS_QUEUED: usize = 1024;
-/// Lists are asked for again after this time even if no change was announced.
+/// Lists are fetched again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// The data plane: each part owns its own state and knows those below it.
+/// The data plane: each part owns its own state and knows only those below it.
 pub struct Gateway {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,
@@ -67,28 +67,28 @@ pub struct Gateway {
     problems: ArcSwap<Vec<String>>,
 }
 
-/// How the processes of servers are started and found again.
+/// How the processes of servers are started and identified.
 #[derive(Clone, Debug)]
 pub struct Processes {
-    /// Marks them; the same after a restart, and different from that of any other gateway.
+    /// The mark of the processes; the same after a restart, and different from any other gateway's.
     pub owner: String,
-    /// A program that calls [`take_over`](octroi_upstream::take_over) first of all, to stay with each.
+    /// A program that calls [`take_over`](octroi_upstream::take_over) first, to supervise each process.
     pub reaper: Option<PathBuf>,
-    /// Whether no other gateway with this mark can be running, so that what carries it is left over.
+    /// Whether no other gateway with this mark can be running, so that processes with it are leftovers.
     pub is_alone: bool,
 }
 
-/// What a gateway is made from.
+/// The parts and settings of a gateway.
 pub struct GatewayOptions {
-    /// How the servers are defined.
+    /// The server definitions.
     pub servers: Vec<ServerSpec>,
-    /// How their processes are started and found again.
+    /// How their processes are started and identified.
     pub processes: Processes,
-    /// What is remembered from one run to the next, if anything is.
+    /// The persistent storage, if there is one.
     pub persistence: Option<Persistence>,
-    /// What Octroi itself offers to agents, if anything.
+    /// The tools and resources that Octroi itself offers to agents, if any.
     pub builtin: Option<Arc<dyn BuiltinProvider>>,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -160,7 +160,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
     async fn recall(&self, unfinished: Vec<Unfinished>) {
         if let Some(log) = self.recorder.log()
             && !unfinished.is_empty()
@@ -171,7 +171,7 @@ impl Gateway {
             );
             let now_ms = u64::try_from(self.context.clock.now_ms()).unwrap_or_default();
             if let Err(error) = log.end_unfinished(&unfinished, now_ms).await {
-                error!(%error, hint = error.hint(), "their end is not recorded");
+                error!(%error, hint = error.hint(), "unfinished calls could not be closed in the audit log");
             }
         }
         let Some(persistence) = &self.persistence else {
@@ -183,8 +183,8 @@ impl Gateway {
         self.governance.recall(persistence.store()).await;
     }
 
-    /// Puts what the configuration says about deciding into effect. If a policy of it cannot be used,
-    /// everything stays as it was.
+    /// Applies the governance settings. If one of their policies is invalid, everything stays as it
+    /// was.
     pub async fn govern(
         &self,
         settings: GovernanceSettings,
@@ -204,7 +204,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// What is looked at now and then, until the gateway ends.
+    /// Periodic maintenance, until the gateway ends.
     async fn look_after(self: Arc<Self>) {
         let mut refresh = tokio::time::interval(REFRESH_EVERY);
         let mut sweep = tokio::time::interval(SWEEP_EVERY);
@@ -262,12 +262,12 @@ impl Gateway {
         self.pipeline.initialize(view, version).await
     }
 
-    /// The arguments of a tool that a client must mirror into headers, if it has any.
+    /// The arguments of a tool that a client must mirror into headers, if there are any.
     pub fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
         self.servers.param_headers(view, name)
     }
 
-    /// Registers a client that wants to hear of changes. `deliver` must not wait.
+    /// Registers a client for change notifications. `deliver` must not wait.
     pub fn listen(
         &self,
         subscriber: Subscriber,
@@ -278,14 +278,14 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
-    /// Adds a resource to what a client watches; returns once the server knows.
-    pub async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        self.servers.watch(listener, shown).await
+    /// Subscribes a client to a resource; returns once the server knows.
+    pub async fn watch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        self.servers.watch(listener, uri).await
     }
 
-    /// Removes a resource from what a client watches.
-    pub fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        self.servers.unwatch(listener, shown)
+    /// Unsubscribes a client from a resource.
+    pub fn unwatch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        self.servers.unwatch(listener, uri)
     }
 
     /// The servers.
@@ -293,59 +293,59 @@ impl Gateway {
         &self.servers
     }
 
-    /// What all servers offer.
+    /// The registry of everything that servers offer.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// What decides about calls.
+    /// The governance: everything that decides about calls.
     pub fn governance(&self) -> &Arc<Governance> {
         &self.governance
     }
 
-    /// Calls that wait for a person.
+    /// The approvals.
     pub fn approvals(&self) -> &Arc<Approvals> {
         &self.approvals
     }
 
-    /// What is recorded.
+    /// The audit index.
     pub fn audit(&self) -> &Arc<AuditIndex> {
         &self.audit
     }
 
-    /// Who explains decisions.
+    /// The inspector, which explains decisions.
     pub fn inspector(&self) -> &Arc<Inspector> {
         &self.inspector
     }
 
-    /// What is remembered from one run to the next, if anything is.
+    /// The persistent storage, if there is one.
     pub fn persistence(&self) -> Option<&Arc<Persistence>> {
         self.persistence.as_ref()
     }
 
-    /// What time it is.
+    /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.context.clock
     }
 
-    /// How often every tool was called, and how that went.
+    /// The metrics of every tool.
     pub fn readings(&self) -> Vec<ToolReading> {
         self.pipeline.exchanges.readings()
     }
 
-    /// What is wrong with the configuration, if anything is.
+    /// The problems of the configuration.
     pub fn problems(&self) -> Arc<Vec<String>> {
         self.problems.load_full()
     }
 
-    /// Says what is wrong with the configuration.
+    /// Sets the problems of the configuration.
     pub fn set_problems(&self, problems: Vec<String>) {
         self.problems.store(Arc::new(problems));
         self.servers.announce();
     }
 }
 
-/// What all servers share.
+/// The context that all servers share.
 fn context(
     processes: Processes,
     events: mpsc::Sender<(octroi_core::ServerKey, octroi_upstream::ServerEvent)>,

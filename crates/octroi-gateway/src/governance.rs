@@ -1,5 +1,5 @@
-//! What decides about calls: settings, policies, quotas, custom gates and the state of agents. Calls read snapshots;
-//! nothing here waits for the database to decide.
+//! Governance: the settings, policies, quotas, custom gates and agent contexts that decide about calls.
+//! Calls read snapshots; no decision waits for the database.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,48 +38,48 @@ pub use proposals::check_result;
 pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
 pub(crate) use uses::Uses;
 
-/// What the configuration says about deciding.
+/// The configuration of governance.
 #[derive(Clone, Debug, Default)]
 pub struct GovernanceSettings {
-    /// The profile of agents that have none of their own.
+    /// The profile of agents without their own.
     pub profile: Profile,
-    /// What is said about agents.
+    /// The configured agents.
     pub agents: Vec<AgentSpec>,
     /// Agents that have a token, known also before their first call.
     pub token_agents: BTreeSet<Arc<str>>,
-    /// How people are asked.
+    /// How approvals work.
     pub approvals: ApprovalsSection,
-    /// How definitions come to be accepted.
+    /// How definitions are accepted.
     pub pins: PinSettings,
-    /// What people know about tools.
+    /// Operator rules about the risk and side effects of tools.
     pub inference: Vec<InferenceRule>,
-    /// How much may be called.
+    /// The configured quotas.
     pub quotas: Vec<QuotaSpec>,
-    /// Programs that are asked about calls.
+    /// The configured custom gates.
     pub gates: Vec<GateSpec>,
-    /// How denials are told.
+    /// How denials are reported to clients.
     pub errors: DenialStyle,
     /// Whether agents may propose policies for themselves.
     pub proposals: bool,
-    /// The same for some tokens, by what they are called.
+    /// How denials are reported, by the name of the token.
     pub errors_of: HashMap<Arc<str>, DenialStyle>,
-    /// Policies that stand in files.
+    /// Policies from files.
     pub policies: Vec<PolicyFile>,
 }
 
-/// Everything that decides.
+/// Everything that decides about calls.
 pub struct Governance {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,
     subscriptions: Arc<Subscriptions>,
     settings: ArcSwap<GovernanceSettings>,
-    /// What was set about agents, over what is configured.
+    /// Operator-set contexts of agents, which override the configuration.
     agents: ArcSwap<HashMap<String, AgentRecord>>,
     contexts: ArcSwap<Contexts>,
     pub(crate) policies: ArcSwap<Policies>,
-    /// The tools that policies may speak of.
+    /// The tools that policies may refer to.
     catalogue: ArcSwap<Catalogue>,
-    /// The servers that policies may speak of.
+    /// The servers that policies may refer to.
     servers: ArcSwap<Vec<String>>,
     gates: gates::Gates,
     quotas: quotas::Quotas,
@@ -114,27 +114,27 @@ impl Governance {
         }
     }
 
-    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
     pub(crate) async fn recall(&self, store: &Store) {
         match store.agents().await {
             Ok(agents) => self.set_agents(agents),
-            Err(error) => error!(%error, hint = %error.hint(), "what was set about agents is not known"),
+            Err(error) => error!(%error, hint = %error.hint(), "agent settings could not be loaded"),
         }
         match store.tool_uses().await {
             Ok(uses) => self.uses.recall(uses.into_iter().map(|used| (used.agent, used.tool))),
-            Err(error) => warn!(%error, "which tools agents have used is not known"),
+            Err(error) => warn!(%error, "tool usage of agents could not be loaded"),
         }
         if let Err(error) = self.load_policies().await {
-            error!(%error, hint = %error.hint(), "the policies are not known");
+            error!(%error, hint = %error.hint(), "policies could not be loaded");
         }
     }
 
-    /// What the configuration says.
+    /// The current settings.
     pub(crate) fn settings(&self) -> arc_swap::Guard<Arc<GovernanceSettings>> {
         self.settings.load()
     }
 
-    /// Puts what the configuration says into effect.
+    /// Applies new settings.
     pub(crate) fn set_settings(&self, settings: GovernanceSettings) {
         self.quotas.set(&settings.quotas);
         self.gates.set(&settings.gates, &self.context);
@@ -142,32 +142,32 @@ impl Governance {
         self.renew();
     }
 
-    /// Takes over what was set about agents.
+    /// Replaces the operator-set contexts of agents.
     fn set_agents(&self, records: Vec<AgentRecord>) {
         let by_id = records.into_iter().map(|record| (record.id.clone(), record)).collect();
         self.agents.store(Arc::new(by_id));
         self.renew();
     }
 
-    /// The servers that policies may speak of from now on.
+    /// Sets the servers that policies may refer to.
     pub(crate) fn set_servers(&self, servers: Vec<String>) {
         self.servers.store(Arc::new(servers));
     }
 
-    /// How a caller is told of a denial.
+    /// How denials are reported to a caller.
     pub(crate) fn denial_style(&self, caller: &Caller) -> DenialStyle {
         let settings = self.settings();
         settings.errors_of.get(&caller.principal.token).copied().unwrap_or(settings.errors)
     }
 
-    /// Writes down which tools agents have begun to use.
+    /// Persists new tool usage of agents.
     pub(crate) fn keep_uses(&self) {
         if let Some(persistence) = &self.persistence {
             persistence.used(self.uses.take_fresh());
         }
     }
 
-    /// Ends the programs that are asked about calls.
+    /// Ends the programs of custom gates.
     pub(crate) async fn close(&self) {
         self.gates.close().await;
     }
@@ -176,14 +176,14 @@ impl Governance {
         self.context.clock.now_ms()
     }
 
-    /// The state of whoever calls.
+    /// The context of the caller.
     pub(crate) fn context(&self, principal: &Principal) -> Arc<AgentContext> {
         let contexts = self.contexts.load();
         let own = principal.agent_id.as_ref().and_then(|agent| contexts.by_agent.get(agent));
         Arc::clone(own.unwrap_or(&contexts.others))
     }
 
-    /// The state of an agent.
+    /// The context of an agent.
     pub(crate) fn context_of(&self, agent: &str) -> Arc<AgentContext> {
         let contexts = self.contexts.load();
         Arc::clone(contexts.by_agent.get(agent).unwrap_or(&contexts.others))
@@ -212,7 +212,7 @@ impl Governance {
     }
 }
 
-/// What was set stands above what is configured.
+/// Operator settings override the configuration.
 fn overlay(context: &mut AgentContext, record: &AgentRecord) {
     let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
     if let Some(profile) = record.profile.as_deref().and_then(Profile::parse) {

@@ -1,5 +1,5 @@
-//! What would become of calls: a call that somebody thinks of, and recorded calls under another policy. The same gates
-//! decide, but nothing is counted, reserved or recorded.
+//! What-if analysis: a hypothetical call, and recorded calls under another policy. The same gates decide,
+//! but nothing is counted, reserved or recorded.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ mod why;
 pub use replay::{Candidate, CannotTell, Flip, Replay, ReplayError};
 pub use why::{Explanation, GateVerdict, InForce};
 
-/// Whoever explains decisions.
+/// Explains decisions.
 pub struct Inspector {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,

@@ -1,7 +1,7 @@
-//! The data plane: one catalogue of everything all servers offer, and the way of a call through it.
+//! The data plane: one catalogue of everything that all servers offer, and the pipeline of a call.
 //!
-//! [`Gateway`] puts the parts together: each owns its own state and knows those below it. A door (HTTP, stdio) hands it
-//! a [`Caller`] and a request and gets an [`Answer`]; what happens in between reads top to bottom in `pipeline.rs`.
+//! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A door (HTTP,
+//! stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
 mod answer;
 mod approvals;

@@ -1,4 +1,4 @@
-//! How often tools are called, how long that takes, and how it ends.
+//! Metrics of tools: number of calls, duration, and outcome.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use octroi_core::{Clock, ServerKey};
 use parking_lot::RwLock;
 
-/// Upper bounds of the histogram, in milliseconds. What takes longer is counted in the sum only.
+/// Upper bounds of the histogram, in milliseconds. Longer calls are only in the sum.
 pub const BOUNDS_MS: [u64; 12] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000];
-/// Tools beyond so many are counted together: servers may list any number of names.
+/// Tools beyond this number are counted together: servers may list any number of names.
 const METRICS_MAX: usize = 10_000;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The tool did it.
+    /// The tool succeeded.
     Done,
-    /// The tool said that it could not.
+    /// The tool reported an error.
     ToolError,
     /// There was no result.
     Failed,
@@ -33,32 +33,31 @@ pub(crate) struct ToolMetric {
     sum_us: AtomicU64,
 }
 
-/// What a metric shows.
+/// The current values of a tool's metrics.
 #[derive(Clone, Debug)]
 pub struct ToolReading {
     /// The server.
     pub server: ServerKey,
-    /// The tool, as the server calls it.
+    /// The tool's name at the server.
     pub tool: String,
     /// Calls by [`Ending`], in its order.
     pub endings: [u64; 3],
-    /// Calls being made.
+    /// Calls in flight.
     pub in_flight: u64,
     /// Calls that took at most as long as each of [`BOUNDS_MS`].
     pub buckets: [u64; BOUNDS_MS.len()],
-    /// Time of all calls.
+    /// Total duration of all calls.
     pub sum: Duration,
 }
 
-/// All of them.
+/// The metrics of all tools.
 #[derive(Debug, Default)]
 pub(crate) struct ToolMetrics {
     tools: RwLock<HashMap<ServerKey, HashMap<String, Arc<ToolMetric>>>>,
 }
 
 impl ToolMetrics {
-    /// The metric of a tool. A name that the server does not list is counted with others of that kind:
-    /// clients can make up any.
+    /// The metric of a tool. Names that the server does not list share one metric: clients can invent any.
     pub(crate) fn of(
         &self,
         server: &ServerKey,
@@ -87,7 +86,7 @@ impl ToolMetrics {
 }
 
 impl ToolMetric {
-    /// Counts a call while it is made.
+    /// Counts a call while it is in flight.
     pub(crate) fn begin(self: Arc<Self>, clock: &Clock) -> Measuring<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         Measuring { metric: self, clock, begun: clock.instant(), ending: Ending::Failed }
@@ -105,7 +104,7 @@ impl ToolMetric {
     }
 }
 
-/// A call that is being made. One that is given up counts as failed.
+/// A call in flight. One that is dropped counts as failed.
 pub(crate) struct Measuring<'a> {
     metric: Arc<ToolMetric>,
     clock: &'a Clock,

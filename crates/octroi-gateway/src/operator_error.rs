@@ -1,4 +1,4 @@
-//! Why something that an operator wanted was not done.
+//! Why an operator's request was refused.
 
 use std::path::PathBuf;
 
@@ -10,79 +10,79 @@ use octroi_store::StoreError;
 use crate::audit::AuditError;
 use crate::policy_error::PolicyError;
 
-/// Why something that somebody wanted was not done. Nothing has changed then.
+/// Why an operator's request was refused. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
-    /// An agent tried.
+    /// The requester is an agent.
     #[error("only people decide this")]
     NotAPerson,
     /// There is no such approval.
     #[error("there is no approval `{0}`")]
     UnknownApproval(String),
-    /// It is decided, or its time has passed.
+    /// The approval is decided or expired.
     #[error("approval {id} cannot be decided: {}", explained(.refusal))]
     Refused {
-        /// Which approval.
+        /// The approval's id.
         id: String,
-        /// Why not.
+        /// Why it was refused.
         refusal: Refusal,
     },
-    /// Other arguments than the caller's make no sense here.
+    /// The edited arguments are invalid.
     #[error("the call cannot be made with these arguments: {0}")]
     Arguments(String),
-    /// No rule can be made of the decision.
+    /// No rule can be made from the decision.
     #[error("this cannot be remembered: {0}")]
     Unrememberable(String),
-    /// The rule cannot be kept where it belongs, because a person's file is there.
-    #[error("the policy that the rule belongs to stands in {}", .file.display())]
+    /// The rule belongs to a policy that is managed in a file.
+    #[error("the policy that the rule belongs to is in {}", .file.display())]
     PolicyInFile {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The rule.
+        /// The rule that would be added.
         rule: String,
     },
-    /// The rule cannot be kept.
+    /// The rule could not be stored.
     #[error("the rule cannot be remembered: {problem}")]
     Policy {
-        /// Why.
+        /// Why it failed.
         problem: PolicyError,
-        /// The rule.
+        /// The rule that would be added.
         rule: String,
     },
-    /// Nothing of this name is kept back.
-    #[error("no {kind} `{name}` of server `{server}` is kept back")]
+    /// No definition of this name is quarantined.
+    #[error("no {kind} `{name}` of server `{server}` is quarantined")]
     NotHeld {
-        /// The server.
+        /// The server's name.
         server: String,
-        /// What kind.
+        /// The kind of definition.
         kind: &'static str,
-        /// Its name.
+        /// The name of the definition.
         name: String,
     },
-    /// Nothing of this name was accepted.
+    /// No definition of this name was accepted.
     #[error("nothing of `{0}` was accepted, so there is nothing to forget")]
     NothingAccepted(String),
-    /// Several things have this name.
-    #[error("`{0}` is the name of several things that were accepted")]
+    /// Several accepted definitions have this name.
+    #[error("`{0}` is the name of several accepted definitions")]
     SeveralAccepted(String),
-    /// The server has changed it again.
+    /// The server has changed the definition again.
     #[error("the server has changed {kind} `{name}` again since you looked; it is {hash} now")]
     ChangedAgain {
-        /// What kind.
+        /// The kind of definition.
         kind: &'static str,
-        /// Its name.
+        /// The name of the definition.
         name: String,
-        /// What it is now.
+        /// The current hash.
         hash: String,
     },
-    /// What is to be set about an agent makes no sense.
+    /// The settings of an agent are invalid.
     #[error("{0}")]
     Agent(String),
-    /// It cannot be written down.
+    /// The change cannot be recorded in the audit log.
     #[error("this cannot be recorded, so it is not done: {0}")]
     Unrecorded(#[from] AuditError),
-    /// Nothing is kept.
-    #[error("this gateway keeps nothing between two runs, so nobody can decide anything")]
+    /// There is no persistent storage.
+    #[error("this gateway has no persistent storage, so nothing can be decided")]
     NoStore,
     /// The store failed.
     #[error(transparent)]
@@ -90,16 +90,16 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::NotAPerson => "ask a person".to_owned(),
-            Self::UnknownApproval(_) => "`octroi approvals` lists what waits".to_owned(),
+            Self::UnknownApproval(_) => "`octroi approvals` lists pending approvals".to_owned(),
             Self::Refused { id, refusal } => match refusal {
                 Refusal::Expired { .. } | Refusal::Cancelled | Refusal::Orphaned => {
                     "the agent can make the call again to ask anew".to_owned()
                 }
-                _ => format!("`octroi approvals show {id}` tells what became of it"),
+                _ => format!("`octroi approvals show {id}` shows its outcome"),
             },
             Self::Arguments(_) => "give a JSON object that fits the tool's input schema".to_owned(),
             Self::Unrememberable(_) => {
@@ -108,11 +108,9 @@ impl OperatorError {
             Self::PolicyInFile { rule, .. } | Self::Policy { rule, .. } => {
                 format!("decide without remembering, and put the rule into the policy yourself:\n{rule}")
             }
-            Self::NotHeld { .. } => "`octroi pins` lists what is kept back".to_owned(),
+            Self::NotHeld { .. } => "`octroi pins` lists what is quarantined".to_owned(),
             Self::NothingAccepted(_) => "`octroi pins lock --file -` lists what is accepted".to_owned(),
-            Self::SeveralAccepted(_) => {
-                "say which with the kind: tool, prompt, template or server".to_owned()
-            }
+            Self::SeveralAccepted(_) => "name the kind: tool, prompt, template or server".to_owned(),
             Self::ChangedAgain { .. } => "look at it again with `octroi pins`".to_owned(),
             Self::Agent(_) => "`octroi agents` shows what is set".to_owned(),
             Self::Unrecorded(error) => error.hint(),
@@ -122,15 +120,15 @@ impl OperatorError {
     }
 }
 
-/// Whose decision it was and when, so that nobody has to look it up.
+/// Names who decided and when, so that the operator need not look it up.
 fn explained(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Decided { state, by, at_ms } => {
-            let said = match state {
+            let decision = match state {
                 ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => "denied it",
                 _ => "approved it",
             };
-            format!("{by} {said} at {} already", show_time(*at_ms))
+            format!("{by} {decision} at {} already", show_time(*at_ms))
         }
         other => other.to_string(),
     }

@@ -1,13 +1,13 @@
-//! How a call went.
+//! The outcome of a call.
 
-/// How a call went, as it is recorded and counted.
+/// The outcome of a call, as it is recorded and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RecordedOutcome {
     /// There is a result.
     Completed,
-    /// There is a result, which says that the tool failed.
+    /// There is a result that reports an error of the tool.
     ToolError,
-    /// The client is to come back with an answer.
+    /// The client has to come back with an answer.
     InputRequired,
     /// The server, or Octroi in its place, answered with an error.
     Failed,
@@ -15,8 +15,8 @@ pub(crate) enum Outcome {
     Failure(&'static str),
 }
 
-impl Outcome {
-    /// The word for it in records.
+impl RecordedOutcome {
+    /// The name in audit records.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",

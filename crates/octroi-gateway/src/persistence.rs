@@ -1,7 +1,7 @@
-//! What is remembered of servers from one run to the next.
+//! Persistent storage of server state across restarts.
 //!
-//! Nobody waits for the disk: what is to be kept goes to a task of its own. If it cannot be written, the
-//! log says so and Octroi goes on; the next start then knows a little less.
+//! Nothing waits for the disk: a background task writes. If a write fails, that is logged and Octroi
+//! continues; the next start then knows a little less.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,13 +25,13 @@ use tracing::warn;
 use crate::audit::{AuditError, AuditLog, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
 
-/// What may wait to be written. More is not kept; the lists are written again when they change.
+/// The maximum number of queued writes. More are dropped; lists are written again when they change.
 const WAITING: usize = 1_024;
 
-/// Where the audit log is, in the data directory.
+/// The subdirectory of the audit log in the data directory.
 const AUDIT: &str = "audit";
 
-/// Why nothing can be remembered.
+/// Why persistent storage is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum PersistenceError {
     /// The store cannot be opened.
@@ -43,7 +43,7 @@ pub enum PersistenceError {
 }
 
 impl PersistenceError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Store(error) => error.hint().clone(),
@@ -51,12 +51,12 @@ impl PersistenceError {
         }
     }
 
-    /// Whether another process has the directory.
+    /// Whether another process uses the directory.
     pub fn is_in_use(&self) -> bool {
         matches!(self, Self::Store(StoreError::InUse { .. }))
     }
 
-    /// The process that has the directory, where it is known.
+    /// The process that uses the directory, if known.
     pub fn holder(&self) -> Option<u32> {
         match self {
             Self::Store(StoreError::InUse { process, .. }) => *process,
@@ -65,42 +65,42 @@ impl PersistenceError {
     }
 }
 
-/// The store, and the queue of what is to be written into it.
+/// The store, and the queue of writes to it.
 pub struct Persistence {
     clock: Clock,
     store: Arc<Store>,
     audit: Option<Opened>,
-    jobs: mpsc::Sender<Job>,
-    received: Option<mpsc::Receiver<Job>>,
-    /// The writer, apart from other tasks: it writes what they leave when they end.
+    jobs: mpsc::Sender<WriteJob>,
+    received: Option<mpsc::Receiver<WriteJob>>,
+    /// Separate from other tasks, because it writes what they leave when they end.
     tasks: BackgroundTasks,
-    /// Not in the queue, where there may be no room: a tool whose pin was lost could change unseen.
-    pins: Arc<Mutex<Pins>>,
+    /// Outside the queue, which may be full: a tool whose pin was lost could change unnoticed.
+    pins: Arc<Mutex<UnwrittenPins>>,
 }
 
-/// What is to be remembered of definitions, until it is written.
+/// Pins and quarantined definitions that are not written yet.
 #[derive(Default)]
-struct Pins {
+struct UnwrittenPins {
     pins: Vec<PinRecord>,
     held: Vec<HeldDefinition>,
 }
 
-enum Job {
+enum WriteJob {
     Define(ServerKey, CanonicalJson),
     Keep(ServerKey, Arc<ServerLists>),
     Checked(ServerKey, HealthSample),
-    /// Look for pins, as before every job.
+    /// Write pending pins, as before every job.
     Pins,
     Used(Vec<ToolUse>),
     Forget(ServerKey),
-    /// Says when everything before is done, and whether pins could be written.
+    /// Reports when everything before it is done, and whether pins could be written.
     Flush(oneshot::Sender<Result<(), StoreError>>),
-    /// Nothing follows.
+    /// The last job.
     Close,
 }
 
 impl Persistence {
-    /// Opens the store in the data directory, which then belongs to this process.
+    /// Opens the store in the data directory and locks it for this process.
     pub async fn open(directory: &Path, clock: Clock) -> Result<Self, PersistenceError> {
         let store = Arc::new(Store::open(directory).await?);
         let audit = directory.join(AUDIT);
@@ -120,28 +120,28 @@ impl Persistence {
         })
     }
 
-    /// The audit log and what the last run left in it, for the first who asks.
+    /// Takes the opened audit log, with the state that the last run left; once.
     pub(crate) fn take_audit(&mut self) -> Option<Opened> {
         self.audit.take()
     }
 
-    /// Which servers a person switched on or off, whatever their definition says.
+    /// Servers that an operator enabled or disabled, regardless of their definition.
     pub async fn switches(&self) -> Result<HashMap<ServerKey, bool>, StoreError> {
         let servers = self.store.servers().await?;
         Ok(servers.into_iter().filter_map(|server| Some((server.key, server.enabled_override?))).collect())
     }
 
-    /// Remembers that a person switched a server on or off.
+    /// Stores that an operator enabled or disabled a server.
     pub(crate) async fn switch(&self, key: &ServerKey, enabled: Option<bool>) -> Result<(), StoreError> {
         self.store.set_enabled_override(key, enabled).await
     }
 
-    /// The last checks of a server, newest first.
+    /// The last health checks of a server, newest first.
     pub async fn checks(&self, key: &ServerKey, n_max: u32) -> Result<Vec<HealthSample>, StoreError> {
         self.store.health_samples(key, n_max).await
     }
 
-    /// What the servers offered when they were last seen.
+    /// The lists that servers last offered.
     pub(crate) async fn recall(&self) -> Result<Vec<(ServerKey, ServerLists)>, StoreError> {
         let stored = self.store.catalogues().await?;
         Ok(stored
@@ -149,7 +149,7 @@ impl Persistence {
             .filter_map(|stored| {
                 let lists = read(&stored.key, &stored.catalogue);
                 if lists.is_none() {
-                    warn!(server.name = %stored.key, "what was remembered of it cannot be read");
+                    warn!(server.name = %stored.key, "stored lists of the server cannot be read");
                 }
                 Some((stored.key, lists?))
             })
@@ -157,11 +157,11 @@ impl Persistence {
     }
 
     pub(crate) fn define(&self, spec: &ServerSpec) {
-        self.later(Job::Define(spec.key.clone(), definition(spec)));
+        self.later(WriteJob::Define(spec.key.clone(), definition(spec)));
     }
 
     pub(crate) fn keep(&self, key: &ServerKey, lists: &Arc<ServerLists>) {
-        self.later(Job::Keep(key.clone(), Arc::clone(lists)));
+        self.later(WriteJob::Keep(key.clone(), Arc::clone(lists)));
     }
 
     pub(crate) fn checked(&self, key: &ServerKey, checks: &Checks, error: Option<&UpstreamError>) {
@@ -172,10 +172,10 @@ impl Persistence {
             latency_ms: latency.map(|latency| i64::try_from(latency.as_millis()).unwrap_or(i64::MAX)),
             error: error.map(ToString::to_string),
         };
-        self.later(Job::Checked(key.clone(), sample));
+        self.later(WriteJob::Checked(key.clone(), sample));
     }
 
-    /// What is remembered, for those who keep more than servers.
+    /// The store, for parts that persist more than servers.
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
@@ -188,37 +188,37 @@ impl Persistence {
         waiting.pins.extend(pins);
         waiting.held.extend(held);
         drop(waiting);
-        // If there is no room, there are jobs before which they are written.
-        let _ = self.jobs.try_send(Job::Pins);
+        // If the queue is full, its jobs write them first anyway.
+        let _ = self.jobs.try_send(WriteJob::Pins);
     }
 
     pub(crate) fn used(&self, uses: Vec<ToolUse>) {
         if !uses.is_empty() {
-            self.later(Job::Used(uses));
+            self.later(WriteJob::Used(uses));
         }
     }
 
     pub(crate) fn forget(&self, key: &ServerKey) {
-        self.later(Job::Forget(key.clone()));
+        self.later(WriteJob::Forget(key.clone()));
     }
 
-    /// Waits until everything so far is written. Fails while pins cannot be: what a person decides about a
-    /// definition must not be followed by an older pin of it.
+    /// Waits until everything so far is written. Fails while pins cannot be written: an operator's decision
+    /// about a definition must not be followed by an older pin of it.
     pub(crate) async fn flush(&self) -> Result<(), StoreError> {
         let (done, flushed) = oneshot::channel();
-        if self.jobs.send(Job::Flush(done)).await.is_err() {
+        if self.jobs.send(WriteJob::Flush(done)).await.is_err() {
             return Ok(());
         }
         flushed.await.unwrap_or(Ok(()))
     }
 
-    fn later(&self, job: Job) {
+    fn later(&self, job: WriteJob) {
         if self.jobs.try_send(job).is_err() {
-            warn!("too much to remember at once, something was left out");
+            warn!("persistence queue is full, a write was dropped");
         }
     }
 
-    /// Starts the task that writes, unless it runs already.
+    /// Starts the writer task, unless it is running already.
     pub(crate) fn start_writing(&mut self) {
         let Some(mut received) = self.received.take() else {
             return;
@@ -226,10 +226,10 @@ impl Persistence {
         let (store, pins, clock) = (Arc::clone(&self.store), Arc::clone(&self.pins), self.clock.clone());
         self.tasks.spawn("store-writer", async move {
             while let Some(job) = received.recv().await {
-                let is_last = matches!(job, Job::Close);
+                let is_last = matches!(job, WriteJob::Close);
                 let pinned = write_pins(&store, &pins).await;
                 if let Err(error) = write(&store, job, pinned, clock.now_ms()).await {
-                    warn!(%error, hint = error.hint(), "cannot be remembered");
+                    warn!(%error, hint = error.hint(), "state could not be persisted");
                 }
                 if is_last {
                     return;
@@ -240,24 +240,24 @@ impl Persistence {
 
     /// Writes everything so far, and nothing that comes later.
     pub(crate) async fn close(&self) {
-        if self.jobs.send(Job::Close).await.is_ok() {
+        if self.jobs.send(WriteJob::Close).await.is_ok() {
             self.tasks.wait().await;
         }
     }
 }
 
-/// What cannot be written is tried again before the next job.
-async fn write_pins(store: &Store, waiting: &Mutex<Pins>) -> Result<(), StoreError> {
-    let Pins { pins, held } = std::mem::take(&mut *waiting.lock());
+/// Failed writes are retried before the next job.
+async fn write_pins(store: &Store, waiting: &Mutex<UnwrittenPins>) -> Result<(), StoreError> {
+    let UnwrittenPins { pins, held } = std::mem::take(&mut *waiting.lock());
     let pinned = if pins.is_empty() { Ok(()) } else { store.save_pins(&pins).await };
     let noted = if held.is_empty() { Ok(()) } else { store.hold(&held).await };
     let mut waiting = waiting.lock();
     if let Err(error) = &pinned {
-        warn!(%error, hint = error.hint(), "pins of tools cannot be remembered yet");
+        warn!(%error, hint = error.hint(), "pins could not be persisted yet");
         waiting.pins.splice(..0, pins);
     }
     if let Err(error) = &noted {
-        warn!(%error, hint = error.hint(), "what is kept back cannot be remembered yet");
+        warn!(%error, hint = error.hint(), "quarantined definitions could not be persisted yet");
         waiting.held.splice(..0, held);
     }
     pinned.and(noted)
@@ -265,31 +265,31 @@ async fn write_pins(store: &Store, waiting: &Mutex<Pins>) -> Result<(), StoreErr
 
 async fn write(
     store: &Store,
-    job: Job,
+    job: WriteJob,
     pinned: Result<(), StoreError>,
     now_ms: i64,
 ) -> Result<(), StoreError> {
     match job {
-        Job::Define(key, definition) => {
+        WriteJob::Define(key, definition) => {
             store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
         }
-        Job::Keep(key, lists) => {
+        WriteJob::Keep(key, lists) => {
             store.save_catalogue(&key, &written(&lists), now_ms).await?;
         }
-        Job::Checked(key, sample) => store.add_health_sample(&key, &sample).await?,
-        Job::Flush(done) => {
+        WriteJob::Checked(key, sample) => store.add_health_sample(&key, &sample).await?,
+        WriteJob::Flush(done) => {
             let _ = done.send(pinned);
         }
-        Job::Pins | Job::Close => {}
-        Job::Used(uses) => store.record_uses(&uses).await?,
-        Job::Forget(key) => {
+        WriteJob::Pins | WriteJob::Close => {}
+        WriteJob::Used(uses) => store.record_uses(&uses).await?,
+        WriteJob::Forget(key) => {
             store.forget_server(&key).await?;
         }
     }
     Ok(())
 }
 
-/// How a server is defined, without what might be secret.
+/// The definition of a server, without possible secrets.
 fn definition(spec: &ServerSpec) -> CanonicalJson {
     let transport = match &spec.transport {
         Transport::Stdio(program) => json!({

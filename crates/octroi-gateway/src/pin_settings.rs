@@ -1,12 +1,12 @@
-//! How definitions come to be accepted, as the configuration says it.
+//! Settings for accepting definitions.
 
 use octroi_core::pin::{Lock, PinPolicy};
 
-/// How definitions come to be accepted.
+/// Settings for accepting definitions.
 #[derive(Clone, Debug, Default)]
 pub struct PinSettings {
-    /// What happens to one that was never seen.
+    /// What happens to a definition that was never seen.
     pub policy: PinPolicy,
-    /// What the lock file holds. It stands above what was accepted here.
+    /// The content of the lock file. It takes precedence over accepted definitions.
     pub lock: Lock,
 }

@@ -1,5 +1,5 @@
-//! Where tools come from: servers, and Octroi itself. Whatever the source, a call takes the same way past the gates
-//! and into the audit log; only the last step differs.
+//! Providers of tools: servers, and Octroi itself. For every provider, a call passes the same gates and the
+//! same audit log; only the last step differs.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use serde_json::Value;
 use crate::caller::Caller;
 use crate::catalogue::{Builtins, OfferedByOctroi};
 
-/// A future that a built-in provider returns: the result object of the request.
+/// The result of a built-in provider: the result object of the request.
 pub type Served<'a> = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
 
-/// A future that says whether an agent may watch a resource.
+/// Whether an agent may watch a resource.
 pub type MayWatch<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 /// Tools and resources that Octroi itself offers to agents.
 pub trait BuiltinProvider: Send + Sync {
-    /// What is offered, as the lists have it.
+    /// The definitions for the lists.
     fn offered(&self) -> OfferedByOctroi;
-    /// Whether an agent that asks for this URI is answered here.
+    /// Whether this URI is one of Octroi's own resources.
     fn has_resource(&self, uri: &str) -> bool;
-    /// Whether what this URI shows is this agent's own.
+    /// Whether the resource belongs to this agent.
     fn may_watch<'a>(&'a self, agent: &'a str, uri: &'a str) -> MayWatch<'a>;
     /// Answers `tools/call`.
     fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a>;
@@ -33,7 +33,7 @@ pub trait BuiltinProvider: Send + Sync {
     fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a>;
 }
 
-/// Who does what is asked.
+/// The provider that executes a request.
 #[derive(Clone)]
 pub(crate) enum Provider {
     /// A server.
@@ -43,7 +43,7 @@ pub(crate) enum Provider {
 }
 
 impl Provider {
-    /// What tells it from all others.
+    /// The provider's key.
     pub(crate) fn key(&self) -> &ServerKey {
         match self {
             Self::Upstream(upstream) => &upstream.spec().key,

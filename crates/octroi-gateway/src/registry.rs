@@ -1,11 +1,11 @@
-//! The catalogue that is in force, and who changes it: lists of servers come in, their definitions are compared with the
-//! accepted ones, and a new catalogue takes the place of the old one.
+//! The current catalogue: fetched lists come in, their definitions are compared with the accepted ones,
+//! and a new catalogue replaces the old one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::pin::DefinitionHash;
 use octroi_core::server::ServerSpec;
 use octroi_core::tool::infer::InferenceRule;
@@ -34,7 +34,7 @@ pub use kept_out::Forgotten;
 pub use quarantine::{HeldPin, PinName};
 pub use tools::{RegisteredTool, ToolFilter};
 
-/// The catalogue and what it is made from.
+/// The catalogue and the data it is built from.
 pub struct Registry {
     clock: Clock,
     persistence: Option<Arc<Persistence>>,
@@ -43,14 +43,14 @@ pub struct Registry {
     governance: Arc<Governance>,
     builtins: Arc<Builtins>,
     current: ArcSwap<Catalogue>,
-    /// Held while a new catalogue is made from the old one.
+    /// Held while a new catalogue is built from the old one.
     changing: Mutex<()>,
     pins: Pins,
-    /// What people know about tools.
+    /// Operator rules about the risk and side effects of tools.
     inference: ArcSwap<Vec<InferenceRule>>,
-    /// How the servers are defined at present.
+    /// The current server definitions.
     specs: ArcSwap<BTreeMap<ServerKey, ServerSpec>>,
-    /// What servers offered in an earlier run, until they are configured in this one.
+    /// Lists from an earlier run, until their servers are configured in this one.
     remembered: Mutex<HashMap<ServerKey, Arc<ServerLists>>>,
 }
 
@@ -87,21 +87,21 @@ impl Registry {
         }
     }
 
-    /// Takes over what an earlier run left. What cannot be read is reported, and nothing is trusted for it.
+    /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
     pub(crate) async fn recall(&self, persistence: &Persistence) {
         match persistence.recall().await {
             Ok(known) => {
                 let known = known.into_iter().map(|(key, lists)| (key, Arc::new(lists)));
                 *self.remembered.lock() = known.collect();
             }
-            Err(error) => warn!(%error, hint = error.hint(), "what servers offered before is not known"),
+            Err(error) => warn!(%error, hint = error.hint(), "stored lists of servers could not be loaded"),
         }
         match persistence.store().pins().await {
             Ok(pins) => {
                 self.pins.accept(pins.into_iter().map(|pin| (pin.key, DefinitionHash::from_bytes(pin.hash))))
             }
             Err(error) => {
-                error!(%error, hint = %error.hint(), "which definitions were accepted is not known")
+                error!(%error, hint = %error.hint(), "accepted definitions could not be loaded")
             }
         }
         match persistence.store().kept_out().await {
@@ -109,42 +109,42 @@ impl Registry {
                 self.pins.keep_out(one.key, DefinitionHash::from_bytes(one.hash), one.decided_by);
             }),
             Err(error) => {
-                error!(%error, hint = %error.hint(), "which definitions are kept out is not known")
+                error!(%error, hint = %error.hint(), "rejected definitions could not be loaded")
             }
         }
     }
 
-    /// The catalogue as it is now.
+    /// The current catalogue.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.current.load_full()
     }
 
-    /// Whether this is still the catalogue in force.
+    /// Whether this is still the current catalogue.
     pub(crate) fn is_current(&self, catalogue: &Arc<Catalogue>) -> bool {
         Arc::ptr_eq(&self.current.load(), catalogue)
     }
 
-    /// Puts what the configuration says about definitions into effect, for all that servers list.
+    /// Applies the configured rules to the definitions of all servers.
     pub(crate) fn set_rules(&self, settings: &GovernanceSettings) {
         self.pins.set(settings.pins.clone());
         self.inference.store(Arc::new(settings.inference.clone()));
     }
 
-    /// Looks at all definitions again, because other rules hold.
+    /// Evaluates all definitions again, because the rules changed.
     pub(crate) fn reconsider_all(&self) {
         for server in self.specs.load_full().keys() {
             self.reconsider(server);
         }
     }
 
-    /// Takes over how the servers are defined from now on.
+    /// Replaces the server definitions.
     pub(crate) fn set_specs(&self, specs: BTreeMap<ServerKey, ServerSpec>) {
         self.governance.set_servers(specs.keys().map(ToString::to_string).collect());
         self.specs.store(Arc::new(specs));
     }
 
-    /// Puts lists of one server into a new catalogue; returns the notifications for those that differ from before.
-    /// Nothing is done if the server was replaced or removed while it was asked.
+    /// Puts fetched lists of one server into a new catalogue; returns the notifications for changed ones.
+    /// Does nothing if the server was replaced or removed while it was asked.
     pub(crate) fn update(
         &self,
         spec: &ServerSpec,
@@ -179,8 +179,8 @@ impl Registry {
         changed
     }
 
-    /// Puts lists of servers into a new catalogue, as far as they may be seen. Whoever calls this holds
-    /// the lock on changes.
+    /// Puts the visible lists of servers into a new catalogue. The caller must hold the lock on
+    /// changes.
     fn publish(&self, lists: Vec<(&ServerSpec, Arc<ServerLists>)>) {
         let old = self.current.load_full();
         let mut offers = old.offers().clone();
@@ -200,7 +200,7 @@ impl Registry {
         }
         self.replace(offers);
         if has_changed {
-            self.subscriptions.announce(&Change::Tools);
+            self.subscriptions.announce(&ResourceChange::Tools);
         }
     }
 
@@ -210,32 +210,32 @@ impl Registry {
         self.governance.set_tools(&catalogue);
     }
 
-    /// Looks at a server's definitions again, because a person accepted some or other rules hold.
+    /// Evaluates a server's definitions again, because an operator accepted some or the rules changed.
     pub(crate) fn reconsider(&self, key: &ServerKey) {
         let specs = self.specs.load_full();
         let Some(spec) = specs.get(key) else {
             return;
         };
-        let shown = {
+        let visible = {
             let _changing = self.changing.lock();
             let Some(offer) = self.current.load().offer(key).cloned() else {
                 return;
             };
             self.publish(vec![(spec, Arc::clone(&offer.raw))]);
-            Arc::clone(&offer.shown)
+            Arc::clone(&offer.visible)
         };
         let now = self.catalogue();
         let Some(now) = now.server(key) else {
             return;
         };
         let changed: HashSet<Method> =
-            LISTS.iter().filter(|list| shown.list(list) != now.list(list)).map(notification_of).collect();
+            LISTS.iter().filter(|list| visible.list(list) != now.list(list)).map(notification_of).collect();
         for method in &changed {
             self.subscriptions.list_changed(key, method);
         }
     }
 
-    /// Puts what new servers offered in an earlier run into the catalogue, until they say it themselves.
+    /// Puts the stored lists of new servers into the catalogue, until they are fetched.
     pub(crate) fn offer_remembered<'a>(&self, specs: impl Iterator<Item = &'a ServerSpec>) {
         let _changing = self.changing.lock();
         let catalogue = self.current.load_full();
@@ -256,7 +256,7 @@ impl Registry {
         }
     }
 
-    /// Takes servers out of the catalogue and tells whose lists became shorter.
+    /// Removes servers from the catalogue and notifies subscribers whose lists changed.
     pub(crate) fn forget(&self, keys: &[&ServerKey]) {
         let _changing = self.changing.lock();
         let mut offers = self.current.load_full().offers().clone();
@@ -266,10 +266,13 @@ impl Registry {
             return;
         }
         self.replace(offers);
-        self.subscriptions.announce(&Change::Tools);
+        self.subscriptions.announce(&ResourceChange::Tools);
         for (key, offer) in gone {
-            let shorter: HashSet<Method> =
-                LISTS.iter().filter(|list| !offer.shown.list(list).is_empty()).map(notification_of).collect();
+            let shorter: HashSet<Method> = LISTS
+                .iter()
+                .filter(|list| !offer.visible.list(list).is_empty())
+                .map(notification_of)
+                .collect();
             for method in &shorter {
                 self.subscriptions.list_changed(key, method);
             }
@@ -280,7 +283,7 @@ impl Registry {
         Ok(self.persistence.as_ref().ok_or(OperatorError::NoStore)?.store())
     }
 
-    /// Waits until what was accepted on first sight is written: that happens behind the back of whoever saw it.
+    /// Waits until definitions accepted on first sight are written, which happens in the background.
     async fn flush(&self) -> Result<(), StoreError> {
         match &self.persistence {
             Some(persistence) => persistence.flush().await,

@@ -1,4 +1,4 @@
-//! State that travels through a client and must come back unchanged.
+//! RequestState that a client carries and must return unchanged.
 
 use std::time::Duration;
 
@@ -13,29 +13,29 @@ use octroi_mcp::{Method, RpcError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How long a person may think about a question. After that the server is told that nobody answers.
+/// How long a person may take to answer. After that the server gets no answer.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 const NONCE_LENGTH: usize = 12;
 
-/// Seals and opens `requestState`. The key lives as long as the process, as does what it points to.
+/// Seals and opens `requestState`. The key lives as long as the process, as does the state it refers to.
 pub(crate) struct Sealer {
     clock: Clock,
     cipher: Aes256Gcm,
 }
 
-/// What is sealed: where to go on, bound to who may, until when, and for which call.
+/// The sealed content: the position of a call, bound to its principal, an expiry time and the call itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct State {
-    /// Where the call stands.
+pub(crate) struct RequestState {
+    /// The position of the call.
     #[serde(rename = "r")]
     pub(crate) round: Position,
     /// The principal's id.
     #[serde(rename = "p")]
     pub(crate) principal: String,
-    /// Milliseconds since the epoch.
+    /// When it expires, in milliseconds since the epoch.
     #[serde(rename = "e")]
     pub(crate) expires_ms: u64,
-    /// Digest of the call.
+    /// The digest of the call.
     #[serde(rename = "d")]
     pub(crate) digest: [u8; 32],
     /// The approval that the call is made with, if a person was asked.
@@ -46,15 +46,15 @@ pub(crate) struct State {
 /// An approval in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
-    /// Its id.
+    /// The approval's id.
     #[serde(rename = "a")]
     pub(crate) approval: String,
-    /// Which round of its call this is: each is good for one answer.
+    /// The round of its call: each is valid for one answer.
     #[serde(rename = "n")]
     pub(crate) round: u32,
 }
 
-/// Where an interrupted call stands.
+/// The position of an interrupted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Position {
     /// A modern server asked; its own state, if it gave one.
@@ -63,23 +63,23 @@ pub(crate) enum Position {
     /// A legacy server's call is pending here under this number.
     #[serde(rename = "k")]
     Pending(u64),
-    /// A legacy server wants to be called again.
+    /// A legacy server asks to be called again.
     #[serde(rename = "a")]
     Again,
-    /// A person is being asked.
+    /// The approval is pending.
     #[serde(rename = "p")]
     Approval(String),
 }
 
 impl Sealer {
-    /// A sealer with a new random key.
+    /// Creates a sealer with a new random key.
     pub(crate) fn new(clock: Clock) -> Result<Self, getrandom::Error> {
         let mut key = [0_u8; 32];
         getrandom::fill(&mut key)?;
         Ok(Self { clock, cipher: Aes256Gcm::new(&key.into()) })
     }
 
-    /// Seals where a call stands, for as long as a person may think.
+    /// Seals the position of a call, valid for as long as a person may take to answer.
     pub(crate) fn seal_position(
         &self,
         round: Position,
@@ -89,10 +89,10 @@ impl Sealer {
     ) -> Option<String> {
         let now_ms = u64::try_from(self.clock.now_ms()).unwrap_or_default();
         let expires_ms = now_ms.saturating_add(u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX));
-        self.seal(&State { round, principal, expires_ms, digest, grant })
+        self.seal(&RequestState { round, principal, expires_ms, digest, grant })
     }
 
-    pub(crate) fn seal(&self, state: &State) -> Option<String> {
+    pub(crate) fn seal(&self, state: &RequestState) -> Option<String> {
         let mut nonce = [0_u8; NONCE_LENGTH];
         getrandom::fill(&mut nonce).ok()?;
         let plain = serde_json::to_vec(state).ok()?;
@@ -100,14 +100,14 @@ impl Sealer {
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    /// Opens a state and checks that it fits this principal, this call and this moment.
+    /// Opens a state and checks that it fits this principal, this call and the current time.
     pub(crate) fn open(
         &self,
         sealed: &str,
         principal: &str,
         digest: &[u8; 32],
         now_ms: u64,
-    ) -> Result<State, RpcError> {
+    ) -> Result<RequestState, RpcError> {
         let invalid = |why: &str| RpcError::invalid_params(format!("requestState is not valid: {why}"));
         let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| invalid("it was not issued here"))?;
         let (nonce, sealed) =
@@ -117,9 +117,9 @@ impl Sealer {
             .cipher
             .decrypt(&Nonce::from(nonce), Payload::from(sealed))
             .map_err(|_| invalid("it was changed, or issued before a restart"))?;
-        let state: State = serde_json::from_slice(&plain).map_err(|_| invalid("it cannot be read"))?;
+        let state: RequestState = serde_json::from_slice(&plain).map_err(|_| invalid("it cannot be read"))?;
         if state.principal != principal {
-            return Err(invalid("it was issued to somebody else"));
+            return Err(invalid("it was issued to another principal"));
         }
         if state.expires_ms < now_ms {
             return Err(invalid("it has expired; make the call again without it"));
@@ -131,7 +131,7 @@ impl Sealer {
     }
 }
 
-/// Digest of a call as the client sent it.
+/// The digest of a call as the client sent it.
 pub(crate) fn digest_of(method: &Method, server: &ServerKey, subject: &Subject, params: &Params) -> [u8; 32] {
     let server = server.to_string();
     let parts = [
@@ -143,8 +143,8 @@ pub(crate) fn digest_of(method: &Method, server: &ServerKey, subject: &Subject, 
     digest(&parts, params.arguments().as_deref())
 }
 
-/// Digest of what makes a call the same call: where, what, and its arguments, whatever the order of
-/// their members.
+/// The digest of what identifies a call: method, server, subject and arguments, independent of the order
+/// of their members.
 fn digest(parts: &[&str], arguments: Option<&[u8]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -196,7 +196,7 @@ mod tests {
     fn a_state_opens_only_for_its_owner_its_call_and_its_time() {
         let sealer = Sealer::new(octroi_upstream::system_clock()).unwrap();
         let call = digest(&["tools/call", "x"], Some(br#"{"a":1,"b":[2]}"#));
-        let state = State {
+        let state = RequestState {
             round: Position::Server(Some("inner".into())),
             principal: "alice".into(),
             expires_ms: 100,

@@ -1,5 +1,5 @@
-//! What only Octroi says in `_meta`, taken out of what servers say. Readers disagree about a member that stands twice,
-//! so all of them are looked at.
+//! Removes the `_meta` members reserved for Octroi from the messages of servers. Readers disagree about
+//! duplicate members, so all of them are checked.
 
 use bytes::Bytes;
 use memchr::{memchr, memmem};
@@ -10,32 +10,32 @@ use serde_json::{Value, json};
 
 use crate::denial;
 
-/// What the members begin with.
-const MARKS: &str = "octroi/";
-/// A server that sets more of them than this has nothing else to say in `_meta` either.
-const MARKS_MAX: usize = 16;
+/// The prefix of the reserved members.
+const PREFIX: &str = "octroi/";
+/// With more of them than this, the whole `_meta` is dropped.
+const RESERVED_MAX: usize = 16;
 
-/// A server's result without marks; `None` if it has none.
+/// A server's result without reserved members; `None` if it has none.
 pub(crate) fn out_of_result(view: &ResultView<'_>) -> Option<Bytes> {
     let meta = view.meta()?;
     if view.has_many_metas() || may_be_in(meta.of(view.json())) { without(view.json()) } else { None }
 }
 
-/// An object of a server's, such as the parameters of its question, without marks.
+/// An object of a server, such as the parameters of its question, without reserved members.
 pub(crate) fn out_of_object(object: Bytes) -> Bytes {
     if may_be_in(&object) { without(&object).unwrap_or(object) } else { object }
 }
 
-/// Questions by their keys without marks.
+/// Questions by their keys, without reserved members.
 pub(crate) fn out_of_questions(questions: Bytes) -> Bytes {
     if !may_be_in(&questions) {
         return questions;
     }
-    // What cannot be read cannot be answered either.
+    // Unreadable questions cannot be answered either.
     ask::with_params(&questions, out_of_object).unwrap_or_else(|_| Bytes::from_static(b"{}"))
 }
 
-/// What a server says of a task, with nothing of Octroi's in its result, its error and its questions.
+/// A server's task, without reserved members in its result, its error and its questions.
 pub(crate) fn out_of_task(server: &str, task: &Bytes) -> Bytes {
     let member = |name| {
         json::member(task, Span { start: 0, end: task.len() }, name).map(|span| task.slice(span.range()))
@@ -45,39 +45,42 @@ pub(crate) fn out_of_task(server: &str, task: &Bytes) -> Bytes {
         ("result", member("result").map(out_of_object)),
         ("inputRequests", member("inputRequests").map(out_of_questions)),
     ];
-    // Set also where nothing changed: of a member that stands there twice, both.
+    // Set even if unchanged, so that both of two duplicate members are replaced.
     let edits: Vec<Edit<'_>> =
         cleaned.iter().filter_map(|(name, value)| Some(Edit::Set(name, value.as_ref()?))).collect();
     if edits.is_empty() { task.clone() } else { Bytes::from(json::rewrite(task, &edits)) }
 }
 
-/// The addresses that a server wants a person to visit, without marks.
+/// A URL elicitation error of a server, without reserved members.
 pub(crate) fn out_of_url_error(error: &RpcError) -> Option<RpcError> {
     let mut cleaned = error.clone();
     for elicitation in cleaned.data.as_mut()?.get_mut("elicitations")?.as_array_mut()? {
         if let Some(Value::Object(meta)) = elicitation.get_mut("_meta") {
-            meta.retain(|name, _| !name.starts_with(MARKS));
+            meta.retain(|name, _| !name.starts_with(PREFIX));
         }
     }
     (cleaned != *error).then_some(cleaned)
 }
 
-/// The error, or what is told in place of one in Octroi's name, or of one that readers may disagree about.
+/// The error, or its replacement if it is forged or ambiguous.
 fn unforged(server: &str, error: Bytes) -> Bytes {
-    let told = match serde_json::from_slice::<RpcError>(&error) {
+    let replacement = match serde_json::from_slice::<RpcError>(&error) {
         Ok(forged) if denial::is_forged(&forged) => denial::forged(server, &forged),
         Ok(_) => return error,
         Err(_) => RpcError::new(code::INTERNAL_ERROR, "the task's error cannot be read"),
     };
-    Bytes::from(json!({"code": told.code, "message": told.message, "data": told.data}).to_string())
+    Bytes::from(
+        json!({"code": replacement.code, "message": replacement.message, "data": replacement.data})
+            .to_string(),
+    )
 }
 
-/// Hardly ever: a mark is there as it is, or written with escapes.
+/// A fast check: a reserved prefix occurs literally or with escapes.
 fn may_be_in(text: &[u8]) -> bool {
-    memchr(b'\\', text).is_some() || memmem::find(text, MARKS.as_bytes()).is_some()
+    memchr(b'\\', text).is_some() || memmem::find(text, PREFIX.as_bytes()).is_some()
 }
 
-/// An object without marks in its `_meta`; `None` if it has none.
+/// An object without reserved members in its `_meta`; `None` if it has none.
 fn without(object: &[u8]) -> Option<Bytes> {
     let whole = Span { start: 0, end: object.len() };
     let metas: Vec<Span> = json::members(object, whole)
@@ -85,12 +88,12 @@ fn without(object: &[u8]) -> Option<Bytes> {
         .map(|member| member.value)
         .collect();
     let names = metas.iter().flat_map(|meta| json::members(object, *meta)).map(|member| member.name(object));
-    let marks: Vec<String> =
-        names.filter(|name| name.starts_with(MARKS)).map(std::borrow::Cow::into_owned).collect();
-    let drops: Vec<Edit<'_>> = marks.iter().map(|mark| Edit::Drop(mark)).collect();
-    let edit = match (marks.len(), metas.len()) {
+    let reserved: Vec<String> =
+        names.filter(|name| name.starts_with(PREFIX)).map(std::borrow::Cow::into_owned).collect();
+    let drops: Vec<Edit<'_>> = reserved.iter().map(|name| Edit::Drop(name)).collect();
+    let edit = match (reserved.len(), metas.len()) {
         (0, _) => return None,
-        (1..=MARKS_MAX, 1) => Edit::Within("_meta", &drops),
+        (1..=RESERVED_MAX, 1) => Edit::Within("_meta", &drops),
         _ => Edit::Drop("_meta"),
     };
     Some(Bytes::from(json::rewrite(object, &[edit])))
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_servers_are_taken_off() {
+    fn reserved_members_of_servers_are_removed() {
         let many = (0..100).map(|number| format!(r#""octroi/{number}":1"#)).collect::<Vec<_>>().join(",");
         let many = format!(r#"{{"content":[],"_meta":{{{many},"x":1}}}}"#);
         for (result, expected) in [
@@ -140,7 +143,7 @@ mod tests {
         let expected = format!(r#"{{"k":{plain}}}"#);
         assert_eq!(out_of_questions(bytes(&expected)), expected);
         assert_eq!(out_of_questions(bytes(&format!(r#"{{"k":{question}}}"#))), expected);
-        // Hidden before a member of the same name.
+        // Hidden before a duplicate member.
         let twice = question.replace("\"params\"", r#""params":{"_meta":{"octroi/a":1}},"params""#);
         assert_eq!(out_of_questions(bytes(&format!(r#"{{"k":{twice}}}"#))), expected);
         assert_eq!(out_of_questions(bytes(r#"{"k":{"params":{"_meta":{"octroi/a":1}}}}"#)), "{}");
@@ -171,7 +174,7 @@ mod tests {
                 r#"{"error":{"code":-32950.0,"message":"x"}}"#,
                 Some(r#"{"error":{"code":-32603,"message":"the task's error cannot be read","data":null}}"#),
             ),
-            // Hidden before a member of the same name.
+            // Hidden before a duplicate member.
             (
                 r#"{"error":{"code":-32950,"message":"x"},"error":{"code":1,"message":"y"}}"#,
                 Some(r#"{"error":{"code":1,"message":"y"},"error":{"code":1,"message":"y"}}"#),

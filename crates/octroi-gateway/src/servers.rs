@@ -1,4 +1,4 @@
-//! The servers there are at present. A new configuration makes a new set; what did not change stays.
+//! The current set of servers. A new configuration creates a new set; unchanged servers keep running.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::ServerKey;
 use octroi_core::server::{ServerSpec, Start};
 use octroi_store::StoreError;
@@ -38,13 +38,13 @@ pub use status::ServerStatus;
 
 /// How long the first list after the start may wait for servers that are still starting.
 const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(10);
-/// How long remote servers may take to hear that their session is over.
+/// How long remote servers may take to close their sessions.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-type Members = BTreeMap<ServerKey, Arc<Member>>;
+type ManagedServers = BTreeMap<ServerKey, Arc<ManagedServer>>;
 
-/// One server and what is known about its lists.
-struct Member {
+/// One server and the state of its lists.
+struct ManagedServer {
     upstream: Arc<Upstream>,
     refresher: Refresher,
 }
@@ -57,26 +57,26 @@ pub struct Servers {
     governance: Arc<Governance>,
     registry: Arc<Registry>,
     builtin: Option<Arc<dyn BuiltinProvider>>,
-    members: ArcSwap<Members>,
-    /// Whether servers may be on at all; held while a new set is made from the old one.
+    members: ArcSwap<ManagedServers>,
+    /// Whether servers may be enabled at all; held while a new set is built from the old one.
     applying: Mutex<bool>,
-    /// Servers that a person switched on or off.
+    /// Servers that an operator enabled or disabled.
     switches: Mutex<HashMap<ServerKey, bool>>,
     started: Instant,
-    /// Set once every server has answered or failed, so that calls need not look again.
+    /// Set once every server has answered or failed, so that calls skip the check.
     all_settled: AtomicBool,
 }
 
 /// What a new configuration changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Changes {
-    /// Servers that were not there before.
+    /// Servers that were added.
     pub added: Vec<String>,
     /// Servers that were replaced.
     pub changed: Vec<String>,
-    /// Servers that are gone.
+    /// Servers that were removed.
     pub removed: Vec<String>,
-    /// How many stayed as they were.
+    /// How many are unchanged.
     pub unchanged: usize,
 }
 
@@ -104,15 +104,15 @@ impl Servers {
         }
     }
 
-    /// Takes over what people switched on and off in an earlier run.
+    /// Restores the switches that operators set in an earlier run.
     pub(crate) async fn recall(&self, persistence: &Persistence) {
         match persistence.switches().await {
             Ok(switches) => *self.switches.lock() = switches,
-            Err(error) => warn!(%error, hint = error.hint(), "which servers were switched off is not known"),
+            Err(error) => warn!(%error, hint = error.hint(), "server switches could not be loaded"),
         }
     }
 
-    /// A server.
+    /// One server.
     pub fn upstream(&self, key: &ServerKey) -> Option<Arc<Upstream>> {
         self.members.load().get(key).map(|member| Arc::clone(&member.upstream))
     }
@@ -122,11 +122,11 @@ impl Servers {
         self.members.load().values().map(|member| Arc::clone(&member.upstream)).collect()
     }
 
-    fn get(&self, key: &ServerKey) -> Option<Arc<Member>> {
+    fn get(&self, key: &ServerKey) -> Option<Arc<ManagedServer>> {
         self.members.load().get(key).cloned()
     }
 
-    /// How long a request may wait for servers that have not answered yet.
+    /// Until when a request may wait for servers that have not answered yet.
     fn patience(&self, view: &View) -> Instant {
         let now = Instant::from_std(self.context.clock.instant());
         match view {
@@ -135,12 +135,12 @@ impl Servers {
         }
     }
 
-    /// Replaces the servers by these. Those whose definition did not change go on as they were; others
-    /// are ended once their calls are done.
+    /// Replaces the set of servers. Those with an unchanged definition keep running; others are closed once
+    /// their calls are done.
     ///
-    /// If none is to be on, none is, whatever anybody switched.
+    /// With `are_on` false all are disabled, regardless of any switch.
     pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
-        // Two at once would each lose what the other did.
+        // Two concurrent changes would each lose the other's.
         let mut applying = self.applying.lock();
         *applying = are_on;
         self.replace(specs, are_on)
@@ -148,7 +148,7 @@ impl Servers {
 
     fn replace(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
         let mut changes = Changes::default();
-        let mut members = Members::new();
+        let mut members = ManagedServers::new();
         let mut begun = Vec::new();
         let old = self.members.load_full();
         for mut spec in specs {
@@ -171,11 +171,11 @@ impl Servers {
                 None => changes.added.push(key.to_string()),
             }
             let upstream = Upstream::new(spec, Arc::clone(&self.context));
-            let member = Arc::new(Member { upstream, refresher: Refresher::default() });
+            let member = Arc::new(ManagedServer { upstream, refresher: Refresher::default() });
             begun.push(Arc::clone(&member));
             members.insert(key, member);
         }
-        let gone: Vec<Arc<Member>> = old
+        let gone: Vec<Arc<ManagedServer>> = old
             .iter()
             .filter(|(key, member)| !members.get(*key).is_some_and(|new| Arc::ptr_eq(new, member)))
             .map(|(_, member)| Arc::clone(member))
@@ -193,7 +193,7 @@ impl Servers {
             left.iter().filter(|key| !members.contains_key(**key)).map(ToString::to_string).collect();
         self.registry.forget(&left);
         self.registry.offer_remembered(begun.iter().map(|member| member.upstream.spec()));
-        // What a new entry says of its tools takes effect now, not when the server has listed them again.
+        // Tool settings of a new entry take effect now, not when the server has listed its tools again.
         for member in &begun {
             self.registry.reconsider(&member.upstream.spec().key);
         }
@@ -202,7 +202,7 @@ impl Servers {
                 persistence.define(member.upstream.spec());
             }
             for key in left.iter().filter(|key| !members.contains_key(**key)) {
-                // What was accepted of it is not forgotten: under its name another may come back.
+                // Its pins are kept: a server of the same name may come back.
                 persistence.forget(key);
                 self.switches.lock().remove(*key);
             }
@@ -211,7 +211,7 @@ impl Servers {
             self.begin(&member);
         }
         for member in gone {
-            info!(server.name = %member.upstream.spec().key, "ended by a new configuration");
+            info!(server.name = %member.upstream.spec().key, "stopped by a new configuration");
             let limit = member.upstream.spec().timeouts.call_cap;
             self.context.tasks.spawn_on_main("retire", async move { member.upstream.retire(limit).await });
         }
@@ -219,7 +219,7 @@ impl Servers {
         changes
     }
 
-    /// Switches a server on or off until it is switched again, whatever its definition says.
+    /// Enables or disables a server until it is switched again, regardless of its definition.
     pub fn switch(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
@@ -234,7 +234,7 @@ impl Servers {
 
     async fn apply_switch(self: &Arc<Self>, key: &ServerKey, enabled: bool) -> Result<(), StoreError> {
         if let Some(persistence) = &self.persistence {
-            // What is known of the server comes first; whether its pins are kept is another matter.
+            // The server must be recorded first; whether its pins were written does not matter here.
             let _ = persistence.flush().await;
             persistence.switch(key, Some(enabled)).await?;
         }
@@ -245,8 +245,8 @@ impl Servers {
         Ok(())
     }
 
-    /// Starts what looks after a server.
-    fn begin(self: &Arc<Self>, member: &Arc<Member>) {
+    /// Starts the supervisor of a server.
+    fn begin(self: &Arc<Self>, member: &Arc<ManagedServer>) {
         let tasks = &self.context.tasks;
         tasks.spawn_on_main("supervise", Arc::clone(&member.upstream).supervise());
         tasks.spawn_on_main("refresh", Arc::clone(self).refresh_on_demand(Arc::clone(member)));
@@ -261,7 +261,7 @@ impl Servers {
         let (subscriptions, upstream) = (Arc::clone(&self.subscriptions), Arc::clone(&member.upstream));
         let watching = async move {
             for (listener, uri) in subscriptions.watchers_of(&upstream.spec().key) {
-                // Who watched its predecessor watches it too, unless it does not know that resource.
+                // The watchers of its predecessor watch it too, unless it does not know that resource.
                 let _ = upstream.watch(&listener.sharer(), listener.capabilities(), &uri).await;
             }
         };
@@ -269,7 +269,7 @@ impl Servers {
     }
 
     /// Connects a server in the background, once.
-    fn wake(&self, member: &Arc<Member>) {
+    fn wake(&self, member: &Arc<ManagedServer>) {
         if !member.refresher.wake() {
             return;
         }
@@ -283,9 +283,9 @@ impl Servers {
         self.context.tasks.spawn_on_main("connect", connecting);
     }
 
-    /// Waits until the servers of a view have answered or failed for the first time, but not for ever:
-    /// a client that lists right after the start should see tools, and one slow server must not make
-    /// it wait long.
+    /// Waits until the servers of a view have answered or failed for the first time, within a limit: a
+    /// client that lists right after the start should see tools, and one slow server must not delay it
+    /// for long.
     pub(crate) async fn settled(&self, view: &View) {
         if self.all_settled.load(Ordering::Relaxed) {
             return;
@@ -298,10 +298,10 @@ impl Servers {
         while self.one_settled(view, deadline).await {}
     }
 
-    /// Waits until one more server of a view has answered or failed for the first time; false when
-    /// none did before the deadline, or none is left.
+    /// Waits until one more server of a view has answered or failed for the first time; false if none did
+    /// before the deadline, or none is left.
     pub(crate) async fn one_settled(&self, view: &View, deadline: Instant) -> bool {
-        let members: Vec<Arc<Member>> = match view {
+        let members: Vec<Arc<ManagedServer>> = match view {
             View::Merged => self.members.load().values().cloned().collect(),
             View::Server(key) => self.get(key).into_iter().collect(),
         };
@@ -319,24 +319,24 @@ impl Servers {
         tokio::time::timeout_at(deadline, futures_util::future::select_all(unsettled)).await.is_ok()
     }
 
-    /// Ends what a client's session had to itself at the servers.
+    /// Closes the connections that belong to a client's session.
     pub async fn end_session(&self, session: &str) {
         for upstream in self.upstreams() {
             upstream.end_session(session).await;
         }
     }
 
-    /// Ends all servers.
+    /// Closes all servers.
     pub(crate) async fn close(&self) {
-        // All at once: a remote server that does not answer must not keep the others' processes alive.
+        // Concurrently: a remote server that does not answer must not keep the others' processes alive.
         let upstreams = self.upstreams();
         let closing = upstreams.iter().map(|upstream| upstream.close());
         let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(closing)).await;
     }
 
-    /// Tells whoever watches them that the servers are not what they were.
+    /// Notifies subscribers that the servers changed.
     pub(crate) fn announce(&self) {
         let names: Vec<_> = self.members.load().keys().map(|key| key.name.clone()).collect();
-        self.subscriptions.announce(&Change::Servers(&names));
+        self.subscriptions.announce(&ResourceChange::Servers(&names));
     }
 }

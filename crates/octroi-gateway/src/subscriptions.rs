@@ -1,10 +1,10 @@
-//! Which client subscribed to which changes.
+//! Subscriptions of clients to changes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::{ServerKey, uri};
 use octroi_mcp::Method;
 use octroi_mcp::capability::ClientCapabilities;
@@ -14,16 +14,16 @@ use parking_lot::{Mutex, RwLock};
 use crate::catalogue::Builtins;
 use crate::view::View;
 
-/// A change that a client asked to hear of.
+/// A change that a client subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A list changed; the method is the notification's.
     ListChanged(Method),
-    /// A resource changed; the URI is the one the client knows.
+    /// A resource changed; the URI is the one that the client uses.
     ResourceUpdated(String),
 }
 
-/// Which list changes are wanted.
+/// The list changes that a client subscribed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// `notifications/tools/list_changed`.
@@ -38,7 +38,7 @@ impl Filter {
     /// All three lists, as legacy sessions get them.
     pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
 
-    fn wants(self, method: &Method) -> bool {
+    fn includes(self, method: &Method) -> bool {
         match method {
             Method::ToolsChanged => self.tools,
             Method::PromptsChanged => self.prompts,
@@ -53,15 +53,15 @@ type Deliver = Box<dyn Fn(Notice) + Send + Sync>;
 /// A client that subscribes.
 #[derive(Clone, Debug)]
 pub struct Subscriber {
-    /// What it sees.
+    /// The endpoint that the client uses.
     pub view: View,
-    /// What it can do.
+    /// The client's capabilities.
     pub capabilities: ClientCapabilities,
     /// The principal.
     pub user: Arc<str>,
-    /// Which agent that is, if it is one.
+    /// The agent, if the principal is one.
     pub agent: Option<Arc<str>>,
-    /// The client's session; the principal again where there are none.
+    /// The client's session; the principal where there are no sessions.
     pub session: Arc<str>,
 }
 
@@ -83,9 +83,9 @@ pub(crate) struct Subscriptions {
     listeners: RwLock<HashMap<u64, Weak<Listener>>>,
 }
 
-/// Whoever watches resources at servers on behalf of listeners.
+/// Ends the watches at servers that listeners no longer need.
 pub(crate) trait ReleaseWatch: Send + Sync {
-    /// A listener no longer watches a resource.
+    /// Called when a listener no longer watches a resource.
     fn release(&self, listener: &Listener, server: &ServerKey, own: &str);
 }
 
@@ -114,24 +114,24 @@ impl Subscriptions {
 
     pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {
         for listener in self.interested(server) {
-            if listener.filter.wants(method) {
+            if listener.filter.includes(method) {
                 (listener.deliver)(Notice::ListChanged(method.clone()));
             }
         }
     }
 
-    /// One of Octroi's own lists has changed.
+    /// Notifies that one of Octroi's own lists has changed.
     pub(crate) fn own_list_changed(&self, method: &Method) {
         self.list_changed(Builtins::key(), method);
     }
 
-    /// Something that Octroi itself shows has changed.
-    pub(crate) fn announce(&self, change: &Change<'_>) {
+    /// Notifies that one of Octroi's own resources has changed.
+    pub(crate) fn announce(&self, change: &ResourceChange<'_>) {
         self.announce_to(change, |_| true);
     }
 
-    /// The same for some of those who watch it: one name may mean something else to everybody.
-    pub(crate) fn announce_to(&self, change: &Change<'_>, is_meant: impl Fn(&Subscriber) -> bool) {
+    /// The same for some subscribers: the same URI may refer to different content for each.
+    pub(crate) fn announce_to(&self, change: &ResourceChange<'_>, is_meant: impl Fn(&Subscriber) -> bool) {
         for uri in change.resources() {
             self.resource_updated_for(Builtins::key(), &uri.to_string(), &is_meant);
         }
@@ -144,16 +144,16 @@ impl Subscriptions {
     fn resource_updated_for(&self, server: &ServerKey, own: &str, is_meant: impl Fn(&Subscriber) -> bool) {
         for listener in self.interested(server) {
             if listener.watches(server, own) && is_meant(&listener.subscriber) {
-                let shown = match &listener.subscriber.view {
+                let uri = match &listener.subscriber.view {
                     View::Merged if server != Builtins::key() => uri::publish(&server.name, own),
                     View::Merged | View::Server(_) => own.to_owned(),
                 };
-                (listener.deliver)(Notice::ResourceUpdated(shown));
+                (listener.deliver)(Notice::ResourceUpdated(uri));
             }
         }
     }
 
-    /// Who watches which resources of a server.
+    /// The watched resources of a server and their listeners.
     pub(crate) fn watchers_of(&self, server: &ServerKey) -> Vec<(Arc<Listener>, String)> {
         let mut watched = Vec::new();
         for listener in self.interested(server) {
@@ -171,7 +171,7 @@ impl Subscriptions {
 
     fn interested(&self, server: &ServerKey) -> Vec<Arc<Listener>> {
         let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
-        // After the lock: the last owner of a listener takes it again when it lets go.
+        // After the lock: dropping the last reference to a listener takes it again.
         all.retain(|listener| listener.subscriber.view.shows(server));
         all
     }
@@ -190,7 +190,7 @@ impl Listener {
         &self.subscriber.view
     }
 
-    /// Which agent it is, if it is one.
+    /// The agent, if the client is one.
     pub(crate) fn agent(&self) -> Option<&str> {
         self.subscriber.agent.as_deref()
     }
@@ -199,12 +199,12 @@ impl Listener {
         self.watched.lock().contains(&(server.clone(), own.to_owned()))
     }
 
-    /// Adds a resource; `false` if it was watched already.
+    /// Adds a resource; `false` if it was already watched.
     pub(crate) fn watch(&self, server: &ServerKey, own: &str) -> bool {
         self.watched.lock().insert((server.clone(), own.to_owned()))
     }
 
-    /// Removes a resource that the server would not let be watched.
+    /// Removes a resource that the server refused to watch.
     pub(crate) fn forget(&self, server: &ServerKey, own: &str) {
         self.watched.lock().remove(&(server.clone(), own.to_owned()));
     }

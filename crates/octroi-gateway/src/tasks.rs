@@ -1,7 +1,8 @@
-//! Calls that became tasks: while a person thinks their client goes on, and comes back for the result.
+//! Calls that became tasks: while an approval is pending, the client continues and comes back for the
+//! result.
 //!
-//! A task is named after its approval and belongs to whoever asked. It is kept in memory; what the store
-//! knows of the approval is what a client hears of a task that a restart has taken.
+//! A task is named after its approval and belongs to the principal that asked. It is kept in memory; after a
+//! restart, a client gets what the store knows of the approval.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,21 +26,21 @@ use crate::view::View;
 #[cfg(test)]
 mod tests;
 
-/// Tasks of servers are shown with a colon, so none of them looks like this.
+/// Task ids of servers contain a colon, so none of them collides with this.
 const PREFIX: &str = "octroi.ap_";
-/// How long a client has to fetch the end.
+/// How long a client has to fetch the result.
 pub(crate) const KEPT: Duration = Duration::from_mins(10);
-/// The same for a task that went on at its server, counted from when somebody last asked for it.
+/// The same for a task that continues at its server, counted from the last request for it.
 const PASSED_KEPT: Duration = Duration::from_hours(24);
-/// How often a client is to look.
+/// The polling interval for clients.
 pub(crate) const POLL_MS: u64 = 2_000;
-/// More tasks than this are not made; then callers wait as if they knew none.
+/// The maximum number of tasks; beyond it callers wait like clients without task support.
 const TASKS_MAX: usize = 1_000;
-/// The same for one principal, so that nobody takes all the room.
+/// The same for one principal, so that none can use up the total.
 const TASKS_MAX_EACH: usize = 100;
-/// How much of results is kept in all.
+/// The maximum total size of kept results.
 pub(crate) const RESULT_BYTES_MAX: usize = 64 << 20;
-/// How much of calls that wait.
+/// The maximum total size of waiting calls.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
 
 /// The approval of a request's task, if the task is one of Octroi's own.
@@ -47,11 +48,11 @@ pub(crate) fn own_id(method: &Method, params: &Params) -> Option<String> {
     if !matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel) {
         return None;
     }
-    let shown = params.task_id()?;
-    shown.starts_with(PREFIX).then(|| shown["octroi.".len()..].to_owned())
+    let id = params.task_id()?;
+    id.starts_with(PREFIX).then(|| id["octroi.".len()..].to_owned())
 }
 
-/// What a task is called.
+/// The id of the task of an approval.
 pub(crate) fn id_of(approval: &str) -> String {
     format!("octroi.{approval}")
 }
@@ -59,58 +60,58 @@ pub(crate) fn id_of(approval: &str) -> String {
 /// All tasks.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    /// By their approval.
-    kept: Mutex<HashMap<String, Kept>>,
+    /// Tasks by their approval.
+    kept: Mutex<HashMap<String, KeptTask>>,
 }
 
-struct Kept {
+struct KeptTask {
     principal: Arc<str>,
     created_at_ms: i64,
     updated_at_ms: i64,
     keep_until_ms: i64,
-    /// How long its call is.
+    /// The size of its call.
     request_bytes: usize,
-    state: State,
+    state: TaskState,
     signals: Signals,
 }
 
-/// How whoever makes the call hears of what its client wants.
+/// Notifies the task's call of the client's cancellation and answers.
 #[derive(Clone, Default)]
 pub(crate) struct Signals {
     pub(crate) cancelled: CancellationToken,
     pub(crate) answered: Arc<Notify>,
 }
 
-pub(crate) enum State {
-    /// A person is asked; what they are to do.
+pub(crate) enum TaskState {
+    /// The approval is pending; the instruction for the person.
     Waiting(String),
     /// The call is being made.
     Running,
-    /// Its server wants to know something.
+    /// Its server asks questions.
     Asking(TaskQuestions),
-    /// Its server made a task of it, which goes by this name in this view.
+    /// Its server made it a task of its own, with this id in this view.
     Passed { view: View, id: String },
-    /// It is over.
-    Over(End),
+    /// The call is over.
+    Over(TaskEnd),
 }
 
-/// Questions of a server, under keys that no other round has, and the answers so far.
+/// Questions of a server, under keys that no other round uses, and the answers so far.
 pub(crate) struct TaskQuestions {
     pub(crate) questions: Vec<Question>,
     pub(crate) answers: Vec<(String, Bytes)>,
 }
 
 /// How a task ends.
-pub(crate) enum End {
+pub(crate) enum TaskEnd {
     /// With the call's result.
     Completed(Bytes),
-    /// With the call's error and its sentence.
+    /// With the call's error and its message.
     Failed { error: Bytes, message: String },
-    /// Nobody wants it any more.
+    /// The client cancelled it.
     Cancelled,
 }
 
-impl End {
+impl TaskEnd {
     fn n_bytes(&self) -> usize {
         match self {
             Self::Completed(result) => result.len(),
@@ -120,34 +121,34 @@ impl End {
     }
 }
 
-/// What came of making a task.
-pub(crate) enum Begun {
-    /// Its call is to be made by whoever gets these.
+/// The result of creating a task.
+pub(crate) enum TaskBegun {
+    /// A new task; the receiver of the signals makes its call.
     New(Signals),
-    /// An identical call became this task already.
+    /// An identical call is already this task.
     Known,
-    /// There is no room.
+    /// The limit is reached.
     Full,
 }
 
-/// What a task is shown for.
-pub(crate) enum Shown {
-    /// In place of a call's result.
+/// The request that a task is shown for.
+pub(crate) enum TaskRequest {
+    /// The original call, which gets the task in place of a result.
     Created,
-    /// As the answer to `tasks/get`.
+    /// `tasks/get`.
     Asked,
 }
 
-/// Where a request about a task is to be answered.
+/// Where a request about a task is answered.
 pub(crate) enum TaskLocation {
-    /// Here.
+    /// By Octroi.
     Here,
-    /// At the server, in this view under this name.
+    /// By the server, in this view under this id.
     Server(View, String),
 }
 
 impl Tasks {
-    /// Makes a task of an approval that waits, unless an identical call has.
+    /// Creates a task for a pending approval, unless an identical call has one.
     pub(crate) fn begin(
         &self,
         approval: &Approval,
@@ -155,42 +156,42 @@ impl Tasks {
         message: String,
         n_bytes: usize,
         now_ms: i64,
-    ) -> Begun {
+    ) -> TaskBegun {
         let mut kept = self.kept.lock();
-        if kept.get(&approval.id).is_some_and(|kept| !matches!(kept.state, State::Over(_))) {
-            return Begun::Known;
+        if kept.get(&approval.id).is_some_and(|kept| !matches!(kept.state, TaskState::Over(_))) {
+            return TaskBegun::Known;
         }
         sweep(&mut kept, now_ms);
         if kept.len() >= TASKS_MAX {
-            forget_oldest(&mut kept, Kept::is_settled);
+            forget_oldest(&mut kept, KeptTask::is_settled);
         }
-        let is_own = |kept: &&Kept| kept.principal == principal.id && !kept.is_settled();
+        let is_own = |kept: &&KeptTask| kept.principal == principal.id && !kept.is_settled();
         let n_own = kept.values().filter(is_own).count();
         let waiting = kept.values().filter(|kept| !kept.is_settled()).map(|kept| kept.request_bytes);
         let has_room = waiting.sum::<usize>().saturating_add(n_bytes) <= REQUEST_BYTES_MAX;
         if kept.len() >= TASKS_MAX || n_own >= TASKS_MAX_EACH || !has_room {
-            return Begun::Full;
+            return TaskBegun::Full;
         }
         let signals = Signals::default();
-        let task = Kept {
+        let task = KeptTask {
             principal: Arc::clone(&principal.id),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             keep_until_ms: approval.expires_at_ms.saturating_add(milliseconds(KEPT)),
             request_bytes: n_bytes,
-            state: State::Waiting(message),
+            state: TaskState::Waiting(message),
             signals: signals.clone(),
         };
         kept.insert(approval.id.clone(), task);
-        Begun::New(signals)
+        TaskBegun::New(signals)
     }
 
-    /// A task as its client may see it.
-    pub(crate) fn show(&self, approval: &str, shown: &Shown, now_ms: i64) -> Option<Bytes> {
-        self.kept.lock().get(approval).map(|kept| kept.show(approval, shown, now_ms))
+    /// A task as its client sees it.
+    pub(crate) fn show(&self, approval: &str, request: &TaskRequest, now_ms: i64) -> Option<Bytes> {
+        self.kept.lock().get(approval).map(|kept| kept.show(approval, request, now_ms))
     }
 
-    /// Where this principal's task is; `None` if they have none of this name.
+    /// The location of this principal's task; `None` if there is no such task.
     pub(crate) fn location(
         &self,
         approval: &str,
@@ -200,41 +201,43 @@ impl Tasks {
         let mut kept = self.kept.lock();
         let task = kept.get_mut(approval).filter(|task| task.principal == principal.id)?;
         Some(match &task.state {
-            State::Passed { view, id } => {
+            TaskState::Passed { view, id } => {
                 let keep_until_ms = now_ms.saturating_add(milliseconds(PASSED_KEPT));
                 task.keep_until_ms = task.keep_until_ms.max(keep_until_ms);
                 TaskLocation::Server(view.clone(), id.clone())
             }
-            State::Waiting(_) | State::Running | State::Asking(_) | State::Over(_) => TaskLocation::Here,
+            TaskState::Waiting(_) | TaskState::Running | TaskState::Asking(_) | TaskState::Over(_) => {
+                TaskLocation::Here
+            }
         })
     }
 
-    /// Says how far a task is. What is over, or went on at its server, stays so.
-    pub(crate) fn set(&self, approval: &str, state: State, now_ms: i64) {
+    /// Sets the state of a task. A task that is over or continues at its server does not change.
+    pub(crate) fn set(&self, approval: &str, state: TaskState, now_ms: i64) {
         let mut kept = self.kept.lock();
-        if let State::Over(end) = &state {
+        if let TaskState::Over(end) = &state {
             make_room(&mut kept, end.n_bytes());
         }
         if let Some(task) = kept.get_mut(approval).filter(|task| !task.is_settled()) {
             task.state = state;
             task.updated_at_ms = now_ms;
-            let kept = if matches!(task.state, State::Passed { .. }) { PASSED_KEPT } else { KEPT };
+            let kept = if matches!(task.state, TaskState::Passed { .. }) { PASSED_KEPT } else { KEPT };
             task.keep_until_ms = task.keep_until_ms.max(now_ms.saturating_add(milliseconds(kept)));
         }
     }
 
-    /// Ends a task for its client, and with it the call.
+    /// Cancels a task, and with it the call.
     pub(crate) fn cancel(&self, approval: &str, now_ms: i64) {
-        self.set(approval, State::Over(End::Cancelled), now_ms);
+        self.set(approval, TaskState::Over(TaskEnd::Cancelled), now_ms);
         if let Some(task) = self.kept.lock().get(approval) {
             task.signals.cancelled.cancel();
         }
     }
 
-    /// Takes answers to questions that are open; others are nobody's. The first answer to each counts.
+    /// Accepts answers to open questions; others are ignored. The first answer to each question counts.
     pub(crate) fn answer(&self, approval: &str, answers: Vec<(String, Bytes)>) {
         let mut kept = self.kept.lock();
-        let Some(Kept { state: State::Asking(asked), signals, .. }) = kept.get_mut(approval) else {
+        let Some(KeptTask { state: TaskState::Asking(asked), signals, .. }) = kept.get_mut(approval) else {
             return;
         };
         for (key, answer) in answers {
@@ -248,55 +251,59 @@ impl Tasks {
         }
     }
 
-    /// The answers, once there is one to each question.
+    /// Takes the answers, once every question has one.
     pub(crate) fn take_answers(&self, approval: &str, now_ms: i64) -> Option<Vec<(String, Bytes)>> {
         let mut kept = self.kept.lock();
         let task = kept.get_mut(approval)?;
-        let State::Asking(asked) = &mut task.state else {
+        let TaskState::Asking(asked) = &mut task.state else {
             return None;
         };
         if asked.answers.len() < asked.questions.len() {
             return None;
         }
         let answers = std::mem::take(&mut asked.answers);
-        task.state = State::Running;
+        task.state = TaskState::Running;
         task.updated_at_ms = now_ms;
         Some(answers)
     }
 
-    /// Forgets what nobody has fetched in time.
+    /// Removes tasks whose results were not fetched in time.
     pub(crate) fn sweep(&self, now_ms: i64) {
         sweep(&mut self.kept.lock(), now_ms);
     }
 }
 
-impl Kept {
+impl KeptTask {
     fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_))
+        matches!(self.state, TaskState::Over(_))
     }
 
-    /// Whether nothing is done for it here any more.
+    /// Whether nothing more is done for it here.
     fn is_settled(&self) -> bool {
-        matches!(self.state, State::Over(_) | State::Passed { .. })
+        matches!(self.state, TaskState::Over(_) | TaskState::Passed { .. })
     }
 
-    fn show(&self, approval: &str, shown: &Shown, now_ms: i64) -> Bytes {
+    fn show(&self, approval: &str, request: &TaskRequest, now_ms: i64) -> Bytes {
         let open: Vec<Question>;
         let (standing, message) = match &self.state {
-            State::Waiting(message) => (Standing::Working, Some(message.as_str())),
-            State::Running => (Standing::Working, Some("a person has approved the call; it is being made")),
-            State::Passed { .. } => (Standing::Working, Some("the server made a task of the call")),
-            State::Asking(asked) => {
+            TaskState::Waiting(message) => (Standing::Working, Some(message.as_str())),
+            TaskState::Running => {
+                (Standing::Working, Some("a person has approved the call; it is being made"))
+            }
+            TaskState::Passed { .. } => (Standing::Working, Some("the server made a task of the call")),
+            TaskState::Asking(asked) => {
                 open = asked.open();
                 (Standing::InputRequired(&open), Some("the server wants to know something"))
             }
-            State::Over(End::Completed(result)) => (Standing::Completed(result), None),
-            State::Over(End::Failed { error, message }) => (Standing::Failed(error), Some(message.as_str())),
-            State::Over(End::Cancelled) => (Standing::Cancelled, Some("the client cancelled it")),
+            TaskState::Over(TaskEnd::Completed(result)) => (Standing::Completed(result), None),
+            TaskState::Over(TaskEnd::Failed { error, message }) => {
+                (Standing::Failed(error), Some(message.as_str()))
+            }
+            TaskState::Over(TaskEnd::Cancelled) => (Standing::Cancelled, Some("the client cancelled it")),
         };
-        // What is not over is kept at least as long again.
+        // A task that is not over is kept at least as long again.
         let keep_until_ms = match self.state {
-            State::Over(_) => self.keep_until_ms,
+            TaskState::Over(_) => self.keep_until_ms,
             _ => self.keep_until_ms.max(now_ms.saturating_add(milliseconds(KEPT))),
         };
         let id = id_of(approval);
@@ -310,41 +317,41 @@ impl Kept {
             ttl_ms: u64::try_from(keep_until_ms.saturating_sub(self.created_at_ms)).unwrap_or_default(),
             poll_ms: POLL_MS,
         };
-        match shown {
-            Shown::Created => task.to_created(),
-            Shown::Asked => task.to_result(),
+        match request {
+            TaskRequest::Created => task.to_created(),
+            TaskRequest::Asked => task.to_result(),
         }
     }
 }
 
 impl TaskQuestions {
-    /// Those without an answer.
+    /// The questions without an answer.
     fn open(&self) -> Vec<Question> {
         let is_open = |question: &&Question| !self.answers.iter().any(|(key, _)| *key == question.key);
         self.questions.iter().filter(is_open).cloned().collect()
     }
 }
 
-/// Forgets what is settled and whose time has passed.
-fn sweep(kept: &mut HashMap<String, Kept>, now_ms: i64) {
+/// Removes settled tasks whose time has passed.
+fn sweep(kept: &mut HashMap<String, KeptTask>, now_ms: i64) {
     kept.retain(|_, task| !task.is_settled() || now_ms < task.keep_until_ms);
 }
 
-/// Forgets what has been so the longest; `false` if nothing is.
-fn forget_oldest(kept: &mut HashMap<String, Kept>, is_so: impl Fn(&Kept) -> bool) -> bool {
+/// Removes the oldest task that matches; `false` if there is none.
+fn forget_oldest(kept: &mut HashMap<String, KeptTask>, is_so: impl Fn(&KeptTask) -> bool) -> bool {
     let such = kept.iter().filter(|(_, task)| is_so(task));
     let oldest = such.min_by_key(|(_, task)| task.updated_at_ms).map(|(id, _)| id.clone());
     oldest.is_some_and(|id| kept.remove(&id).is_some())
 }
 
-/// Forgets the oldest results until one more of this length has room.
-fn make_room(kept: &mut HashMap<String, Kept>, n_bytes: usize) {
-    let size = |task: &Kept| match &task.state {
-        State::Over(end) => end.n_bytes(),
+/// Removes the oldest results until one more of this size fits.
+fn make_room(kept: &mut HashMap<String, KeptTask>, n_bytes: usize) {
+    let size = |task: &KeptTask| match &task.state {
+        TaskState::Over(end) => end.n_bytes(),
         _ => 0,
     };
     while kept.values().map(size).sum::<usize>().saturating_add(n_bytes) > RESULT_BYTES_MAX {
-        if !forget_oldest(kept, Kept::is_over) {
+        if !forget_oldest(kept, KeptTask::is_over) {
             return;
         }
     }

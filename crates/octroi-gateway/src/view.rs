@@ -1,8 +1,8 @@
-//! What a client sees: everything under prefixed names, or one server under its own.
+//! What a client sees: all servers under prefixed names, or one server under its own names.
 
 use octroi_core::ServerKey;
 
-/// The endpoint a request came in by.
+/// The endpoint that a request came in by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum View {
     /// All servers in one list.
@@ -12,7 +12,7 @@ pub enum View {
 }
 
 impl View {
-    /// Whether servers are told apart by their names here.
+    /// Whether names are prefixed by their server's.
     pub fn is_merged(&self) -> bool {
         match self {
             Self::Merged => true,

@@ -1,8 +1,8 @@
-//! Questions of a server to a client, in both shapes they have.
+//! Questions of a server to a client, in both protocol eras.
 //!
-//! A legacy server sends a request of its own (`elicitation/create`, `sampling/createMessage`,
-//! `roots/list`); a modern one ends the call with `input_required` and expects a retry with answers.
-//! These types turn one into the other.
+//! A legacy server sends its own request (`elicitation/create`, `sampling/createMessage`, `roots/list`); a
+//! modern one ends the call with `input_required` and expects a retry with answers. These types convert
+//! between the two.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -12,33 +12,33 @@ use crate::json::{self as text, Edit, Span};
 use crate::method::Method;
 use crate::result::ResultView;
 
-/// One thing a server wants to know.
+/// One question of a server.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The name under which the answer is expected.
+    /// The key under which the answer is expected.
     pub key: String,
-    /// What is asked.
+    /// The method of the question.
     pub method: Method,
-    /// The question's parameters, as JSON text.
+    /// Its parameters, as JSON text.
     pub params: Bytes,
 }
 
-/// A modern server's interim result, read.
+/// A parsed interim result of a modern server.
 #[derive(Clone, Debug)]
 pub struct InputRequired {
-    /// What it wants to know; may be empty when it only wants to be called again.
+    /// Its questions; may be empty when it only wants to be called again.
     pub questions: Vec<Question>,
-    /// What it wants back with the answers.
+    /// The opaque state that must be returned with the answers.
     pub state: Option<String>,
 }
 
 impl InputRequired {
-    /// Reads an interim result.
+    /// Parses an interim result.
     pub fn read(view: &ResultView<'_>) -> Result<Self, RpcError> {
         let state = view.request_state().map(std::borrow::Cow::into_owned);
         let questions = view.input_requests().map_or(Ok(Vec::new()), |json| read_questions(&json))?;
         if questions.is_empty() && state.is_none() {
-            return Err(unreadable("an interim result names neither questions nor a state"));
+            return Err(unreadable("an interim result has neither questions nor a state"));
         }
         Ok(Self { questions, state })
     }
@@ -67,7 +67,7 @@ fn unreadable(reason: &str) -> RpcError {
     RpcError::new(code::INTERNAL_ERROR, reason)
 }
 
-/// An interim result of our own, asking a modern client what a legacy server asked.
+/// An interim result made by Octroi that asks a modern client what a legacy server asked.
 pub fn input_required(questions: &[Question], state: &str) -> Bytes {
     let mut out = Vec::from(&br#"{"resultType":"input_required","inputRequests":"#[..]);
     write_questions(&mut out, questions);
@@ -77,7 +77,7 @@ pub fn input_required(questions: &[Question], state: &str) -> Bytes {
     Bytes::from(out)
 }
 
-/// Questions by their keys (`inputRequests`) with other parameters, and each member once.
+/// The questions of `inputRequests` with replaced parameters, without duplicate members.
 pub fn with_params(questions: &Bytes, change: impl Fn(Bytes) -> Bytes) -> Result<Bytes, RpcError> {
     let mut questions = read_questions(questions)?;
     for question in &mut questions {
@@ -88,7 +88,7 @@ pub fn with_params(questions: &Bytes, change: impl Fn(Bytes) -> Bytes) -> Result
     Ok(Bytes::from(out))
 }
 
-/// Appends questions by their keys, as a modern client reads them.
+/// Appends questions by their keys, as a modern client expects them.
 pub(crate) fn write_questions(out: &mut Vec<u8>, questions: &[Question]) {
     out.push(b'{');
     for (index, question) in questions.iter().enumerate() {
@@ -115,7 +115,7 @@ pub fn read_answers(input_responses: Option<&Bytes>) -> Vec<(String, Bytes)> {
         .collect()
 }
 
-/// The answers for a retry toward a modern server.
+/// The answers for a retry to a modern server.
 pub fn write_answers(answers: &[(String, Bytes)]) -> Bytes {
     let mut out = vec![b'{'];
     for (index, (key, answer)) in answers.iter().enumerate() {
@@ -130,8 +130,8 @@ pub fn write_answers(answers: &[(String, Bytes)]) -> Bytes {
     Bytes::from(out)
 }
 
-/// A legacy server's question in the shape of the modern era: without the members that only make
-/// sense on a connection (`elicitationId`, `task`, a progress token).
+/// A legacy server's question in modern form: without the members that only make sense on a connection
+/// (`elicitationId`, `task`, a progress token).
 pub fn to_modern(params: &Bytes) -> Bytes {
     let edits = [
         Edit::Drop("elicitationId"),
@@ -141,7 +141,7 @@ pub fn to_modern(params: &Bytes) -> Bytes {
     Bytes::from(text::rewrite(params, &edits))
 }
 
-/// A modern server's question in the shape of the legacy era. A URL elicitation needs an id there.
+/// A modern server's question in legacy form. A URL elicitation needs an id there.
 pub fn to_legacy(question: &Question, elicitation_id: &str) -> Bytes {
     let is_url = text::members(&question.params, Span { start: 0, end: question.params.len() })
         .any(|member| member.is(&question.params, "mode") && member.value.of(&question.params) == b"\"url\"");
@@ -152,8 +152,8 @@ pub fn to_legacy(question: &Question, elicitation_id: &str) -> Bytes {
     question.params.clone()
 }
 
-/// 2025-11-25: an error that says "open this URL first" carries questions for a modern client, whose
-/// era has no such error. `None` when the error holds nothing to ask.
+/// Converts the 2025-11-25 error "open this URL first" into questions for a modern client, whose era has no
+/// such error. `None` when the error has no questions.
 pub fn questions_of_url_error(error: &RpcError) -> Option<Vec<Question>> {
     if error.code != code::URL_ELICITATION_REQUIRED {
         return None;

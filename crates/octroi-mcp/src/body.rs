@@ -1,12 +1,12 @@
-//! Messages as they come over a connection.
+//! Messages as received from a connection.
 
 use bytes::Bytes;
 
-/// Up to this many bytes cost less to copy than a buffer costs.
+/// Up to this size copying is cheaper than keeping the receive buffer alive.
 const SMALL: usize = 4 << 10;
 
-/// A small message in memory of its own. As part of the buffer it was read into it would hold all of that for as long
-/// as its call takes, and the connection would need another buffer for what comes next.
+/// Copies a small message into its own memory. As a slice it would keep the whole receive buffer alive for as
+/// long as its call takes, and the connection would need another buffer.
 pub fn detached(message: Bytes) -> Bytes {
     if message.len() <= SMALL { Bytes::copy_from_slice(&message) } else { message }
 }

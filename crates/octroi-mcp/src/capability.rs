@@ -1,4 +1,4 @@
-//! What a client says it can do for a server.
+//! The declared capabilities of a client.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::json::{self, Span};
 use crate::method::Method;
 use crate::task;
 
-/// A client's declared capabilities: kept as they came, and read where a question depends on them.
+/// A client's declared capabilities: kept verbatim, and parsed where a question depends on them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "independent abilities, each declared or not")]
 pub struct ClientCapabilities {
@@ -27,7 +27,7 @@ impl Default for ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Reads a capabilities object.
+    /// Parses a capabilities object.
     pub fn read(json: Bytes) -> Self {
         let mut found =
             Self { form: false, url: false, sampling: false, roots: false, tasks: false, json: json.clone() };
@@ -39,7 +39,7 @@ impl ClientCapabilities {
                 b"elicitation" => {
                     let has = |mode| json::members(&json, member.value).any(|inner| inner.is(&json, mode));
                     found.url = has("url");
-                    // An empty object is the older way to say "form".
+                    // An empty object is the older notation for "form".
                     found.form = has("form") || !found.url;
                 }
                 b"sampling" => found.sampling = true,
@@ -55,24 +55,24 @@ impl ClientCapabilities {
         found
     }
 
-    /// Everything a server may ask for, as Octroi declares it where one connection serves many clients.
+    /// All capabilities, as Octroi declares them where one connection serves many clients.
     pub fn everything() -> Self {
         Self::read(Bytes::from_static(
             br#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
         ))
     }
 
-    /// The object as it came.
+    /// The object as received.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
 
-    /// Whether the client may be given a task in place of a result.
+    /// Whether the client accepts a task in place of a result.
     pub fn has_tasks(&self) -> bool {
         self.tasks
     }
 
-    /// Whether the client can be asked this, or the error for a server that asks all the same.
+    /// Whether the client can answer this question, or the error for the server that asks it.
     pub fn allow(&self, method: &Method, params: &[u8]) -> Result<(), RpcError> {
         let (able, required) = match method {
             Method::ElicitationCreate if asks_by_url(params) => {

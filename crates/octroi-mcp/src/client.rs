@@ -1,4 +1,4 @@
-//! Requests of a client of our own, in the modern era: the body, and the headers that must say the same.
+//! Requests of Octroi's own client in the modern era: the body, and the headers that must match it.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::method::Method;
 use crate::params::Params;
 use crate::version::Version;
 
-/// Who sends requests.
+/// The identity of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientInfo {
     /// The name of the program.
@@ -19,17 +19,17 @@ pub struct ClientInfo {
     pub version: &'static str,
 }
 
-/// A request as it goes over HTTP.
+/// A request for HTTP.
 #[derive(Clone, Debug)]
 pub struct ClientRequest {
-    /// Name and value of the headers of the protocol; the values can be written as they are.
+    /// Names and values of the protocol headers; the values need no encoding.
     pub headers: Vec<(&'static str, String)>,
     /// The message.
     pub body: Bytes,
 }
 
-/// Writes a request. It declares the latest version, the client and no capabilities, in the place of whatever
-/// `params` has under `_meta`.
+/// Builds a request. It declares the latest version, the client and no capabilities, and replaces any `_meta`
+/// in `params`.
 pub fn request(method: &Method, mut params: Map<String, Value>, client: ClientInfo) -> ClientRequest {
     let version = Version::LATEST_MODERN.as_str();
     let declared = json!({
@@ -39,13 +39,13 @@ pub fn request(method: &Method, mut params: Map<String, Value>, client: ClientIn
     });
     params.insert("_meta".to_owned(), declared);
     let params = Bytes::from(Value::Object(params).to_string());
-    // Over HTTP each request has a connection to itself, so that any id will do.
+    // Over HTTP each request has its own connection, so any id is unique.
     let body = envelope::request(&Id::number(1), method, &params);
     let mut headers = vec![
         (header::PROTOCOL_VERSION, version.to_owned()),
         (header::METHOD, header::encode(method.as_str())),
     ];
-    // A map has no member twice, which is all that reading could complain of.
+    // A map has no duplicate members, the only possible parse error.
     if let Ok(params) = Params::read(params)
         && let Some(name) = header::name_in_body(method, &params)
     {
@@ -54,7 +54,7 @@ pub fn request(method: &Method, mut params: Map<String, Value>, client: ClientIn
     ClientRequest { headers, body }
 }
 
-/// Writes a call of a tool.
+/// Builds a tool call.
 pub fn tool_call(name: &str, arguments: Value, client: ClientInfo) -> ClientRequest {
     let params = Map::from_iter([("name".to_owned(), json!(name)), ("arguments".to_owned(), arguments)]);
     request(&Method::ToolsCall, params, client)
@@ -109,7 +109,7 @@ mod tests {
             let request = request(&method, params(given), CLIENT);
             let named = request.headers.iter().find(|(name, _)| *name == header::NAME);
             assert_eq!(named.map(|(_, value)| value.as_str()), expected, "{method}");
-            // What the caller had there is not sent beside it.
+            // The caller's `_meta` is not sent as well.
             assert_eq!(read(&request).0.params().windows(7).filter(|text| text == b"\"_meta\"").count(), 1);
         }
     }

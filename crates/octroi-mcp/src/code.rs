@@ -10,11 +10,11 @@ pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
 /// No such method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// The parameters do not fit; also an unknown tool, prompt or (modern) resource.
+/// Invalid parameters; also an unknown tool, prompt or (modern) resource.
 pub const INVALID_PARAMS: i64 = -32602;
-/// The peer failed.
+/// Internal error of the peer.
 pub const INTERNAL_ERROR: i64 = -32603;
-/// Legacy only: no such resource.
+/// Legacy only: unknown resource.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 /// 2025-11-25 only: the client must open a URL first.
 pub const URL_ELICITATION_REQUIRED: i64 = -32042;
@@ -22,25 +22,25 @@ pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 pub const HEADER_MISMATCH: i64 = -32020;
 /// Modern: the request needs a capability the client did not declare.
 pub const MISSING_CAPABILITY: i64 = -32021;
-/// Modern: the version is not spoken here.
+/// Modern: unsupported protocol version.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Whether an error proves that the peer speaks the modern era. Other errors prove nothing: legacy
-/// servers answer unknown requests with codes of their own choice.
+/// Whether an error proves that the peer uses the modern era. Other errors prove nothing: legacy servers
+/// answer unknown requests with arbitrary codes.
 pub fn is_modern_only(code: i64) -> bool {
     matches!(code, HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION)
 }
 
-/// An error object, made here or read from a peer.
+/// An error object, made here or parsed from a peer.
 #[derive(Clone, Debug, PartialEq, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
-    /// The number a client acts on.
+    /// The error code.
     pub code: i64,
-    /// A sentence for a person.
+    /// The message for people.
     #[serde(default)]
     pub message: String,
-    /// Details, in the shape the code prescribes.
+    /// Details, in the form that the code prescribes.
     #[serde(default)]
     pub data: Option<Value>,
 }
@@ -63,7 +63,7 @@ impl RpcError {
         Self::new(METHOD_NOT_FOUND, format!("method not found: {method}"))
     }
 
-    /// The parameters do not fit.
+    /// Invalid parameters.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }

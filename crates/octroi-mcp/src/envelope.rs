@@ -1,4 +1,4 @@
-//! JSON-RPC messages that keep what they carry as the bytes that came.
+//! JSON-RPC messages that keep their payload as the received bytes.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use frame::Frame;
 pub struct Id(Bytes);
 
 impl Id {
-    /// An id of our own making.
+    /// An id made by Octroi.
     pub fn number(number: u64) -> Self {
         Self(Bytes::from(number.to_string()))
     }
@@ -51,14 +51,14 @@ impl fmt::Display for Id {
     }
 }
 
-/// The three things a message can be.
+/// The kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Wants an answer.
+    /// A request, which expects a response.
     Request,
-    /// Wants none.
+    /// A notification, which expects none.
     Notification,
-    /// Is the answer, a result or an error.
+    /// A response: a result or an error.
     Response,
 }
 
@@ -74,29 +74,29 @@ pub struct Envelope {
     error: Option<Span>,
 }
 
-/// What one body or line holds: a message, or a batch of them (2025-03-26).
+/// The content of one body or line: a message, or a batch of them (2025-03-26).
 #[derive(Clone, Debug)]
 pub enum Incoming {
-    /// The usual case.
+    /// A single message.
     One(Envelope),
-    /// An array of messages, in order; an element that is no message is kept as its complaint.
+    /// An array of messages, in order; an invalid element is kept as its error.
     Batch(Vec<Result<Envelope, Malformed>>),
 }
 
-/// Why something is not a message, and the id to complain to, where it could be read.
+/// Why something is not a message, and the id to respond to, if it could be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Malformed {
-    /// Whether it is JSON at all.
+    /// Whether it is valid JSON.
     pub is_json: bool,
-    /// What is wrong.
+    /// The error message.
     pub reason: &'static str,
-    /// The id found, if any.
+    /// The id, if found.
     pub id: Option<Id>,
 }
 
 impl Malformed {
-    /// The error object to answer with.
+    /// The error object to respond with.
     pub fn to_error(&self) -> RpcError {
         let code = if self.is_json { code::INVALID_REQUEST } else { code::PARSE_ERROR };
         RpcError::new(code, self.reason)
@@ -112,7 +112,7 @@ impl Malformed {
 }
 
 impl Incoming {
-    /// Reads a body or a line.
+    /// Parses a body or a line.
     pub fn parse(json: Bytes) -> Result<Self, Malformed> {
         if json::is_object(&json) {
             return Envelope::read(json).map(Self::One);
@@ -125,7 +125,7 @@ impl Incoming {
         if elements.is_empty() {
             return Err(Malformed {
                 is_json: true,
-                reason: "a batch must hold at least one message",
+                reason: "a batch must contain at least one message",
                 id: None,
             });
         }
@@ -138,7 +138,7 @@ impl Incoming {
 }
 
 impl Envelope {
-    /// Reads exactly one message.
+    /// Parses exactly one message.
     pub fn parse(json: Bytes) -> Result<Self, Malformed> {
         match Incoming::parse(json)? {
             Incoming::One(envelope) => Ok(envelope),
@@ -159,7 +159,7 @@ impl Envelope {
             Err(Malformed { is_json: true, reason, id })
         };
         if is_doubled {
-            return complain("a member of the message is given twice");
+            return complain("a member of the message is duplicate");
         }
         if version.map(|span| span.of(&json)) != Some(b"\"2.0\"") {
             return complain("`jsonrpc` must be \"2.0\"");
@@ -187,12 +187,12 @@ impl Envelope {
         Ok(Self { json, kind, id, method, params, result, error })
     }
 
-    /// What the message is.
+    /// The kind of message.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The message as it came.
+    /// The message as received.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
@@ -207,7 +207,7 @@ impl Envelope {
         &self.method
     }
 
-    /// The parameters as JSON text, sharing the message's bytes; an empty object where none came.
+    /// The parameters as JSON text, sharing the message's bytes; an empty object if there are none.
     pub fn params(&self) -> Bytes {
         self.params.map_or(Bytes::from_static(b"{}"), |span| self.json.slice(span.range()))
     }
@@ -222,8 +222,8 @@ impl Envelope {
         self.error.map(|span| self.json.slice(span.range()))
     }
 
-    /// The error of a response, read. An error object of the wrong shape becomes an internal error:
-    /// the peer said it failed, and that much is passed on.
+    /// The parsed error of a response. A malformed error object becomes an internal error: the peer reported
+    /// a failure, and at least that is passed on.
     pub fn error(&self) -> Option<RpcError> {
         let json = self.error_json()?;
         let read = serde_json::from_slice(&json).unwrap_or_else(|_| {
@@ -232,8 +232,8 @@ impl Envelope {
         Some(read)
     }
 
-    /// The message under another id and with parameters replaced where they stand, which is the cheap
-    /// way. The spans are those of the parameters; they must not overlap.
+    /// The message with another id and with spans of its parameters replaced, which is cheap. The spans are
+    /// relative to the parameters and must not overlap.
     pub(crate) fn spliced(&self, id: &Id, replacements: &[(Span, &[u8])]) -> Option<Bytes> {
         let mut all: Vec<(Span, &[u8])> = Vec::with_capacity(replacements.len() + 1);
         all.push((self.id?, id.as_json()));
@@ -246,7 +246,7 @@ impl Envelope {
         Some(Bytes::from(json::splice(&self.json, &mut all)))
     }
 
-    /// The message under another id and with edited parameters, everything else as it came.
+    /// The message with another id and with edited parameters, everything else unchanged.
     pub fn with(&self, id: Option<&Id>, params: &[Edit<'_>]) -> Bytes {
         let mut edits = Vec::with_capacity(2);
         if let Some(id) = id {
@@ -260,7 +260,7 @@ impl Envelope {
 }
 
 impl fmt::Debug for Envelope {
-    // Arguments and results may hold what nobody should read in a log, so only the frame is shown.
+    // Arguments and results may contain secrets, so `Debug` shows only the frame.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Envelope")
@@ -272,12 +272,12 @@ impl fmt::Debug for Envelope {
     }
 }
 
-/// A request of our own.
+/// A request made by Octroi.
 pub fn request(id: &Id, method: &Method, params: &[u8]) -> Bytes {
     frame(Some(id), &[(b"method", json::quote(method.as_str()).as_bytes()), (b"params", params)])
 }
 
-/// A notification of our own.
+/// A notification made by Octroi.
 pub fn notification(method: &Method, params: &[u8]) -> Bytes {
     frame(None, &[(b"method", json::quote(method.as_str()).as_bytes()), (b"params", params)])
 }
@@ -287,12 +287,12 @@ pub fn result(id: &Id, result: &[u8]) -> Bytes {
     frame(Some(id), &[(b"result", result)])
 }
 
-/// A failed response; without an id where the request's could not be read.
+/// An error response; without an id if the request's could not be read.
 pub fn error(id: Option<&Id>, error: &RpcError) -> Bytes {
     error_json(id, &error.to_json())
 }
 
-/// A failed response with an error object that is JSON text already.
+/// An error response with an encoded error object.
 pub fn error_json(id: Option<&Id>, error: &[u8]) -> Bytes {
     match id {
         Some(id) => frame(Some(id), &[(b"error", error)]),

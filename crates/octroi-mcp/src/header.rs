@@ -1,4 +1,4 @@
-//! The `Mcp-*` headers: how values are written, and how they are checked against the body.
+//! The `Mcp-*` headers: encoding of values, and the check against the body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,23 +7,23 @@ use crate::code::{self, RpcError};
 use crate::method::Method;
 use crate::params::Params;
 
-/// Version of the protocol.
+/// The protocol version.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// Method in the body.
+/// The method in the body.
 pub const METHOD: &str = "mcp-method";
-/// Name, URI or task id in the body.
+/// The name, URI or task id in the body.
 pub const NAME: &str = "mcp-name";
-/// What headers for tool arguments begin with.
+/// The prefix of headers for tool arguments.
 pub const PARAM_PREFIX: &str = "mcp-param-";
-/// A legacy session.
+/// The id of a legacy session.
 pub const SESSION_ID: &str = "mcp-session-id";
-/// Where a legacy client wants a stream resumed.
+/// Where a legacy client resumes a stream.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
 const SENTINEL_START: &str = "=?base64?";
 const SENTINEL_END: &str = "?=";
 
-/// Writes a value so that any text survives in a header.
+/// Encodes a value so that any text fits into a header.
 pub fn encode(value: &str) -> String {
     let printable = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e | b'\t'));
     let padded = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
@@ -35,7 +35,7 @@ pub fn encode(value: &str) -> String {
     }
 }
 
-/// Reads a value; `None` when it holds what a header value may not.
+/// Decodes a value; `None` if it contains invalid characters.
 pub fn decode(value: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(value).ok()?.trim_matches([' ', '\t']);
     if !text.bytes().all(|byte| matches!(byte, 0x20..=0x7e | b'\t')) {
@@ -48,7 +48,7 @@ pub fn decode(value: &[u8]) -> Option<String> {
     }
 }
 
-/// The body's value that `Mcp-Name` mirrors, for the methods that have one.
+/// The value in the body that `Mcp-Name` mirrors, for the methods that have one.
 pub fn name_in_body<'a>(method: &Method, params: &'a Params) -> Option<std::borrow::Cow<'a, str>> {
     match method {
         Method::ToolsCall | Method::PromptsGet => params.name(),
@@ -58,19 +58,19 @@ pub fn name_in_body<'a>(method: &Method, params: &'a Params) -> Option<std::borr
     }
 }
 
-/// Checks one header against the body's value.
+/// Checks one header against the value in the body.
 pub fn check(header: &str, found: Option<&[u8]>, expected: &str) -> Result<(), RpcError> {
     let Some(found) = found else {
         return Err(mismatch(format!("the {header} header is missing")));
     };
-    // Nearly always it is the plain text, and then there is nothing to decode.
+    // Nearly always it is plain text, which needs no decoding.
     let is_plain =
         found.iter().all(|byte| matches!(byte, 0x21..=0x7e)) && !expected.starts_with(SENTINEL_START);
     if is_plain && found == expected.as_bytes() {
         return Ok(());
     }
     match decode(found) {
-        None => Err(mismatch(format!("the {header} header holds characters that are not allowed"))),
+        None => Err(mismatch(format!("the {header} header contains invalid characters"))),
         Some(value) if value == expected => Ok(()),
         Some(value) => {
             Err(mismatch(format!("the {header} header says `{value}`, but the body says `{expected}`")))
@@ -78,7 +78,7 @@ pub fn check(header: &str, found: Option<&[u8]>, expected: &str) -> Result<(), R
     }
 }
 
-/// The error for headers that do not fit the body.
+/// The error for headers that do not match the body.
 pub fn mismatch(message: impl Into<String>) -> RpcError {
     RpcError::new(code::HEADER_MISMATCH, message)
 }

@@ -1,9 +1,9 @@
 //! The Model Context Protocol without IO.
 //!
-//! Everything Octroi knows about JSON-RPC and about the five protocol versions lives here: envelopes
-//! that keep `params` and `result` as the bytes that came, views on the few fields a gateway reads,
-//! rewriting of the few it must change, and the translation between the legacy and the modern era as
-//! plain functions. Nothing in this crate waits, reads a clock or opens a socket.
+//! Everything Octroi knows about JSON-RPC and about the five protocol versions is here: envelopes that keep
+//! `params` and `result` as the received bytes, views of the few fields a gateway reads, rewriting of the few
+//! it must change, and the translation between the legacy and the modern era as plain functions. Nothing in
+//! this crate waits, reads a clock or opens a socket.
 
 pub mod ask;
 pub mod body;

@@ -1,4 +1,4 @@
-//! Method names: the ones a gateway treats specially, and every other one as it came.
+//! Method names: the ones a gateway treats specially, and all others verbatim.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ macro_rules! methods {
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Method {
             $($(#[$doc])* $variant,)*
-            /// A method Octroi has no special knowledge of.
+            /// A method that Octroi does not know.
             Other(Box<str>),
         }
 
         impl Method {
-            /// Recognises a method name.
+            /// Parses a method name.
             pub fn parse(text: &str) -> Self {
                 match text {
                     $($text => Self::$variant,)*
@@ -35,9 +35,9 @@ macro_rules! methods {
 methods! {
     /// Opens a legacy session.
     Initialize = "initialize",
-    /// The client's last word of the handshake.
+    /// Completes the handshake.
     Initialized = "notifications/initialized",
-    /// Legacy liveness check, either way.
+    /// Legacy liveness check, in both directions.
     Ping = "ping",
     /// Modern: versions, capabilities, identity.
     Discover = "server/discover",
@@ -45,37 +45,37 @@ methods! {
     Listen = "subscriptions/listen",
     /// Modern: first message on a listen stream.
     Acknowledged = "notifications/subscriptions/acknowledged",
-    /// Tools of a server.
+    /// Lists the tools of a server.
     ToolsList = "tools/list",
-    /// One call of a tool.
+    /// Calls a tool.
     ToolsCall = "tools/call",
-    /// Prompts of a server.
+    /// Lists the prompts of a server.
     PromptsList = "prompts/list",
-    /// One prompt, filled in.
+    /// Gets one prompt, filled in.
     PromptsGet = "prompts/get",
-    /// Resources of a server.
+    /// Lists the resources of a server.
     ResourcesList = "resources/list",
-    /// Resource templates of a server.
+    /// Lists the resource templates of a server.
     TemplatesList = "resources/templates/list",
-    /// The content of a resource.
+    /// Reads the content of a resource.
     ResourcesRead = "resources/read",
-    /// Legacy: be told when a resource changes.
+    /// Legacy: subscribes to changes of a resource.
     ResourcesSubscribe = "resources/subscribe",
-    /// Legacy: no longer.
+    /// Legacy: unsubscribes.
     ResourcesUnsubscribe = "resources/unsubscribe",
-    /// Suggestions for an argument.
+    /// Completes an argument.
     Complete = "completion/complete",
-    /// Legacy: least severe message wanted.
+    /// Legacy: sets the minimum log level.
     SetLevel = "logging/setLevel",
-    /// State of a task.
+    /// Gets the state of a task.
     TasksGet = "tasks/get",
-    /// Input for a task (modern extension).
+    /// Sends input to a task (modern extension).
     TasksUpdate = "tasks/update",
-    /// Ends a task.
+    /// Cancels a task.
     TasksCancel = "tasks/cancel",
-    /// Result of a task (legacy).
+    /// Gets the result of a task (legacy).
     TasksResult = "tasks/result",
-    /// Tasks of a session (legacy).
+    /// Lists the tasks of a session (legacy).
     TasksList = "tasks/list",
     /// Change of a task's state (modern extension).
     TaskChanged = "notifications/tasks",
@@ -83,7 +83,7 @@ methods! {
     TaskStatus = "notifications/tasks/status",
     /// A server asks a person.
     ElicitationCreate = "elicitation/create",
-    /// An out-of-band elicitation is over (2025-11-25).
+    /// An out-of-band elicitation completed (2025-11-25).
     ElicitationComplete = "notifications/elicitation/complete",
     /// A server asks the client's model.
     SamplingCreate = "sampling/createMessage",
@@ -95,7 +95,7 @@ methods! {
     Progress = "notifications/progress",
     /// A log message.
     LogMessage = "notifications/message",
-    /// The sender no longer wants an answer.
+    /// Cancels a request.
     Cancelled = "notifications/cancelled",
     /// The list of tools changed.
     ToolsChanged = "notifications/tools/list_changed",
@@ -119,13 +119,12 @@ impl Method {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
     }
 
-    /// Whether the method only reads, so that asking again does no harm.
+    /// Whether the method only reads, so that a retry is harmless.
     pub fn is_read(&self) -> bool {
         matches!(self, Self::PromptsGet | Self::ResourcesRead | Self::Complete)
     }
 
-    /// Whether the method was removed from the modern era, so that a modern client asking for it is
-    /// told it does not exist.
+    /// Whether the method was removed from the modern era, so that a modern client gets "method not found".
     pub fn is_legacy_only(&self) -> bool {
         matches!(
             self,

@@ -1,26 +1,26 @@
-//! The result of a tool as a person or a log reads it.
+//! The result of a tool in readable form.
 
 use serde_json::Value;
 
-/// A tool's result in words. What clients get is the result itself; this is for everybody else.
+/// A tool's result for people and logs. Clients get the result itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whether the tool did what it was asked, or said why not.
+pub struct ToolOutcome {
+    /// Whether the tool succeeded.
     pub is_success: bool,
-    /// Text parts, one per line; what is not text is described in a line.
+    /// Text parts, one per line; other parts are described in a line.
     pub text: String,
-    /// `structuredContent` if there is some, else the text.
+    /// `structuredContent` if present, else the text.
     pub payload: Value,
 }
 
-impl Outcome {
-    /// Reads the result of `tools/call`.
+impl ToolOutcome {
+    /// Parses the result of `tools/call`.
     pub fn read(result: &Value) -> Self {
         let is_success = result.get("isError").and_then(Value::as_bool) != Some(true);
         let parts = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut text = parts.iter().map(describe).collect::<Vec<_>>().join("\n");
         if text.is_empty() && !is_success {
-            "the tool failed and did not say why".clone_into(&mut text);
+            "the tool failed without a message".clone_into(&mut text);
         }
         let payload = result.get("structuredContent").cloned().unwrap_or_else(|| Value::String(text.clone()));
         Self { is_success, text, payload }
@@ -89,11 +89,11 @@ mod tests {
             ),
             (json!({"content": [{"type": "hologram"}]}), true, "[hologram]"),
             (json!({"content": [{"type": "text", "text": "no"}], "isError": true}), false, "no"),
-            (json!({"content": [], "isError": true}), false, "the tool failed and did not say why"),
-            (json!({"isError": true}), false, "the tool failed and did not say why"),
+            (json!({"content": [], "isError": true}), false, "the tool failed without a message"),
+            (json!({"isError": true}), false, "the tool failed without a message"),
             (json!({}), true, ""),
         ] {
-            let outcome = Outcome::read(&result);
+            let outcome = ToolOutcome::read(&result);
             assert_eq!((outcome.is_success, outcome.text.as_str()), (is_success, text), "{result}");
         }
     }
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn structured_content_is_the_payload() {
         let result = json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}});
-        assert_eq!(Outcome::read(&result).payload, json!({"sum": 3}));
+        assert_eq!(ToolOutcome::read(&result).payload, json!({"sum": 3}));
         let result = json!({"content": [{"type": "text", "text": "3"}]});
-        assert_eq!(Outcome::read(&result).payload, json!("3"));
+        assert_eq!(ToolOutcome::read(&result).payload, json!("3"));
     }
 }

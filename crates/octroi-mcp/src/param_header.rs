@@ -9,10 +9,10 @@ use crate::code::RpcError;
 use crate::header;
 use crate::json::{self, Span};
 
-/// Largest integer that every peer can hold exactly.
+/// The largest integer that every peer represents exactly.
 const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// The arguments of one tool that travel as headers too.
+/// The arguments of one tool that are mirrored into headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamHeaders {
     entries: Vec<Entry>,
@@ -22,20 +22,18 @@ pub struct ParamHeaders {
 struct Entry {
     /// Full header name, in lower case.
     header: String,
-    /// Names of the properties that lead to the value.
+    /// The property path of the value.
     path: Vec<String>,
 }
 
 impl ParamHeaders {
-    /// Collects the annotations of an input schema, or says why the tool's definition is invalid.
+    /// Collects the annotations of an input schema, or returns why the tool's definition is invalid.
     pub fn from_schema(schema: &Value) -> Result<Self, String> {
         let mut found = Self::default();
         collect(schema, &mut Vec::new(), &mut found)?;
         let reachable = found.entries.len();
         if count(schema) != reachable {
-            return Err(
-                "x-mcp-header stands where the value cannot be found by property names alone".to_owned()
-            );
+            return Err("x-mcp-header is at a position that property names alone cannot reach".to_owned());
         }
         Ok(found)
     }
@@ -81,8 +79,8 @@ impl ParamHeaders {
 }
 
 impl Entry {
-    /// The value as a header writes it; `None` where it is absent, `null`, or cannot be mirrored. Found
-    /// by position, so that arguments which no decoder can hold (`1e400`) can be called with.
+    /// The value in header form; `None` if it is absent, `null`, or cannot be mirrored. Located by position,
+    /// so that arguments which no decoder can represent (`1e400`) still work.
     fn value_in(&self, arguments: &[u8]) -> Option<String> {
         let mut value = Span { start: 0, end: arguments.len() };
         for key in &self.path {
@@ -140,8 +138,8 @@ fn check_annotation(name: &str, property: &Value, path: &str) -> Result<(), Stri
     }
 }
 
-/// How often the annotation occurs anywhere in a schema. A property that merely has this name, inside
-/// `properties`, is no annotation, and neither is one inside example data.
+/// How often the annotation occurs in a schema. A property of this name inside `properties` is not an
+/// annotation, and neither is one inside example data.
 fn count(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => members

@@ -8,7 +8,7 @@ use crate::code::RpcError;
 use crate::json::{self, Span};
 use crate::meta;
 
-/// Where the interesting members of `params` are. Everything else stays unread.
+/// Positions of the relevant members of `params`. Everything else stays unparsed.
 #[derive(Clone, Debug)]
 pub struct Params {
     json: Bytes,
@@ -28,7 +28,7 @@ pub struct Params {
     meta: Meta,
 }
 
-/// Where the interesting members of `params._meta` are.
+/// Positions of the relevant members of `params._meta`.
 #[derive(Clone, Debug, Default)]
 struct Meta {
     protocol_version: Option<Span>,
@@ -40,8 +40,8 @@ struct Meta {
 }
 
 impl Params {
-    /// Finds the members. Fails when one of them is given twice: two readers could then see two
-    /// different calls in one text, and the gateway decides on what it reads.
+    /// Locates the members. Fails on duplicates: two parsers could then see two different calls in one text,
+    /// and the gateway decides on what it reads.
     pub fn read(json: Bytes) -> Result<Self, RpcError> {
         let mut params = Self {
             json: json.clone(),
@@ -85,7 +85,7 @@ impl Params {
         Ok(params)
     }
 
-    /// The parameters as they came.
+    /// The parameters as received.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
@@ -155,7 +155,7 @@ impl Params {
         self.meta_span.is_some_and(|span| json::is_object(span.of(&self.json)))
     }
 
-    /// Where `name`, `uri`, `taskId`, `ref`, `_meta`, `inputResponses` and `requestState` stand.
+    /// Spans of `name`, `uri`, `taskId`, `ref`, `_meta`, `inputResponses` and `requestState`.
     pub(crate) fn span(&self, key: &str) -> Option<Span> {
         match key {
             "name" => self.name,
@@ -174,32 +174,32 @@ impl Params {
         self.text(self.meta.protocol_version)
     }
 
-    /// Whether the version member is there at all, even if it is no string.
+    /// Whether the version member is present, even if it is not a string.
     pub fn declares_version(&self) -> bool {
         self.meta.protocol_version.is_some()
     }
 
-    /// Who a modern request says it comes from, as JSON text.
+    /// The client info of a modern request, as JSON text.
     pub fn client_info(&self) -> Option<Bytes> {
         self.slice(self.meta.client_info)
     }
 
-    /// What a modern request says its sender can do, as JSON text; only an object counts.
+    /// The client capabilities of a modern request, as JSON text; only an object counts.
     pub fn client_capabilities(&self) -> Option<Bytes> {
         self.slice(self.meta.client_capabilities).filter(|json| json::is_object(json))
     }
 
-    /// Least severe log message a modern request wants.
+    /// The minimum level of log messages for a modern request.
     pub fn log_level(&self) -> Option<Cow<'_, str>> {
         self.text(self.meta.log_level)
     }
 
-    /// The token under which progress of this request is to be reported, as JSON text.
+    /// The token for progress notifications of this request, as JSON text.
     pub fn progress_token(&self) -> Option<Bytes> {
         self.slice(self.meta.progress_token)
     }
 
-    /// Which listen request a notification belongs to, as JSON text.
+    /// The listen request that a notification belongs to, as JSON text.
     pub fn subscription_id(&self) -> Option<Bytes> {
         self.slice(self.meta.subscription_id)
     }
@@ -235,7 +235,7 @@ impl Meta {
 
 fn once(slot: &mut Option<Span>, member: &json::Member, json: &[u8]) -> Result<(), RpcError> {
     if slot.replace(member.value).is_some() {
-        return Err(RpcError::invalid_params(format!("`{}` is given twice", member.name(json))));
+        return Err(RpcError::invalid_params(format!("`{}` is duplicate", member.name(json))));
     }
     Ok(())
 }

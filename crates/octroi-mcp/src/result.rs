@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::json::{self, Span};
 
-/// Where the interesting members of a result are.
+/// Positions of the relevant members of a result.
 #[derive(Clone, Debug)]
 pub struct ResultView<'a> {
     json: &'a Bytes,
@@ -23,7 +23,7 @@ pub struct ResultView<'a> {
 }
 
 impl<'a> ResultView<'a> {
-    /// Finds the members.
+    /// Locates the members.
     pub fn read(json: &'a Bytes) -> Self {
         let mut view = Self {
             json,
@@ -69,7 +69,7 @@ impl<'a> ResultView<'a> {
         self.text(self.result_type)
     }
 
-    /// Whether the server wants input before it goes on.
+    /// Whether the server needs input before it continues.
     pub fn is_input_required(&self) -> bool {
         self.result_type().as_deref() == Some("input_required")
     }
@@ -94,22 +94,22 @@ impl<'a> ResultView<'a> {
         self.text(self.task_id)
     }
 
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports a failure.
     pub fn is_error(&self) -> bool {
         self.is_error.is_some_and(|span| span.of(self.json) == b"true")
     }
 
-    /// Where `_meta` is.
+    /// The span of `_meta`.
     pub fn meta(&self) -> Option<Span> {
         self.meta
     }
 
-    /// Whether `_meta` stands there more than once, so that readers may disagree about it.
+    /// Whether `_meta` is duplicate, so that parsers may disagree about it.
     pub fn has_many_metas(&self) -> bool {
         self.has_many_metas
     }
 
-    /// Whether the result says how long it may be kept.
+    /// Whether the result states how long it may be cached.
     pub fn has_caching(&self) -> bool {
         self.ttl_ms.is_some() && self.cache_scope.is_some()
     }

@@ -1,4 +1,4 @@
-//! Server-sent events: an incremental reader with a size limit, and a writer.
+//! Server-sent events: an incremental parser with a size limit, and a writer.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub struct Event {
     pub data: Bytes,
 }
 
-/// The stream holds a line or an event that is larger than allowed.
+/// The stream contains a line or an event above the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {limit} bytes")]
 pub struct TooLarge {
@@ -24,9 +24,9 @@ pub struct TooLarge {
     pub limit: usize,
 }
 
-/// Turns chunks of a stream into events.
+/// Parses chunks of a stream into events.
 #[derive(Debug)]
-pub struct Reader {
+pub struct EventReader {
     limit: usize,
     line: BytesMut,
     data: BytesMut,
@@ -39,8 +39,8 @@ pub struct Reader {
     ready: VecDeque<Event>,
 }
 
-impl Reader {
-    /// A reader that refuses events above `limit` bytes.
+impl EventReader {
+    /// A parser that refuses events above `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -56,9 +56,9 @@ impl Reader {
         }
     }
 
-    /// Takes the next piece of the stream.
+    /// Adds the next chunk of the stream.
     pub fn push(&mut self, mut chunk: &[u8]) -> Result<(), TooLarge> {
-        // An empty piece does not tell whether the line end of the last one is complete.
+        // An empty chunk does not tell whether the last line break is complete.
         if chunk.is_empty() {
             return Ok(());
         }
@@ -89,7 +89,7 @@ impl Reader {
         self.ready.pop_front()
     }
 
-    /// How long the server last asked to wait before reconnecting.
+    /// The reconnection delay that the server last requested.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
@@ -137,14 +137,14 @@ impl Reader {
         let id = self.id.take();
         let had_data = std::mem::take(&mut self.has_data);
         let data = self.data.split().freeze();
-        // An event of nothing but an id still moves the place from which a stream can be resumed.
+        // An event with only an id still moves the position for resuming the stream.
         if had_data || id.is_some() {
             self.ready.push_back(Event { name, id, data });
         }
     }
 }
 
-/// Writes a message as an event, on one line: JSON has raw line breaks only between its tokens.
+/// Encodes a message as an event, on one line: JSON has raw line breaks only between its tokens.
 pub fn write(json: &[u8], id: Option<&str>) -> Bytes {
     let mut out = Vec::with_capacity(json.len() + 32);
     if let Some(id) = id {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn events(stream: &[u8], step: usize) -> Vec<Event> {
-        let mut reader = Reader::new(1024);
+        let mut reader = EventReader::new(1024);
         for chunk in stream.chunks(step) {
             reader.push(chunk).unwrap();
         }
@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn a_flood_without_an_end_is_refused() {
-        let mut reader = Reader::new(16);
+        let mut reader = EventReader::new(16);
         assert_eq!(reader.push(b"data: 0123456789abcdef"), Err(TooLarge { limit: 16 }));
-        let mut reader = Reader::new(16);
+        let mut reader = EventReader::new(16);
         assert!((0..10).any(|_| reader.push(b"data: 12345\n").is_err()));
     }
 

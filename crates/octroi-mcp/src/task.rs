@@ -1,7 +1,7 @@
-//! Tasks of the modern extension, where a gateway makes one itself.
+//! Tasks of the modern extension that the gateway creates itself.
 //!
-//! A task stands in for a call that is not over: the client gets its id at once and comes back for the
-//! result. What servers make of tasks passes through as it came and is not read here.
+//! A task represents an unfinished call: the client gets its id immediately and polls for the result. Tasks
+//! of servers are forwarded unparsed.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -10,48 +10,48 @@ use crate::ask::{self, Question};
 use crate::code::{self, RpcError};
 use crate::json;
 
-/// How clients and servers say that they know tasks.
+/// The name of the extension in capabilities.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The answer to a request that only wanted something to happen.
+/// The result of a request that only acknowledges.
 pub const ACKNOWLEDGED: &[u8] = br#"{"resultType":"complete"}"#;
 
 /// A task as its client may see it.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
-    /// What tells it from all others.
+    /// Its unique id.
     pub id: &'a str,
-    /// How far it is.
+    /// Its status.
     pub standing: Standing<'a>,
-    /// The same in words, for people and models.
+    /// The status as a message for people and models.
     pub message: Option<&'a str>,
-    /// When it was made, as people write times.
+    /// When it was created, as RFC 3339.
     pub created_at: &'a str,
-    /// When it last changed.
+    /// When it last changed, as RFC 3339.
     pub updated_at: &'a str,
-    /// How long it is kept, counted from its making.
+    /// How long it is kept after its creation.
     pub ttl_ms: u64,
-    /// How often to ask for it.
+    /// The suggested polling interval.
     pub poll_ms: u64,
 }
 
-/// How far a task is, with what there is to tell.
+/// The status of a task, with its content.
 #[derive(Clone, Copy, Debug)]
 pub enum Standing<'a> {
-    /// Not over yet.
+    /// Not finished yet.
     Working,
-    /// The client is to answer these first.
+    /// The client must answer these questions first.
     InputRequired(&'a [Question]),
-    /// Over: the call's result, as JSON text.
+    /// Finished: the call's result, as JSON text.
     Completed(&'a [u8]),
-    /// Over: the call's error, as JSON text.
+    /// Finished: the call's error, as JSON text.
     Failed(&'a [u8]),
-    /// Over: nobody wants it any more.
+    /// Finished: cancelled.
     Cancelled,
 }
 
 impl Standing<'_> {
-    /// The word on the wire.
+    /// The status on the wire.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Working => "working",
@@ -64,7 +64,7 @@ impl Standing<'_> {
 }
 
 impl Task<'_> {
-    /// The result that a call gets in place of its own.
+    /// The result that a call gets instead of its own.
     pub fn to_created(&self) -> Bytes {
         let mut out = self.frame("task");
         out.push(b'}');
@@ -109,13 +109,13 @@ impl Task<'_> {
     }
 }
 
-/// The error for a client that asks about tasks and has not said that it knows them.
+/// The error for a client that uses tasks without having declared them.
 pub fn missing_capability() -> RpcError {
     RpcError::new(code::MISSING_CAPABILITY, format!("the client has not declared {EXTENSION}"))
         .with_data(json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}}))
 }
 
-/// The error for a task that is not there, or not the client's.
+/// The error for a task that does not exist or belongs to another client.
 pub fn unknown(id: &str) -> RpcError {
     RpcError::invalid_params(format!("unknown task `{id}`"))
 }

@@ -1,4 +1,4 @@
-//! What has to change in a message on its way from one era to the other, and nothing else.
+//! The necessary changes of a message between the two eras, and nothing else.
 
 use bytes::Bytes;
 
@@ -14,18 +14,18 @@ use crate::version::Era;
 /// The latest modern version as JSON text.
 const MODERN_VERSION: &str = "\"2026-07-28\"";
 
-/// On whose behalf a request goes to a server.
+/// The client on whose behalf a request is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     /// The client's capabilities, as JSON text.
     pub capabilities: Option<Bytes>,
     /// The client's name and version, as JSON text.
     pub info: Option<Bytes>,
-    /// Least severe log message the client wants.
+    /// The minimum level of log messages for the client.
     pub log_level: Option<String>,
 }
 
-/// The members by which a request names what it is about, in the server's own names.
+/// The members that identify the target of a request, with the server's own names.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// Replaces `name`.
@@ -38,7 +38,7 @@ pub struct Subject {
     pub reference: Option<Bytes>,
 }
 
-/// The second and later rounds of a call that a modern server interrupted to ask.
+/// A retry of a call that a modern server interrupted with questions.
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     /// Replaces `inputResponses`, as JSON text.
@@ -47,12 +47,12 @@ pub struct Round {
     pub state: Option<String>,
 }
 
-/// A client's request as a server of era `to` should get it. `sender` is given where the request does
-/// not say itself, in the server's era, on whose behalf it comes.
+/// A client's request in the form for a server of era `to`. `sender` is given if the request itself does not
+/// identify its client in the server's era.
 ///
-/// A legacy server gets no modern members in `_meta`: a dual-era server would take the request for a
-/// modern one. The progress token becomes the request's own id, because tokens of different clients
-/// meet on one connection.
+/// A legacy server gets no modern members in `_meta`: a dual-era server would treat the request as a modern
+/// one. The progress token becomes the request's own id, because tokens of different clients share one
+/// connection.
 pub fn request(
     envelope: &Envelope,
     params: &Params,
@@ -116,7 +116,7 @@ pub fn request(
     in_place(envelope, params, id, &edits).unwrap_or_else(|| envelope.with(Some(id), &edits))
 }
 
-/// Replaces members where they stand, if all of them are there to be replaced.
+/// Replaces members in place, if all of them are present.
 fn in_place(envelope: &Envelope, params: &Params, id: &Id, edits: &[Edit<'_>]) -> Option<Bytes> {
     let mut replacements: Vec<(Span, &[u8])> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -128,7 +128,7 @@ fn in_place(envelope: &Envelope, params: &Params, id: &Id, edits: &[Edit<'_>]) -
     envelope.spliced(id, &replacements)
 }
 
-/// Whether results of this method say how long they may be kept.
+/// Whether results of this method state how long they may be cached.
 fn is_cacheable(method: &Method) -> bool {
     matches!(
         method,
@@ -141,8 +141,8 @@ fn is_cacheable(method: &Method) -> bool {
     )
 }
 
-/// A server's result as a client of era `to` should get it. Where a task was created, `task_id` is the
-/// id under which the client may ask for it.
+/// A server's result in the form for a client of era `to`. If a task was created, `task_id` is the id under
+/// which the client can query it.
 pub fn result(
     view: &ResultView<'_>,
     from: Era,
@@ -163,7 +163,7 @@ pub fn result(
             edits.extend([Edit::Drop("resultType"), Edit::Drop("ttlMs"), Edit::Drop("cacheScope")]);
         }
         (Era::Legacy | Era::Modern, Era::Modern) => {
-            // A server of the legacy era asks while it is called: one that writes `input_required` asks nobody.
+            // A legacy server asks during the call, so its `input_required` has no meaning.
             let asks_in_vain = from == Era::Legacy && view.is_input_required();
             if asks_in_vain || view.result_type().is_none() {
                 edits.push(Edit::Set("resultType", b"\"complete\""));
@@ -183,8 +183,8 @@ pub fn result(
     Bytes::from(json::rewrite(view.json(), &edits))
 }
 
-/// A server's error as a client of era `to` should get it: an unknown resource has another number in
-/// each era. `None` where the error can pass as it came.
+/// A server's error in the form for a client of era `to`: an unknown resource has a different code in each
+/// era. `None` if the error needs no change.
 pub fn error(error: &RpcError, to: Era, method: &Method) -> Option<RpcError> {
     let code = match (to, error.code) {
         (Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
@@ -195,19 +195,19 @@ pub fn error(error: &RpcError, to: Era, method: &Method) -> Option<RpcError> {
     Some(RpcError { code, ..error.clone() })
 }
 
-/// A notification about a request, under the token its client knows.
+/// A notification about a request, with the token that its client knows.
 pub fn progress(notification: &Envelope, token: &[u8]) -> Bytes {
     notification.with(None, &[Edit::Set("progressToken", token)])
 }
 
-/// Severity of a log level; higher is worse. Unknown words count as the least severe.
+/// The severity of a log level; higher is worse. Unknown levels count as the least severe.
 pub fn severity(level: &str) -> u8 {
     const LEVELS: [&str; 8] =
         ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
     LEVELS.iter().position(|known| *known == level).map_or(0, |position| u8::try_from(position).unwrap_or(0))
 }
 
-/// Whether `level` is one of the protocol's words.
+/// Whether `level` is a log level of the protocol.
 pub fn is_level(level: &str) -> bool {
     level == "debug" || severity(level) > 0
 }

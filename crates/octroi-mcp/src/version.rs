@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a peer establishes who it is: once by a handshake, or with every request.
+/// How a peer identifies itself: once by a handshake, or with every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Era {
     /// `initialize` and a session; versions up to 2025-11-25.
@@ -12,7 +12,7 @@ pub enum Era {
 }
 
 impl Era {
-    /// The word used in configuration, logs and documents.
+    /// Its name in configuration, logs and documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Legacy => "legacy",
@@ -27,7 +27,7 @@ impl fmt::Display for Era {
     }
 }
 
-/// A protocol revision that Octroi speaks.
+/// A protocol version that Octroi supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// 2024-11-05: HTTP+SSE.
@@ -46,12 +46,12 @@ impl Version {
     /// Every version, oldest first.
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
-    /// What Octroi proposes in a handshake, and answers to a handshake for a version it does not know.
+    /// The version that Octroi proposes in a handshake, and its answer to an unknown version.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
-    /// What Octroi sends to modern servers.
+    /// The version that Octroi sends to modern servers.
     pub const LATEST_MODERN: Self = Self::V2026_07_28;
 
-    /// The version as it stands on the wire.
+    /// The version on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -62,7 +62,7 @@ impl Version {
         }
     }
 
-    /// Reads a version from the wire; `None` for one that Octroi does not speak.
+    /// Parses a version from the wire; `None` if Octroi does not support it.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == text)
     }
@@ -75,8 +75,8 @@ impl Version {
         }
     }
 
-    /// The version a handshake settles on: the requested one where it is a legacy version Octroi
-    /// speaks, otherwise the newest legacy version, as the handshake rules ask.
+    /// The version that a handshake settles on: the requested one if it is a supported legacy version,
+    /// otherwise the newest legacy version, as the handshake rules require.
     pub fn negotiate(requested: &str) -> Self {
         match Self::parse(requested) {
             Some(version) if version.era() == Era::Legacy => version,

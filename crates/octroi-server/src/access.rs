@@ -1,4 +1,4 @@
-//! Who may come in: tokens, and the checks that keep web pages out.
+//! Access to the HTTP endpoint: bearer tokens, and the Host and Origin checks that keep web pages out.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use axum::http::{HeaderMap, Uri, header};
 use octroi_core::principal::{AdminToken, TokenHash};
 use octroi_core::{Principal, Tokens};
 
-/// What the door lets in.
+/// Which requests the HTTP endpoint admits.
 #[derive(Clone, Debug, Default)]
 pub struct AccessSettings {
     /// Host names besides the loopback ones under which clients may address Octroi.
     pub hosts: Vec<String>,
     /// Origins of web pages besides loopback ones that may call.
     pub origins: Vec<String>,
-    /// What opens tools that need an administrator.
+    /// The second token that tools for administrators require.
     pub admin_token: Option<AdminToken>,
 }
 
-/// The rules at the door. A new configuration replaces them as a whole.
+/// The access rules in effect. A new configuration replaces them as a whole.
 #[derive(Debug)]
 pub struct Access {
     rules: ArcSwap<Rules>,
@@ -33,60 +33,62 @@ struct Rules {
     admin_token: Option<AdminToken>,
 }
 
-/// Why a request is not let in.
+/// Why a request is not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// No token.
+pub(crate) enum AccessRefusal {
+    /// It carries no bearer token.
     NoToken,
-    /// A token nobody has.
+    /// It carries a token that belongs to no principal.
     UnknownToken,
-    /// A web page somewhere else sent this.
+    /// A web page of another origin sent it.
     Origin,
-    /// Addressed to a name that is not ours: a rebound DNS name.
+    /// Its Host header names another host: a sign of DNS rebinding.
     Host,
 }
 
 impl Access {
-    /// Rules from settings.
+    /// Builds the rules from tokens and settings.
     pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
         Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)) }
     }
 
-    /// Other rules from now on. Who is in stays in until the next request.
+    /// Replaces the rules, starting with the next request.
     pub fn replace(&self, tokens: Tokens, settings: &AccessSettings) {
         self.rules.store(Arc::new(Rules::new(tokens, settings)));
     }
 
-    /// Who sends this request, if they may come in.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    /// The principal that sends this request, if it is admitted.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         let rules = self.rules.load();
         rules.check_sender(headers)?;
         rules.authenticate(headers)
     }
 
-    /// Whether the request carries the admin token. It goes no further than this.
+    /// Whether the request carries the admin token. The token itself is not passed on.
     pub(crate) fn is_admin(&self, headers: &HeaderMap) -> bool {
-        let shown = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
-        shown.zip(self.rules.load().admin_token.as_ref()).is_some_and(|(shown, token)| token.is(shown.trim()))
+        let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
+        presented
+            .zip(self.rules.load().admin_token.as_ref())
+            .is_some_and(|(presented, token)| token.is(presented.trim()))
     }
 
-    /// Checks the headers that tell a web page from a client.
-    pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Checks the headers that distinguish a web page from a client.
+    pub(crate) fn check_sender(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         self.rules.load().check_sender(headers)
     }
 
-    /// Checks that the request is addressed to a name of ours.
-    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Checks that the Host header, if there is one, names this gateway.
+    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         self.rules.load().check_host(headers)
     }
 
-    /// Whose token has this hash.
+    /// The principal whose token has this hash.
     pub(crate) fn find(&self, token: &TokenHash) -> Option<Principal> {
         self.rules.load().tokens.find_hash(token).cloned()
     }
 
-    /// Whose token the request carries.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    /// The principal whose token the request carries.
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         self.rules.load().authenticate(headers)
     }
 }
@@ -102,41 +104,41 @@ impl Rules {
         }
     }
 
-    fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         if let Some(host) = headers.get(header::HOST) {
-            let host = host.to_str().map_err(|_| Refusal::Host)?.to_ascii_lowercase();
+            let host = host.to_str().map_err(|_| AccessRefusal::Host)?.to_ascii_lowercase();
             let name = host_name(&host);
             if !is_loopback(name) && !self.hosts.contains(name) && !self.hosts.contains(&host) {
-                return Err(Refusal::Host);
+                return Err(AccessRefusal::Host);
             }
         }
         Ok(())
     }
 
-    fn check_sender(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_sender(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         self.check_host(headers)?;
         if let Some(origin) = headers.get(header::ORIGIN) {
-            let origin = origin.to_str().map_err(|_| Refusal::Origin)?.to_ascii_lowercase();
+            let origin = origin.to_str().map_err(|_| AccessRefusal::Origin)?.to_ascii_lowercase();
             let uri: Option<Uri> = origin.parse().ok();
             let from_here = uri
                 .as_ref()
                 .and_then(Uri::host)
                 .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
             if !from_here && !self.origins.contains(&origin) {
-                return Err(Refusal::Origin);
+                return Err(AccessRefusal::Origin);
             }
         }
         Ok(())
     }
 
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let value = headers.get(header::AUTHORIZATION).ok_or(Refusal::NoToken)?;
-        let value = value.to_str().map_err(|_| Refusal::UnknownToken)?;
-        let (scheme, token) = value.split_once(' ').ok_or(Refusal::NoToken)?;
+    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
+        let value = headers.get(header::AUTHORIZATION).ok_or(AccessRefusal::NoToken)?;
+        let value = value.to_str().map_err(|_| AccessRefusal::UnknownToken)?;
+        let (scheme, token) = value.split_once(' ').ok_or(AccessRefusal::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::NoToken);
+            return Err(AccessRefusal::NoToken);
         }
-        self.tokens.find(token.trim()).cloned().ok_or(Refusal::UnknownToken)
+        self.tokens.find(token.trim()).cloned().ok_or(AccessRefusal::UnknownToken)
     }
 }
 
@@ -181,13 +183,13 @@ mod tests {
             (header::HOST, "[::1]:7878", Ok(())),
             (header::HOST, "127.0.0.5", Ok(())),
             (header::HOST, "gate.example:443", Ok(())),
-            (header::HOST, "evil.example", Err(Refusal::Host)),
-            (header::HOST, "localhost.evil.example", Err(Refusal::Host)),
+            (header::HOST, "evil.example", Err(AccessRefusal::Host)),
+            (header::HOST, "localhost.evil.example", Err(AccessRefusal::Host)),
             (header::ORIGIN, "http://localhost:3000", Ok(())),
             (header::ORIGIN, "https://app.example", Ok(())),
-            (header::ORIGIN, "https://evil.example", Err(Refusal::Origin)),
-            (header::ORIGIN, "http://localhost.evil.example", Err(Refusal::Origin)),
-            (header::ORIGIN, "null", Err(Refusal::Origin)),
+            (header::ORIGIN, "https://evil.example", Err(AccessRefusal::Origin)),
+            (header::ORIGIN, "http://localhost.evil.example", Err(AccessRefusal::Origin)),
+            (header::ORIGIN, "null", Err(AccessRefusal::Origin)),
         ] {
             assert_eq!(
                 access().check_sender(&headers(&[(name.clone(), value)])),
@@ -210,15 +212,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_known_bearer_token_comes_in() {
+    fn only_a_known_bearer_token_is_admitted() {
         for (value, expected) in [
             (Some("Bearer secret"), None),
             (Some("bearer secret"), None),
-            (Some("Bearer wrong"), Some(Refusal::UnknownToken)),
-            (Some("Bearer "), Some(Refusal::UnknownToken)),
-            (Some("Basic secret"), Some(Refusal::NoToken)),
-            (Some("secret"), Some(Refusal::NoToken)),
-            (None, Some(Refusal::NoToken)),
+            (Some("Bearer wrong"), Some(AccessRefusal::UnknownToken)),
+            (Some("Bearer "), Some(AccessRefusal::UnknownToken)),
+            (Some("Basic secret"), Some(AccessRefusal::NoToken)),
+            (Some("secret"), Some(AccessRefusal::NoToken)),
+            (None, Some(AccessRefusal::NoToken)),
         ] {
             let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
             assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");

@@ -1,4 +1,4 @@
-//! Telling the eras apart, and checking what a modern request must carry.
+//! Finding the era of a request, and checking what a modern request must carry.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn check_declared(params: &Params) -> Result<(), RpcError> {
     Ok(())
 }
 
-/// The error for a version that is not spoken.
+/// The error for a protocol version that is not supported.
 pub(crate) fn unsupported(requested: &str) -> RpcError {
     let supported: Vec<&str> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
     RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version {requested} is not supported"))
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_era_is_told_per_request() {
+    fn the_era_is_found_per_request() {
         let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
         for (params, header, expected) in [
             ("{}", None, Era::Legacy),

@@ -1,7 +1,7 @@
-//! What agents have of Octroi itself, among the tools of servers: proposing policies for themselves.
+//! Octroi's own tools for agents, listed among the tools of servers: proposing policies for themselves.
 //!
-//! A call of one of these tools comes past the gates and into the audit log as every call does, and from there to
-//! the same dispatcher as what people ask for.
+//! A call of one of these tools passes the gates and is recorded like every call, and then goes to the
+//! dispatcher that also performs the operations of people.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -15,7 +15,8 @@ use crate::dispatcher::Operations;
 use crate::operations::Requester;
 use crate::rescue;
 
-/// Octroi's own tools and resources for agents. A gateway is started with them, and they are connected to it then.
+/// Octroi's own tools and resources for agents. A gateway starts with them; `connect` then gives them its
+/// operations.
 #[derive(Default)]
 pub struct AgentTools {
     /// Weak, because the gateway owns this.
@@ -23,9 +24,9 @@ pub struct AgentTools {
 }
 
 impl AgentTools {
-    /// Has them answered by these operations, once for all.
+    /// Sets the operations that answer these tools. Only the first call has an effect.
     pub fn connect(&self, operations: &Arc<Operations>) {
-        // Whoever connects them twice does so to the same gateway.
+        // A second call passes the operations of the same gateway.
         let _ = self.operations.set(Arc::downgrade(operations));
     }
 

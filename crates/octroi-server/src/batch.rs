@@ -1,4 +1,4 @@
-//! Batches of JSON-RPC messages, which only 2025-03-26 and before know.
+//! Batches of JSON-RPC messages, which exist only up to protocol version 2025-03-26.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use octroi_core::Principal;
 use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, envelope};
 
 use crate::admit::read_params;
-use crate::door::Door;
+use crate::endpoint::HttpEndpoint;
 use crate::frontend::Frontend;
 use crate::legacy::{PostStream, find, respond};
 use crate::reply::{self, Reply};
 
-/// A batch larger than this is refused: it would be a way around limits on requests.
+/// A larger batch is refused: it would bypass limits on requests.
 const MESSAGES_MAX: usize = 64;
 
 pub(crate) async fn post(
-    door: Arc<Door>,
+    endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
     principal: Principal,
     headers: &HeaderMap,
@@ -26,7 +26,7 @@ pub(crate) async fn post(
     let refuse = |message: String| {
         reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
     };
-    let session = match find(&door, &frontend, &principal, headers) {
+    let session = match find(&endpoint, &frontend, &principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
@@ -37,24 +37,24 @@ pub(crate) async fn post(
         return refuse(format!("a batch may hold at most {MESSAGES_MAX} messages"));
     }
     let mut requests = Vec::new();
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for message in messages {
         match message {
-            Err(malformed) => complaints.push(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
+            Err(malformed) => errors.push(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
             Ok(message) if message.kind() == Kind::Request && *message.method() == Method::Initialize => {
                 let error = RpcError::new(code::INVALID_REQUEST, "`initialize` may not be part of a batch");
-                complaints.push(envelope::error(message.id().as_ref(), &error));
+                errors.push(envelope::error(message.id().as_ref(), &error));
             }
             Ok(message) if message.kind() == Kind::Request => requests.push(message),
-            Ok(message) => session.session.take(&message),
+            Ok(message) => session.session.receive(&message),
         }
     }
-    if requests.is_empty() && complaints.is_empty() {
+    if requests.is_empty() && errors.is_empty() {
         return reply::empty(StatusCode::ACCEPTED);
     }
     let stream = PostStream::new(Arc::clone(&session));
-    let (frontends, client) = (door.frontends.clone(), Arc::clone(&stream));
-    let is_admin = door.access.is_admin(headers);
+    let (frontends, client) = (endpoint.frontends.clone(), Arc::clone(&stream));
+    let is_admin = endpoint.access.is_admin(headers);
     let work = Box::pin(async move {
         let answers = requests.iter().map(|request| {
             let (session, frontends, client) = (&session, &frontends, Arc::clone(&client));
@@ -71,8 +71,8 @@ pub(crate) async fn post(
             }
         });
         let answers = futures_util::future::join_all(answers).await;
-        let messages: Vec<Bytes> = complaints.into_iter().chain(answers.into_iter().flatten()).collect();
+        let messages: Vec<Bytes> = errors.into_iter().chain(answers.into_iter().flatten()).collect();
         Some(Bytes::from([b"[", messages.join(&b","[..]).as_slice(), b"]"].concat()))
     });
-    respond(&door, stream, work).await
+    respond(&endpoint, stream, work).await
 }

@@ -1,4 +1,4 @@
-//! What only the program around the gateway can do.
+//! What the gateway needs from the program that hosts it: reading its configuration again.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use octroi_api::operations::config::ConfigChanges;
 use octroi_gateway::{Gateway, PlannedChange};
 
-/// The program around the gateway: it knows where the configuration comes from.
+/// The program that hosts the gateway. It knows where the configuration comes from.
 pub trait Control: Send + Sync {
-    /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used make
-    /// no plan.
+    /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used
+    /// give an error instead of a plan.
     fn reload(self: Arc<Self>, gateway: Arc<Gateway>) -> Reloading;
 }
 
@@ -19,7 +19,7 @@ pub type PlannedReload = PlannedChange<ConfigChanges, ReloadError>;
 /// A future that reads the configuration.
 pub type Reloading = Pin<Box<dyn Future<Output = Result<PlannedReload, ReloadError>> + Send>>;
 
-/// Why the configuration is read again, where nobody asked for it.
+/// What caused a reload that nobody requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReloadTrigger {
     /// A file that it comes from has changed.
@@ -29,7 +29,7 @@ pub enum ReloadTrigger {
 }
 
 impl ReloadTrigger {
-    /// The word in records.
+    /// The name that audit records use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -42,7 +42,7 @@ impl ReloadTrigger {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReloadError {
-    /// What is wrong, with its causes.
+    /// The problem and its causes, for people.
     pub message: String,
     /// What to do about it, if that is known.
     pub hint: Option<String>,

@@ -1,13 +1,16 @@
-//! The one way to an operation or a resource, whoever asks and by whichever door.
+//! Performs operations and reads resources, for every principal and every transport.
 //!
-//! Who asks was found out at the door. Here the request is read, the table's rule is asked whether they may, and the
-//! handler runs. A change is recorded ahead of taking effect: if that fails it is not made, and one that fails
-//! after that is recorded as failed. No handler can leave that out, because handlers only plan changes.
+//! The transport has authenticated the principal. The dispatcher reads the request, checks the table's access
+//! rule, and runs the handler. A change is recorded before it takes effect: if recording fails, it is not
+//! applied, and a change that fails afterwards is recorded as failed. No handler can skip that, because
+//! handlers only plan changes.
 
 use std::sync::Arc;
 
 use octroi_api::operations::config::ConfigReload;
-use octroi_api::{Access, ApiError, ErrorCode, Face, ObjectRef, Operation as _, Owner, ResourceUri, Verdict};
+use octroi_api::{
+    Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, Owner, ResourceUri,
+};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
 use octroi_gateway::{
@@ -21,31 +24,31 @@ use crate::error::OperationError;
 use crate::operations::{self, Handler, OperationContext, Requester, Work};
 use crate::resources;
 
-/// Does operations and reads resources.
+/// Performs operations and reads resources.
 pub struct Operations {
     gateway: Arc<Gateway>,
     control: Arc<dyn Control>,
-    /// Changes that are being made.
+    /// Changes that are being applied.
     changes: BackgroundTasks,
 }
 
 impl Operations {
-    /// Operations of a gateway, with the program around it.
+    /// Operations on a gateway and on the program that hosts it.
     pub fn new(gateway: Arc<Gateway>, control: Arc<dyn Control>) -> Arc<Self> {
         Arc::new(Self { gateway, control, changes: BackgroundTasks::new(Handle::current()) })
     }
 
-    /// The gateway that they are about.
+    /// The gateway that the operations act on.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
     }
 
-    /// Waits until all changes are made that were begun.
+    /// Waits until all changes that were begun are finished.
     pub(crate) async fn finished(&self) {
         self.changes.wait().await;
     }
 
-    /// Does an operation. Dropping the future cancels what only reads; a change that was begun is finished.
+    /// Performs an operation. Dropping the future cancels a read; a change that was begun is still finished.
     pub(crate) async fn perform(
         &self,
         requester: Requester,
@@ -69,29 +72,37 @@ impl Operations {
         match request.run(&context).await? {
             Work::Answer(answer) => Ok(answer),
             Work::Change { kind, change } => {
-                self.make(ChangeAuthor::Principal(context.principal().clone()), kind, handler.name, *change)
-                    .await
+                self.record_and_apply(
+                    ChangeAuthor::Principal(context.principal().clone()),
+                    kind,
+                    handler.name,
+                    *change,
+                )
+                .await
             }
-            Work::RecordedByLog(making) => self.to_the_end(making).await,
+            Work::RecordedByLog(change) => self.run_to_completion(change).await,
         }
     }
 
-    /// Reads the configuration again without anybody asking for it, recorded like the operation. Nobody waits for
-    /// an answer: the status and the log say what is wrong.
+    /// Reloads the configuration because of a trigger, and records it like the operation. No caller waits for
+    /// the answer: the status and the log report what is wrong.
     pub async fn reload(&self, trigger: ReloadTrigger) {
         let control = Arc::clone(&self.control);
-        // Files that cannot be used are reported by who reads them.
+        // The reload itself reports files that cannot be used.
         let Ok(mut change) = control.reload(Arc::clone(&self.gateway)).await else {
             return;
         };
         change.subject["trigger"] = trigger.as_str().into();
         let change = change.map(|changes| Ok(changes.map(|_| Value::Null)?));
-        let made = self.make(ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, change).await;
-        if let Err(error @ OperationError::NotRecorded(_)) = made {
+        let applied = self
+            .record_and_apply(ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, change)
+            .await;
+        if let Err(error @ OperationError::NotRecorded(_)) = applied {
             let message = ApiError::from(&error).message;
-            tracing::warn!(error = message, "configuration not read again, the old one stays");
-            self.gateway
-                .set_problems(vec![format!("not read again, the old configuration stays: {message}")]);
+            tracing::warn!(error = message, "configuration not reloaded, the old one stays in effect");
+            self.gateway.set_problems(vec![format!(
+                "not reloaded, the old configuration stays in effect: {message}"
+            )]);
         }
     }
 
@@ -105,13 +116,13 @@ impl Operations {
             resources::read(&context, &parsed).await
         };
         read.await.map_err(|error| match ApiError::from(&error).code {
-            // To whoever may not read it, it is not there.
+            // A caller that may not read a resource must not learn that it exists.
             ErrorCode::NotFound | ErrorCode::PeopleOnly => unknown(),
             _ => error,
         })
     }
 
-    /// Whether somebody may read and watch a resource.
+    /// Fails unless a principal may read and watch a resource.
     pub(crate) async fn may_read(
         &self,
         principal: &Principal,
@@ -124,7 +135,7 @@ impl Operations {
         OperationContext { gateway: Arc::clone(&self.gateway), control: Arc::clone(&self.control), requester }
     }
 
-    /// Fails unless the rule permits it. What is another's looks as if it did not exist.
+    /// Fails unless the access rule permits it. An object of another agent looks as if it did not exist.
     async fn authorise(
         &self,
         principal: &Principal,
@@ -140,14 +151,14 @@ impl Operations {
             }
         };
         match access.permits(Some(principal), owner) {
-            Verdict::Permitted => Ok(()),
-            Verdict::Unauthenticated => Err(OperationError::Unauthenticated),
-            Verdict::Forbidden => Err(OperationError::PeopleOnly),
-            Verdict::NotFound => Err(not_found(object)),
+            AccessVerdict::Permitted => Ok(()),
+            AccessVerdict::Unauthenticated => Err(OperationError::Unauthenticated),
+            AccessVerdict::Forbidden => Err(OperationError::PeopleOnly),
+            AccessVerdict::NotFound => Err(not_found(object)),
         }
     }
 
-    /// Whose an object is of which the request does not say it.
+    /// Looks up the owner of an object, where the request does not name the owner.
     async fn owner_of(&self, object: ObjectRef<'_>) -> Result<FoundOwner, OperationError> {
         Ok(match object {
             ObjectRef::Approval(id) => match self.gateway.approvals().get(id).await {
@@ -167,8 +178,8 @@ impl Operations {
         })
     }
 
-    /// Records a change, and then makes it.
-    async fn make(
+    /// Records a change, and then applies it.
+    async fn record_and_apply(
         &self,
         by: ChangeAuthor,
         kind: Kind,
@@ -176,7 +187,7 @@ impl Operations {
         change: PlannedChange<Value, OperationError>,
     ) -> Result<Value, OperationError> {
         let gateway = Arc::clone(&self.gateway);
-        self.to_the_end(async move {
+        self.run_to_completion(async move {
             let recorded = gateway.record_change(&by, kind, operation, &change).await;
             recorded.map_err(|error| OperationError::NotRecorded(Box::new(error)))?;
             let (subject, filed_under) = (change.subject.clone(), change.filed_under.clone());
@@ -191,7 +202,7 @@ impl Operations {
                     operation,
                     error = %unrecorded,
                     hint = unrecorded.hint(),
-                    "a change failed, and that is not recorded"
+                    "a change failed, and the failure is not recorded"
                 );
             }
             Err(error)
@@ -199,18 +210,18 @@ impl Operations {
         .await
     }
 
-    /// Does something that must not stop halfway when the client goes away: what is recorded has to happen, or to
-    /// be recorded as failed.
-    async fn to_the_end(
+    /// Runs a change as a task, so that it does not stop halfway when the client disconnects: a recorded
+    /// change must happen, or be recorded as failed.
+    async fn run_to_completion(
         &self,
-        making: impl Future<Output = Result<Value, OperationError>> + Send + 'static,
+        change: impl Future<Output = Result<Value, OperationError>> + Send + 'static,
     ) -> Result<Value, OperationError> {
-        let made = self.changes.spawn("change", making).await;
-        made.unwrap_or_else(|_| Err(OperationError::Internal("the change was cut off".to_owned())))
+        let applied = self.changes.spawn("change", change).await;
+        applied.unwrap_or_else(|_| Err(OperationError::Internal("the change was interrupted".to_owned())))
     }
 }
 
-/// The handler of an operation, for whoever asks.
+/// The handler of an operation for this principal.
 fn find(principal: &Principal, operation: &str) -> Result<&'static Handler, OperationError> {
     let face = Face::of(principal.role);
     operations::find(face, operation).ok_or_else(|| match face {
@@ -219,7 +230,7 @@ fn find(principal: &Principal, operation: &str) -> Result<&'static Handler, Oper
     })
 }
 
-/// Whose an object is that was looked up.
+/// The owner of an object, as it was looked up.
 enum FoundOwner {
     Nobody,
     Gateway,
@@ -240,7 +251,7 @@ impl FoundOwner {
     }
 }
 
-/// That there is no such object, as whoever looks for one is told.
+/// The error that says that this object does not exist.
 fn not_found(object: ObjectRef<'_>) -> OperationError {
     match object {
         ObjectRef::Approval(id) => OperatorError::UnknownApproval(id.to_owned()).into(),

@@ -1,4 +1,4 @@
-//! Why an operation was not done, or a resource is not shown.
+//! Why an operation was not performed, or a resource not read.
 
 use octroi_api::ApiError;
 use octroi_gateway::audit::AuditError;
@@ -6,65 +6,65 @@ use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, ReplayError, S
 
 use crate::control::ReloadError;
 
-/// Why an operation was not done, by what whoever asked would do next. `rescue` says how each is answered.
+/// Why an operation was not performed. Variants differ in what the caller can do next; `rescue` answers each.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperationError {
-    /// Show a token.
-    #[error("nobody knows who asks")]
+    /// No principal: the caller has to send a token.
+    #[error("the caller is not authenticated")]
     Unauthenticated,
-    /// Show a person's token.
+    /// The caller needs a person's token.
     #[error("only people may do this")]
     PeopleOnly,
-    /// Ask for an operation that exists.
+    /// There is no such operation for this principal.
     #[error("unknown tool `{0}`")]
     UnknownOperation(String),
-    /// Ask for a resource that exists.
+    /// There is no such resource for this principal.
     #[error("unknown resource `{0}`")]
     UnknownResource(String),
-    /// Send arguments of the declared names and types.
+    /// The arguments do not have the declared names and types.
     #[error(transparent)]
     Malformed(ApiError),
-    /// Send arguments that make sense together.
+    /// The arguments are well-formed, but make no sense together.
     #[error("{0}")]
     InvalidArguments(String),
-    /// Look at what there is.
+    /// The request names an object that does not exist.
     #[error("{message}")]
     NotFound {
-        /// What there is not, and what there is instead.
+        /// What does not exist, and where possible what does.
         message: String,
-        /// Where to look.
+        /// The command that lists what exists.
         hint: Option<&'static str>,
     },
-    /// See to the server.
+    /// The server does not answer.
     #[error("server `{server}` is not available")]
     ServerUnavailable {
-        /// Which server.
+        /// The name of the server.
         server: String,
         #[source]
         source: Box<UpstreamError>,
     },
-    /// See to the audit log: what cannot be recorded is not done.
+    /// The audit log cannot be written: what cannot be recorded is not done.
     #[error("this cannot be recorded, so it is not done")]
     NotRecorded(#[source] Box<AuditError>),
-    /// Correct the configuration.
+    /// The new configuration cannot be used.
     #[error(transparent)]
     NotReloaded(#[from] ReloadError),
-    /// What the gateway says about approvals, agents and pins.
+    /// An error about approvals, agents or pins.
     #[error(transparent)]
     Operator(Box<OperatorError>),
-    /// What the gateway says about policies.
+    /// An error about policies.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// See to the store.
+    /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What the gateway says about its audit log.
+    /// An error of the audit index.
     #[error(transparent)]
     AuditIndex(Box<AuditIndexError>),
-    /// What the gateway says about replaying calls.
+    /// An error of replaying calls.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// Look at the gateway's log: this should not happen.
+    /// An internal error; the gateway's log may say more.
     #[error("{0}")]
     Internal(String),
 }
@@ -82,7 +82,7 @@ impl From<AuditIndexError> for OperationError {
 }
 
 impl OperationError {
-    /// Something is not there, and nobody can say where to look.
+    /// An object that does not exist, without a hint.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::NotFound { message: message.into(), hint: None }
     }

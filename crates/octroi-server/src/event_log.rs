@@ -1,4 +1,4 @@
-//! What was sent on a legacy stream, so that a client that lost it can take it up again.
+//! Events that were sent on a legacy stream, kept so that a client can resume a stream it lost.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::reply::KEEP_ALIVE_EVERY;
 
-/// Events kept for a client that is away. Older ones are lost, as the protocol allows.
+/// Events kept for a disconnected client. Older ones are lost, as the protocol allows.
 const EVENTS_KEPT: usize = 256;
 
 /// One stream's events.
@@ -21,14 +21,14 @@ const EVENTS_KEPT: usize = 256;
 pub(crate) struct EventLog {
     /// Unique within the session; the first part of every event's id.
     number: u64,
-    state: Mutex<State>,
+    state: Mutex<EventLogState>,
     changed: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EventLogState {
     events: VecDeque<(u64, Bytes)>,
-    /// Where a reader begins that names no event of its own.
+    /// The last event delivered: where a reader starts that names no event.
     delivered: u64,
     next: u64,
     is_over: bool,
@@ -36,7 +36,7 @@ struct State {
 
 impl EventLog {
     pub(crate) fn new(number: u64) -> Arc<Self> {
-        let state = State { next: 1, ..State::default() };
+        let state = EventLogState { next: 1, ..EventLogState::default() };
         Arc::new(Self { number, state: Mutex::new(state), changed: watch::Sender::default() })
     }
 
@@ -47,7 +47,7 @@ impl EventLog {
     /// Adds a message. Never waits.
     pub(crate) fn push(&self, message: Bytes) {
         let mut state = self.state.lock();
-        // A list that changed twice while nobody read has changed.
+        // Two changes of a list that nobody has read yet are one.
         let is_repeated =
             state.events.back().is_some_and(|(number, last)| *number > state.delivered && *last == message);
         if is_repeated && is_list_change(&message) {
@@ -63,7 +63,7 @@ impl EventLog {
         self.changed.send_modify(|version| *version += 1);
     }
 
-    /// Says that nothing more will come.
+    /// Ends the log: nothing more will be added.
     pub(crate) fn finish(&self) {
         self.state.lock().is_over = true;
         self.changed.send_modify(|version| *version += 1);
@@ -73,8 +73,8 @@ impl EventLog {
         self.state.lock().is_over
     }
 
-    /// The events after `after`, or after what was last delivered, and then those to come. The stream
-    /// ends with the log, or when the door closes.
+    /// The events after `after`, or after the last one delivered, and then new ones. The stream ends with the
+    /// log, or when the endpoint closes.
     pub(crate) fn follow(
         self: Arc<Self>,
         after: Option<u64>,
@@ -83,7 +83,7 @@ impl EventLog {
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
         let cursor = after.unwrap_or_else(|| self.state.lock().delivered);
         let changed = self.changed.subscribe();
-        let reader = Reader { log: self, cursor, changed, closing, priming };
+        let reader = EventLogReader { log: self, cursor, changed, closing, priming };
         stream::unfold(reader, |mut reader| async move { Some((Ok(reader.next().await?), reader)) })
     }
 }
@@ -92,7 +92,7 @@ fn is_list_change(message: &Bytes) -> bool {
     message.len() < 128 && memchr::memmem::find(message, b"list_changed").is_some()
 }
 
-struct Reader {
+struct EventLogReader {
     log: Arc<EventLog>,
     cursor: u64,
     changed: watch::Receiver<u64>,
@@ -100,7 +100,7 @@ struct Reader {
     priming: Option<Bytes>,
 }
 
-impl Reader {
+impl EventLogReader {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(priming) = self.priming.take() {
             return Some(priming);
@@ -130,7 +130,7 @@ impl Reader {
     }
 }
 
-/// The first event of a stream: nothing but an id to resume from and how soon to come back.
+/// The first event of a stream: only an id to resume from, and how soon to reconnect.
 pub(crate) fn priming(number: u64) -> Bytes {
     Bytes::from(format!("id: {number}-0\nretry: 1000\ndata:\n\n"))
 }

@@ -1,4 +1,4 @@
-//! Which request goes where: messages straight to their answer, everything else by a router.
+//! Routes requests: MCP messages directly, everything else by a router.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_gateway::View;
 
-use crate::door::Door;
+use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
 use crate::reply::Reply;
 use crate::{health, metrics, page};
@@ -19,20 +19,20 @@ use crate::{health, metrics, page};
 /// Answers the requests of all connections.
 #[derive(Clone)]
 pub(crate) struct Front {
-    door: Arc<Door>,
+    endpoint: Arc<HttpEndpoint>,
     others: TowerToHyperService<Router>,
 }
 
 impl Front {
-    pub(crate) fn new(door: &Arc<Door>) -> Self {
+    pub(crate) fn new(endpoint: &Arc<HttpEndpoint>) -> Self {
         let router = Router::new()
             .route("/mcp/servers/{name}", any(single))
             .route("/health", get(health::health))
             .route("/metrics", get(metrics::metrics))
             .route("/approvals/{id}", get(page::show).post(page::submit))
             .fallback(not_found)
-            .with_state(Arc::clone(door));
-        Self { door: Arc::clone(door), others: TowerToHyperService::new(router) }
+            .with_state(Arc::clone(endpoint));
+        Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router) }
     }
 }
 
@@ -41,13 +41,13 @@ impl Service<http::Request<Incoming>> for Front {
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
 
-    /// The two paths that all calls take need no router, which would cost each of them microseconds.
+    /// The two paths of all calls bypass the router, which would cost each call microseconds.
     fn call(&self, request: http::Request<Incoming>) -> Self::Future {
-        // Who asks decides what is seen: on every path people manage, and agents reach servers.
+        // The token decides, not the path: people get management and agents get servers on both.
         let ("/mcp" | "/mcp/agent") = request.uri().path() else {
             return Box::pin(self.others.call(request));
         };
-        let admitted = admit(Arc::clone(&self.door), View::Merged, request);
+        let admitted = admit(Arc::clone(&self.endpoint), View::Merged, request);
         Box::pin(async move { Ok(admitted.await) })
     }
 }

@@ -1,7 +1,7 @@
-//! Who answers a request: Octroi's management for people, the compositor of all servers for agents.
+//! What answers a request: Octroi's management for people, the compositor of all servers for agents.
 //!
-//! Chosen once, by the principal, before anything else is read of the request. No path and no message leads
-//! a person's token to a server, nor an agent's to management.
+//! The principal decides, before anything else of the request is read. No path and no message leads a
+//! person's token to a server, nor an agent's token to management.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +14,7 @@ use octroi_mcp::{Envelope, RpcError, Version};
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
 
-/// What is Octroi's own, and no server's: none may be called so.
+/// The view of Octroi's own resources. The name is reserved: no server can have it.
 static OWN: LazyLock<View> = LazyLock::new(|| {
     View::Server(ServerKey::system(
         ServerName::parse("octroi").unwrap_or_else(|_| unreachable!("a valid name")),
@@ -26,12 +26,12 @@ static OWN: LazyLock<View> = LazyLock::new(|| {
 pub(crate) enum Frontend {
     /// Octroi's own tools and resources, and no server's.
     Management,
-    /// The servers, as this view shows them.
+    /// The servers of this view.
     Compositor(View),
 }
 
 impl Frontend {
-    /// What a principal sees who comes by an endpoint of this view.
+    /// The front end of a principal that connects to an endpoint of this view.
     pub(crate) fn of(principal: &Principal, view: View) -> Self {
         match principal.role {
             Role::Human => Self::Management,
@@ -39,7 +39,7 @@ impl Frontend {
         }
     }
 
-    /// Which changes of lists a client hears of that asks for these: the lists of management never change.
+    /// Which list changes a client that requests these is notified of: the lists of management never change.
     pub(crate) fn list_changes(&self, requested: Filter) -> Filter {
         match self {
             Self::Management => Filter::default(),
@@ -48,7 +48,7 @@ impl Frontend {
     }
 }
 
-/// Both of them behind one door.
+/// Both front ends of one gateway.
 #[derive(Clone)]
 pub(crate) struct Frontends {
     gateway: Arc<Gateway>,
@@ -84,7 +84,7 @@ impl Frontends {
         }
     }
 
-    /// Registers a client that wants to hear of changes. `deliver` must not wait.
+    /// Registers a client for notifications of changes. `deliver` must not wait.
     pub(crate) fn listen(
         &self,
         frontend: &Frontend,
@@ -94,7 +94,7 @@ impl Frontends {
     ) -> Arc<Listener> {
         let ListeningClient { principal, capabilities, session } = client;
         let view = match frontend {
-            // People hear of Octroi's own resources only.
+            // People are notified of Octroi's own resources only.
             Frontend::Management => OWN.clone(),
             Frontend::Compositor(view) => view.clone(),
         };
@@ -138,11 +138,11 @@ impl Frontends {
     }
 }
 
-/// Who wants to hear of changes.
+/// A client that subscribes to changes.
 pub(crate) struct ListeningClient<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) capabilities: ClientCapabilities,
-    /// The client's session; the principal again where there are none.
+    /// The owner of the client's session; the principal in the era without sessions.
     pub(crate) session: &'a Arc<str>,
 }
 

@@ -15,22 +15,22 @@ use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Incoming, RpcError, code};
 
 use crate::admit::{era_of, read_params};
-use crate::door::{Door, Post};
+use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply};
 use crate::{batch, legacy, modern};
 
 pub(crate) async fn single(
-    State(door): State<Arc<Door>>,
+    State(endpoint): State<Arc<HttpEndpoint>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Reply {
-    let known = ServerKey::parse(&name).filter(|key| door.gateway.servers().upstream(key).is_some());
+    let known = ServerKey::parse(&name).filter(|key| endpoint.gateway.servers().upstream(key).is_some());
     match known {
-        Some(key) => admit(door, View::Server(key), request).await,
-        // Who may not come in at all must not learn which servers exist.
-        None => match door.access.admit(request.headers()) {
-            Err(refusal) => door.refuse(refusal),
+        Some(key) => admit(endpoint, View::Server(key), request).await,
+        // A client without a valid token must not learn which servers exist.
+        None => match endpoint.access.admit(request.headers()) {
+            Err(refusal) => endpoint.refuse(refusal),
             Ok(_) => {
                 let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
                 reply::error_with(StatusCode::NOT_FOUND, None, &error)
@@ -44,23 +44,23 @@ pub(crate) async fn not_found() -> Reply {
     reply::error_with(StatusCode::NOT_FOUND, None, &error)
 }
 
-/// Lets a request in that may come in, and answers it.
+/// Authenticates a request and answers it.
 pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
-    door: Arc<Door>,
+    endpoint: Arc<HttpEndpoint>,
     view: View,
     request: http::Request<B>,
 ) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
     async move {
-        let principal = match door.access.admit(&parts.headers) {
+        let principal = match endpoint.access.admit(&parts.headers) {
             Ok(principal) => principal,
-            Err(refusal) => return door.refuse(refusal),
+            Err(refusal) => return endpoint.refuse(refusal),
         };
         let frontend = Frontend::of(&principal, view);
         match parts.method {
-            HttpMethod::POST => post(door, frontend, principal, &parts.headers, body).await,
-            HttpMethod::GET => legacy::open_stream(&door, &frontend, &principal, &parts.headers),
-            HttpMethod::DELETE => legacy::end(&door, &frontend, &principal, &parts.headers),
+            HttpMethod::POST => post(endpoint, frontend, principal, &parts.headers, body).await,
+            HttpMethod::GET => legacy::open_stream(&endpoint, &frontend, &principal, &parts.headers),
+            HttpMethod::DELETE => legacy::end(&endpoint, &frontend, &principal, &parts.headers),
             _ => {
                 let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
                 let allowed = header::HeaderValue::from_static("POST, GET, DELETE");
@@ -72,7 +72,7 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
 }
 
 async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
-    door: Arc<Door>,
+    endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
     principal: Principal,
     headers: &HeaderMap,
@@ -82,15 +82,15 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
         return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
     }
-    let body = match read_body(body, door.settings.body_bytes).await {
+    let body = match read_body(body, endpoint.settings.body_bytes).await {
         Ok(body) => body,
         Err(reply) => return *reply,
     };
     let post = match Incoming::parse(body) {
-        Ok(Incoming::One(envelope)) => read(door, frontend, principal, envelope),
-        // Boxed, so that what is rarely needed does not make the future of every request large.
+        Ok(Incoming::One(envelope)) => read(endpoint, frontend, principal, envelope),
+        // Boxed, so that batches, which are rare, do not make the future of every request large.
         Ok(Incoming::Batch(messages)) => {
-            return Box::pin(batch::post(door, frontend, principal, headers, messages)).await;
+            return Box::pin(batch::post(endpoint, frontend, principal, headers, messages)).await;
         }
         Err(malformed) => Err(Box::new(bad_request(malformed.id.as_ref(), &malformed.to_error()))),
     };
@@ -105,15 +105,15 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     }
 }
 
-/// Boxed, because it is handed on from future to future, and those are moved themselves.
+/// Boxed, because it is passed from future to future, and those are moved themselves.
 fn read(
-    door: Arc<Door>,
+    endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
     principal: Principal,
     envelope: Envelope,
 ) -> Result<Box<Post>, Box<Reply>> {
     match read_params(&envelope) {
-        Ok(params) => Ok(Box::new(Post { door, frontend, principal, envelope, params })),
+        Ok(params) => Ok(Box::new(Post { endpoint, frontend, principal, envelope, params })),
         Err(error) => Err(Box::new(bad_request(envelope.id().as_ref(), &error))),
     }
 }
@@ -133,10 +133,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
-    coming: B,
+    incoming: B,
     limit: usize,
 ) -> Result<Bytes, Box<Reply>> {
-    match Limited::new(coming, limit).collect().await {
+    match Limited::new(incoming, limit).collect().await {
         Ok(collected) => Ok(body::detached(collected.to_bytes())),
         Err(error) if error.is::<LengthLimitError>() => {
             let error =

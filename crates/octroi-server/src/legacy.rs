@@ -11,57 +11,57 @@ use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
 
-use crate::door::{Door, Post};
+use crate::endpoint::{HttpEndpoint, Post};
 use crate::event_log::{EventLog, parse_event_id, priming};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply, STREAM_AFTER};
-use crate::session::{Introduced, Send};
+use crate::session::{InitializeParams, SendMessage};
 use crate::sessions::HttpSession;
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
-    let Post { door, frontend, principal, envelope, .. } = &*post;
+    let Post { endpoint, frontend, principal, envelope, .. } = &*post;
     if *envelope.method() == Method::Initialize && envelope.kind() == Kind::Request {
         return Box::pin(initialize(*post)).await;
     }
-    let session = match find(door, frontend, principal, headers) {
+    let session = match find(endpoint, frontend, principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
     match envelope.kind() {
         Kind::Notification | Kind::Response => {
-            session.session.take(envelope);
+            session.session.receive(envelope);
             reply::empty(StatusCode::ACCEPTED)
         }
         Kind::Request => {
-            let is_admin = door.access.is_admin(headers);
+            let is_admin = endpoint.access.is_admin(headers);
             let stream = PostStream::new(session);
             let caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
-            let (door, client) = (Arc::clone(door), Arc::clone(&stream));
+            let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
             let work = Box::pin(async move {
-                let Post { door, envelope, params, .. } = &*post;
+                let Post { endpoint, envelope, params, .. } = &*post;
                 let session = &client.session.session;
-                let answer = session.answer(&door.frontends, envelope, params, &caller).await?;
+                let answer = session.answer(&endpoint.frontends, envelope, params, &caller).await?;
                 Some(answer.to_message(&envelope.id()?))
             });
-            respond(&door, stream, work).await
+            respond(&endpoint, stream, work).await
         }
     }
 }
 
 async fn initialize(post: Post) -> Reply {
-    let Post { door, frontend, principal, envelope: request, .. } = post;
+    let Post { endpoint, frontend, principal, envelope: request, .. } = post;
     let id = request.id();
-    let introduced = match Introduced::read(&request.params()) {
-        Ok(introduced) => introduced,
+    let params = match InitializeParams::read(&request.params()) {
+        Ok(params) => params,
         Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error),
     };
-    let answer = door.frontends.initialize(&frontend, introduced.version).await;
+    let answer = endpoint.frontends.initialize(&frontend, params.version).await;
     let Some(id) = id else {
         return reply::empty(StatusCode::BAD_REQUEST);
     };
     let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
     if answer.code().is_none() {
-        match door.sessions.open(&door.frontends, frontend, principal, introduced) {
+        match endpoint.sessions.open(&endpoint.frontends, frontend, principal, params) {
             Ok(session) => {
                 if let Ok(value) = HeaderValue::from_str(&session.id) {
                     reply.headers_mut().insert(mcp_header::SESSION_ID, value);
@@ -70,7 +70,7 @@ async fn initialize(post: Post) -> Reply {
             Err(error) => {
                 let error = RpcError::new(
                     code::INTERNAL_ERROR,
-                    format!("the system gives no random numbers: {error}"),
+                    format!("the operating system provides no random numbers: {error}"),
                 );
                 return reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, Some(&id), &error);
             }
@@ -81,7 +81,7 @@ async fn initialize(post: Post) -> Reply {
 
 /// The session a request names.
 pub(crate) fn find(
-    door: &Door,
+    endpoint: &HttpEndpoint,
     frontend: &Frontend,
     principal: &Principal,
     headers: &HeaderMap,
@@ -94,7 +94,7 @@ pub(crate) fn find(
     {
         return refuse(
             StatusCode::BAD_REQUEST,
-            "the MCP-Protocol-Version header names a version not spoken here",
+            "the MCP-Protocol-Version header names a version that is not supported",
         );
     }
     let Some(id) = headers.get(mcp_header::SESSION_ID) else {
@@ -103,16 +103,16 @@ pub(crate) fn find(
             "the Mcp-Session-Id header is missing; begin with `initialize`",
         );
     };
-    let found = id.to_str().ok().and_then(|id| door.sessions.find(id, principal, frontend));
+    let found = id.to_str().ok().and_then(|id| endpoint.sessions.find(id, principal, frontend));
     match found {
         Some(session) => Ok(session),
         None => refuse(StatusCode::NOT_FOUND, "the session is over; begin again with `initialize`"),
     }
 }
 
-/// GET: the session's own stream, or one that broke off.
+/// GET: the session's own stream, or one that the client resumes.
 pub(crate) fn open_stream(
-    door: &Door,
+    endpoint: &HttpEndpoint,
     frontend: &Frontend,
     principal: &Principal,
     headers: &HeaderMap,
@@ -124,7 +124,7 @@ pub(crate) fn open_stream(
     if !accepts {
         return reply::empty(StatusCode::NOT_ACCEPTABLE);
     }
-    let session = match find(door, frontend, principal, headers) {
+    let session = match find(endpoint, frontend, principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
@@ -135,25 +135,32 @@ pub(crate) fn open_stream(
             let found = parse_event_id(id).and_then(|(stream, event)| Some((session.stream(stream)?, event)));
             match found {
                 Some((log, event)) => (log, Some(event)),
-                // What is no longer known cannot be resumed; the session's own stream can be had.
+                // A stream that is no longer known cannot be resumed; the client gets the session's own.
                 None => (session.own_stream(), None),
             }
         }
     };
     let first = wants_priming(&session).then(|| priming(log.number()));
     let first = if after.is_some() { None } else { first };
-    // The stream holds the session, so that one with an open stream is never swept away.
-    let events = log.follow(after, first, door.closing.clone());
-    reply::stream(Held { events: Box::pin(events), _session: session })
+    // The stream holds the session, so that a session with an open stream does not expire.
+    let events = log.follow(after, first, endpoint.closing.clone());
+    reply::stream(SessionStream { events: Box::pin(events), _session: session })
 }
 
 /// DELETE: the client is done.
-pub(crate) fn end(door: &Door, frontend: &Frontend, principal: &Principal, headers: &HeaderMap) -> Reply {
-    match find(door, frontend, principal, headers) {
+pub(crate) fn end(
+    endpoint: &HttpEndpoint,
+    frontend: &Frontend,
+    principal: &Principal,
+    headers: &HeaderMap,
+) -> Reply {
+    match find(endpoint, frontend, principal, headers) {
         Ok(session) => {
-            if let Some(owner) = door.sessions.close(&session.id) {
-                let gateway = Arc::clone(&door.gateway);
-                door.tasks.spawn("end-session", async move { gateway.servers().end_session(&owner).await });
+            if let Some(owner) = endpoint.sessions.close(&session.id) {
+                let gateway = Arc::clone(&endpoint.gateway);
+                endpoint
+                    .tasks
+                    .spawn("end-session", async move { gateway.servers().end_session(&owner).await });
             }
             reply::empty(StatusCode::NO_CONTENT)
         }
@@ -166,12 +173,16 @@ fn wants_priming(session: &HttpSession) -> bool {
     session.session.version >= Version::V2025_11_25
 }
 
-pub(crate) type Work = Pin<Box<dyn Future<Output = Option<Bytes>> + std::marker::Send>>;
+pub(crate) type LegacyWork = Pin<Box<dyn Future<Output = Option<Bytes>> + Send>>;
 
-/// Answers by JSON where nothing has to be said before the answer, by a stream otherwise. The work
-/// goes on when the client hangs up: in this era that is not a cancellation.
-pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Work) -> Reply {
-    let mut work = Detached { tasks: &door.tasks, work: Some(work) };
+/// Answers with JSON if nothing has to be sent before the answer, with a stream otherwise. The work continues
+/// when the client disconnects: in this era that is not a cancellation.
+pub(crate) async fn respond(
+    endpoint: &Arc<HttpEndpoint>,
+    stream: Arc<PostStream>,
+    work: LegacyWork,
+) -> Reply {
+    let mut work = Detached { tasks: &endpoint.tasks, work: Some(work) };
     tokio::select! {
         biased;
         () = stream.opened.notified() => {}
@@ -193,7 +204,7 @@ pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Wor
     let log = stream.log();
     if let Some(work) = work.work.take() {
         let log = Arc::clone(&log);
-        door.tasks.spawn("legacy-call", async move {
+        endpoint.tasks.spawn("legacy-call", async move {
             if let Some(answer) = work.await {
                 log.push(answer);
             }
@@ -201,13 +212,13 @@ pub(crate) async fn respond(door: &Arc<Door>, stream: Arc<PostStream>, work: Wor
         });
     }
     let first = wants_priming(&stream.session).then(|| priming(log.number()));
-    reply::stream(log.follow(Some(0), first, door.closed.clone()))
+    reply::stream(log.follow(Some(0), first, endpoint.closed.clone()))
 }
 
-/// Work that goes on in the background when whoever waited for it is gone.
+/// LegacyWork that continues in the background when its waiter is dropped.
 struct Detached<'a> {
     tasks: &'a BackgroundTasks,
-    work: Option<Work>,
+    work: Option<LegacyWork>,
 }
 
 impl Detached<'_> {
@@ -227,7 +238,7 @@ impl Drop for Detached<'_> {
     }
 }
 
-/// The client during one POST: the stream exists from the moment something has to be said.
+/// The client during one POST. Its stream is created when there is something to send before the answer.
 pub(crate) struct PostStream {
     session: Arc<HttpSession>,
     log: OnceLock<Arc<EventLog>>,
@@ -259,7 +270,7 @@ impl Client for PostStream {
 
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
         let this = self.this.clone();
-        let send: Send = Arc::new(move |message| {
+        let send: SendMessage = Arc::new(move |message| {
             if let Some(stream) = this.upgrade() {
                 stream.log().push(message);
             }
@@ -268,13 +279,13 @@ impl Client for PostStream {
     }
 }
 
-/// A stream that holds its session.
-struct Held<S> {
+/// A stream of events that keeps its session from expiring.
+struct SessionStream<S> {
     events: Pin<Box<S>>,
     _session: Arc<HttpSession>,
 }
 
-impl<S: futures_util::Stream> futures_util::Stream for Held<S> {
+impl<S: futures_util::Stream> futures_util::Stream for SessionStream<S> {
     type Item = S::Item;
 
     fn poll_next(

@@ -1,6 +1,6 @@
-//! The doors of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and the pages for
-//! people: health, metrics, and approvals. Behind them one dispatcher does every operation and reads every resource
-//! that Octroi itself has.
+//! The endpoints of the gateway: MCP over HTTP in both eras on one path, MCP over standard streams, and HTTP
+//! pages for health, metrics and approvals. One dispatcher behind them performs every operation and reads
+//! every resource of Octroi itself.
 
 mod access;
 mod admit;
@@ -8,7 +8,7 @@ mod agent_tools;
 mod batch;
 mod control;
 mod dispatcher;
-mod door;
+mod endpoint;
 mod error;
 mod event_log;
 mod front;
@@ -36,7 +36,7 @@ pub use access::{Access, AccessSettings};
 pub use agent_tools::AgentTools;
 pub use control::{Control, PlannedReload, ReloadError, ReloadTrigger, Reloading};
 pub use dispatcher::Operations;
-pub use door::{Door, DoorSettings};
+pub use endpoint::{HttpEndpoint, HttpSettings};
 pub use lines::{read_line, write_lines};
 pub use serve::serve;
 pub use stdio::serve_stdio;

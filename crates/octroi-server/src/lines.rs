@@ -1,4 +1,4 @@
-//! Messages on lines, as standard streams carry them.
+//! One message per line, as standard streams carry them.
 
 use bytes::Bytes;
 use octroi_mcp::sse::one_line;
@@ -20,7 +20,7 @@ pub async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Resu
     }
 }
 
-/// Writes messages, each on a line, until nobody can send any more or nobody reads.
+/// Writes messages, each on a line, until all senders are dropped or writing fails.
 pub async fn write_lines(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>) {
     let mut out = Vec::new();
     while let Some(message) = queue.recv().await {

@@ -1,7 +1,7 @@
-//! The management server as MCP: what a person's token reaches, by every door and in both eras.
+//! Management as an MCP server: what a person's token reaches, over every transport and in both eras.
 //!
-//! It greets and lists what the tables have for people, and hands calls and reads to the dispatcher. Where somebody
-//! asks for a server's tool with a person's token, it says what to use instead.
+//! It lists what the tables declare for people, and passes calls and reads to the dispatcher. A request for a
+//! server's tool with a person's token is answered with what to use instead.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::dispatcher::Operations;
 use crate::operations::Requester;
 use crate::rescue;
 
-/// How long a client may keep what does not change while Octroi runs.
+/// How long a client may cache what does not change while Octroi runs.
 const TTL_MS: u64 = 60_000;
 
 const INSTRUCTIONS: &str = "This token belongs to a person, so this is Octroi's management: its own tools and \
@@ -33,11 +33,11 @@ const INSTEAD: &str = "a person's token reaches Octroi's management only; use an
 /// Octroi's own tools and resources as a server that people connect to.
 pub(crate) struct ManagementServer {
     operations: Arc<Operations>,
-    lists: [List; 4],
+    lists: [ListResult; 4],
 }
 
-/// The result of a list request, for both eras.
-struct List {
+/// The result of one list request, for both eras.
+struct ListResult {
     method: Method,
     legacy: Bytes,
     modern: Bytes,
@@ -47,17 +47,17 @@ impl ManagementServer {
     pub(crate) fn new(operations: Arc<Operations>) -> Self {
         let resources = |are_templates: bool| {
             let of_people = RESOURCES.iter().filter(|entry| entry.has_face(Face::Management));
-            let wanted = of_people.filter(|entry| entry.is_template() == are_templates);
-            wanted.map(octroi_api::ResourceEntry::definition).collect()
+            let matching = of_people.filter(|entry| entry.is_template() == are_templates);
+            matching.map(octroi_api::ResourceEntry::definition).collect()
         };
         let tools = operations::all().filter(|entry| entry.has_face(Face::Management));
         let tools = tools.map(octroi_api::OperationEntry::tool_definition).collect();
         let lists = [
-            List::new(Method::ToolsList, "tools", tools),
-            List::new(Method::ResourcesList, "resources", resources(false)),
-            List::new(Method::TemplatesList, "resourceTemplates", resources(true)),
-            // There are none, and a client that asks all the same should not fail.
-            List::new(Method::PromptsList, "prompts", Vec::new()),
+            ListResult::new(Method::ToolsList, "tools", tools),
+            ListResult::new(Method::ResourcesList, "resources", resources(false)),
+            ListResult::new(Method::TemplatesList, "resourceTemplates", resources(true)),
+            // There are none, but a client that asks for them should not fail.
+            ListResult::new(Method::PromptsList, "prompts", Vec::new()),
         ];
         Self { operations, lists }
     }
@@ -99,9 +99,11 @@ impl ManagementServer {
             Method::ResourcesRead => self.read(caller, params).await,
             Method::PromptsGet => {
                 let name = params.name().unwrap_or_default();
-                Err(not_here(ErrorCode::PromptNotFound, format!("unknown prompt `{name}`")))
+                Err(not_in_management(ErrorCode::PromptNotFound, format!("unknown prompt `{name}`")))
             }
-            Method::Complete => Err(not_here(ErrorCode::NotFound, "nothing is completed here".to_owned())),
+            Method::Complete => {
+                Err(not_in_management(ErrorCode::NotFound, "completion is not supported here".to_owned()))
+            }
             _ => Err(RpcError::method_not_found(method.as_str())),
         };
         match served {
@@ -113,7 +115,7 @@ impl ManagementServer {
     async fn call(&self, caller: &Caller, params: &Params) -> Result<Value, RpcError> {
         let name = params.name().ok_or_else(|| RpcError::invalid_params("tools/call needs `name`"))?;
         if octroi_api::find(Face::Management, &name).is_none() {
-            return Err(not_here(ErrorCode::ToolNotFound, format!("unknown tool `{name}`")));
+            return Err(not_in_management(ErrorCode::ToolNotFound, format!("unknown tool `{name}`")));
         }
         let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
         let performed =
@@ -123,14 +125,14 @@ impl ManagementServer {
 
     async fn read(&self, caller: &Caller, params: &Params) -> Result<Value, RpcError> {
         let uri = params.uri().ok_or_else(|| RpcError::invalid_params("resources/read needs `uri`"))?;
-        must_be_here(&uri)?;
+        check_resource(&uri)?;
         let read = self.operations.read(Requester::from(caller), &uri).await;
         read.map_err(|error| rescue::rpc_error(&ApiError::from(&error)))
     }
 
     /// Adds one of its resources to what a client watches.
     pub(crate) fn watch(listener: &Listener, uri: &str) -> Result<(), RpcError> {
-        must_be_here(uri)?;
+        check_resource(uri)?;
         listener.watch_own(uri);
         Ok(())
     }
@@ -141,7 +143,7 @@ impl ManagementServer {
     }
 }
 
-impl List {
+impl ListResult {
     fn new(method: Method, member: &'static str, items: Vec<Value>) -> Self {
         let mut result = Map::from_iter([(member.to_owned(), Value::Array(items))]);
         let legacy = Bytes::from(Value::Object(result.clone()).to_string());
@@ -152,7 +154,7 @@ impl List {
     }
 
     fn answer(&self, era: Era, params: &Params) -> Answer {
-        // Whole lists are given out, so every cursor is one that nobody got here.
+        // Lists are not paginated, so no cursor was ever handed out.
         if params.cursor().is_some() {
             return RpcError::invalid_params("unknown cursor").into();
         }
@@ -172,7 +174,7 @@ fn server_info() -> Value {
 }
 
 /// Fails unless people have a resource of this URI.
-fn must_be_here(uri: &str) -> Result<(), RpcError> {
+fn check_resource(uri: &str) -> Result<(), RpcError> {
     match ResourceUri::parse(uri) {
         Some(known) if known.entry().has_face(Face::Management) => Ok(()),
         Some(_) | None => {
@@ -183,7 +185,7 @@ fn must_be_here(uri: &str) -> Result<(), RpcError> {
 }
 
 /// Something that a server may have, and management does not.
-fn not_here(code: ErrorCode, what: String) -> RpcError {
+fn not_in_management(code: ErrorCode, what: String) -> RpcError {
     rescue::rpc_error(&not_found(code, &what))
 }
 

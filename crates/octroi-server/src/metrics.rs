@@ -1,4 +1,4 @@
-//! Metrics for machines that watch Octroi, as Prometheus reads them.
+//! `GET /metrics` in the text format of Prometheus.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use octroi_core::{Role, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
-use crate::door::Door;
+use crate::endpoint::HttpEndpoint;
 use crate::reply::{self, Reply};
 
-/// All metrics. They name every server, so they are for people and their machines, not for agents.
-pub(crate) async fn metrics(State(door): State<Arc<Door>>, headers: HeaderMap) -> Reply {
-    match door.access.admit(&headers) {
-        Err(refusal) => return door.refuse(refusal),
+/// All metrics. They name every server, so they need a person's token.
+pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
+    match endpoint.access.admit(&headers) {
+        Err(refusal) => return endpoint.refuse(refusal),
         Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
         Ok(_) => {}
     }
-    let mut reply = Response::new(Body::from(text(&door.gateway, door.sessions.count())));
+    let mut reply = Response::new(Body::from(text(&endpoint.gateway, endpoint.sessions.count())));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     reply.headers_mut().insert(header::CONTENT_TYPE, kind);
     reply
 }
 
-struct Page(String);
+struct MetricsText(String);
 
-impl Page {
+impl MetricsText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -46,7 +46,7 @@ fn escaped(value: &str) -> String {
 }
 
 fn text(gateway: &Gateway, n_sessions: usize) -> String {
-    let mut page = Page(String::new());
+    let mut page = MetricsText(String::new());
     page.family("octroi_sessions", "gauge", "Legacy sessions.");
     page.line("octroi_sessions", &[], n_sessions);
     servers(&mut page, gateway);
@@ -55,7 +55,7 @@ fn text(gateway: &Gateway, n_sessions: usize) -> String {
     page.0
 }
 
-fn servers(page: &mut Page, gateway: &Gateway) {
+fn servers(page: &mut MetricsText, gateway: &Gateway) {
     let servers = gateway.servers().status();
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
@@ -69,20 +69,20 @@ fn servers(page: &mut Page, gateway: &Gateway) {
                 page.line(name, &[("server", &server.name)], value(server));
             }
         };
-    gauge("octroi_server_restarts_total", "counter", "Times it was connected to again.", &|server| {
-        server.restarts
-    });
+    gauge("octroi_server_restarts_total", "counter", "Reconnects to the server.", &|server| server.restarts);
     gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight as u64);
-    gauge("octroi_server_queue", "gauge", "Calls that wait for room.", &|server| server.waiting as u64);
-    gauge("octroi_server_tools", "gauge", "Tools it offers.", &|server| server.tools as u64);
-    gauge("octroi_server_memory_bytes", "gauge", "Memory of its processes.", &|server| {
+    gauge("octroi_server_queue", "gauge", "Calls that wait for the concurrency limit.", &|server| {
+        server.waiting as u64
+    });
+    gauge("octroi_server_tools", "gauge", "Tools that the server offers.", &|server| server.tools as u64);
+    gauge("octroi_server_memory_bytes", "gauge", "Memory of the server's processes.", &|server| {
         let key = ServerKey::parse(&server.name);
         key.and_then(|key| gateway.servers().upstream(&key)).map_or(0, |upstream| upstream.memory())
     });
 }
 
-/// How much was recorded, and how far those who get a copy are.
-fn audit(page: &mut Page, gateway: &Gateway) {
+/// The size of the audit log, and the progress of its handlers.
+fn audit(page: &mut MetricsText, gateway: &Gateway) {
     let Some(log) = gateway.audit().log() else {
         return;
     };
@@ -92,11 +92,15 @@ fn audit(page: &mut Page, gateway: &Gateway) {
     page.family("octroi_audit_writable", "gauge", "Whether records can be written.");
     page.line("octroi_audit_writable", &[], u8::from(log.health().is_none()));
     let handlers = gateway.audit().handler_readings();
-    page.family("octroi_audit_handler_dropped_total", "counter", "Records that a handler never got.");
+    page.family(
+        "octroi_audit_handler_dropped_total",
+        "counter",
+        "Records that were not delivered to a handler.",
+    );
     for handler in &handlers {
         page.line("octroi_audit_handler_dropped_total", &[("name", &handler.name)], handler.n_dropped);
     }
-    page.family("octroi_audit_handler_lag", "gauge", "Records that a handler has not got yet.");
+    page.family("octroi_audit_handler_lag", "gauge", "Records that a handler has not received yet.");
     for handler in &handlers {
         let lag = position.saturating_sub(handler.last_seq);
         page.line("octroi_audit_handler_lag", &[("name", &handler.name)], lag);
@@ -107,7 +111,7 @@ fn audit(page: &mut Page, gateway: &Gateway) {
     }
 }
 
-fn tools(page: &mut Page, gateway: &Gateway) {
+fn tools(page: &mut MetricsText, gateway: &Gateway) {
     let readings = gateway.readings();
     page.family("octroi_tool_calls_total", "counter", "Calls by how they ended.");
     for reading in &readings {

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, check_headers, modern_caller};
-use crate::door::{Door, Post};
+use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
 
@@ -27,10 +27,10 @@ use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
 const QUEUED: usize = 256;
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
-    let Post { door, frontend, principal, envelope, params } = &*post;
+    let Post { endpoint, frontend, principal, envelope, params } = &*post;
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
-        // The era defines no notification over HTTP; one that comes all the same harms nobody.
+        // The era defines no notification over HTTP; one that comes anyway is ignored.
         (Kind::Notification, _) => return reply::empty(StatusCode::ACCEPTED),
         (Kind::Response | Kind::Request, _) => {
             let error =
@@ -48,31 +48,31 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
     }
     if *envelope.method() == Method::Listen {
-        return reply::stream(Box::pin(listen(door, frontend, principal, id, params)).await);
+        return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
     if let (Method::ToolsCall, Frontend::Compositor(view)) = (envelope.method(), frontend)
-        && let Some(declared) = door.gateway.param_headers(view, params.name().as_deref())
+        && let Some(declared) = endpoint.gateway.param_headers(view, params.name().as_deref())
     {
         let value = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
         if let Err(error) = declared.check(params.arguments().as_ref(), value) {
             return reply::error(Some(&id), &error);
         }
     }
-    let is_admin = door.access.is_admin(headers);
-    let notes = Arc::new(Outbox::default());
-    let caller = modern_caller(principal, is_admin, params, Arc::clone(&notes) as _);
-    let door = Arc::clone(door);
-    let mut work: Work = Box::pin(async move {
-        let Post { door, frontend, envelope, params, .. } = &*post;
-        door.frontends.request(frontend, &caller, envelope, params).await
+    let is_admin = endpoint.access.is_admin(headers);
+    let outbox = Arc::new(Outbox::default());
+    let caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
+    let endpoint = Arc::clone(endpoint);
+    let mut work: ModernWork = Box::pin(async move {
+        let Post { endpoint, frontend, envelope, params, .. } = &*post;
+        endpoint.frontends.request(frontend, &caller, envelope, params).await
     });
     let mut first = VecDeque::new();
     tokio::select! {
         biased;
-        note = notes.next() => first.push_back(note),
+        message = outbox.next() => first.push_back(message),
         answer = &mut work => {
-            // Notifications that came in the same moment still go first.
-            first.extend(notes.take());
+            // Notifications that came at the same moment are still sent first.
+            first.extend(outbox.take());
             if first.is_empty() {
                 let status = answer.code().map_or(StatusCode::OK, reply::status_of);
                 return reply::json(status, answer.to_message(&id));
@@ -82,25 +82,26 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         }
         () = tokio::time::sleep(STREAM_AFTER) => {}
     }
-    let running = Running { work: Some(work), notes, ready: first, id, closed: door.closed.clone() };
+    let running =
+        StreamedCall { work: Some(work), outbox, ready: first, id, closed: endpoint.closed.clone() };
     reply::stream(stream::unfold(
         running,
         |mut running| async move { Some((Ok(running.next().await?), running)) },
     ))
 }
 
-type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type ModernWork = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// A call that is answered by a stream. Dropping it, as a closed connection does, cancels the call.
-struct Running {
-    work: Option<Work>,
-    notes: Arc<Outbox>,
+struct StreamedCall {
+    work: Option<ModernWork>,
+    outbox: Arc<Outbox>,
     ready: VecDeque<Bytes>,
     id: Id,
     closed: CancellationToken,
 }
 
-impl Running {
+impl StreamedCall {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(message) = self.ready.pop_front() {
             return Some(sse::write(&message, None));
@@ -108,10 +109,10 @@ impl Running {
         let work = self.work.as_mut()?;
         tokio::select! {
             biased;
-            note = self.notes.next() => Some(sse::write(&note, None)),
+            message = self.outbox.next() => Some(sse::write(&message, None)),
             answer = work => {
                 self.work = None;
-                self.ready.extend(self.notes.take());
+                self.ready.extend(self.outbox.take());
                 self.ready.push_back(answer.to_message(&self.id));
                 self.ready.pop_front().map(|message| sse::write(&message, None))
             }
@@ -121,7 +122,7 @@ impl Running {
     }
 }
 
-/// What a client is to hear during its request. Costs nothing while nothing is said, which is the usual
+/// Notifications for a client during its request. Costs nothing while there are none, which is the usual
 /// case.
 #[derive(Default)]
 struct Outbox {
@@ -147,7 +148,7 @@ impl Outbox {
 impl Client for Outbox {
     fn notify(&self, message: Bytes) {
         let mut messages = self.messages.lock();
-        // A client that does not keep up misses it, as the trait says.
+        // A client that does not keep up misses notifications, as the trait says.
         if messages.len() < QUEUED {
             messages.push_back(message);
             self.added.notify_one();
@@ -159,12 +160,12 @@ impl Client for Outbox {
     }
 }
 
-/// A client over standard streams that hears what happens during its request.
+/// A client over standard streams that gets notifications during its request.
 pub(crate) struct Notified(pub(crate) mpsc::Sender<Bytes>);
 
 impl Client for Notified {
     fn notify(&self, message: Bytes) {
-        // A client that does not keep up misses it, as the trait says.
+        // A client that does not keep up misses notifications, as the trait says.
         let _ = self.0.try_send(message);
     }
 
@@ -173,16 +174,17 @@ impl Client for Notified {
     }
 }
 
+/// What a listen request subscribes to.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Wanted {
+struct RequestedNotifications {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
     resource_subscriptions: Vec<String>,
 }
 
-/// An open listen request: what is still to be said, and what will come.
+/// An open listen request: messages that are ready to be sent, and notices to come.
 pub(crate) struct Listening {
     id: Id,
     ready: VecDeque<Bytes>,
@@ -193,38 +195,39 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Registers the wishes of a listen request and prepares the acknowledgment.
-    pub(crate) async fn open(door: &ListenContext<'_>, id: Id, params: &Params) -> Self {
-        let wanted: Wanted =
+    /// Registers the subscriptions of a listen request and prepares the acknowledgment.
+    pub(crate) async fn open(context: &ListenContext<'_>, id: Id, params: &Params) -> Self {
+        let requested: RequestedNotifications =
             params.notifications().and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
-        let filter = door.frontend.list_changes(Filter {
-            tools: wanted.tools_list_changed,
-            prompts: wanted.prompts_list_changed,
-            resources: wanted.resources_list_changed,
+        let filter = context.frontend.list_changes(Filter {
+            tools: requested.tools_list_changed,
+            prompts: requested.prompts_list_changed,
+            resources: requested.resources_list_changed,
         });
         let capabilities = params
             .client_capabilities()
             .map(octroi_mcp::capability::ClientCapabilities::read)
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
-        let client = ListeningClient { principal: door.principal, capabilities, session: &door.principal.id };
-        let listener = door.frontends.listen(door.frontend, client, filter, move |notice| {
+        let client =
+            ListeningClient { principal: context.principal, capabilities, session: &context.principal.id };
+        let listener = context.frontends.listen(context.frontend, client, filter, move |notice| {
             let _ = sender.try_send(notice);
         });
         let mut watched = Vec::new();
-        for uri in wanted.resource_subscriptions {
-            match door.frontends.watch(door.frontend, &listener, &uri).await {
+        for uri in requested.resource_subscriptions {
+            match context.frontends.watch(context.frontend, &listener, &uri).await {
                 Ok(()) => watched.push(uri),
                 Err(error) => tracing::debug!(uri, error = error.message, "resource cannot be watched"),
             }
         }
         let mut honoured = Map::new();
-        for (name, is_wanted) in [
+        for (name, is_requested) in [
             ("toolsListChanged", filter.tools),
             ("promptsListChanged", filter.prompts),
             ("resourcesListChanged", filter.resources),
         ] {
-            if is_wanted {
+            if is_requested {
                 honoured.insert(name.to_owned(), Value::Bool(true));
             }
         }
@@ -238,12 +241,12 @@ impl Listening {
             ready: VecDeque::from([acknowledgment]),
             notices,
             _listener: listener,
-            closing: door.closing.clone(),
+            closing: context.closing.clone(),
             is_over: false,
         }
     }
 
-    /// The next message; `None` after the last. Stays quiet for a while with `Some(None)`.
+    /// The next message; `None` after the last. `Some(None)` if none came for a while: time for a keep-alive.
     pub(crate) async fn next(&mut self) -> Option<Option<Bytes>> {
         if let Some(message) = self.ready.pop_front() {
             return Some(Some(message));
@@ -270,7 +273,7 @@ impl Listening {
     }
 }
 
-/// What a listen request needs of the door it came by.
+/// What a listen request needs, whatever its transport.
 pub(crate) struct ListenContext<'a> {
     pub(crate) frontends: &'a Frontends,
     pub(crate) frontend: &'a Frontend,
@@ -279,13 +282,14 @@ pub(crate) struct ListenContext<'a> {
 }
 
 async fn listen(
-    door: &Arc<Door>,
+    endpoint: &Arc<HttpEndpoint>,
     frontend: &Frontend,
     principal: &Principal,
     id: Id,
     params: &Params,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
-    let context = ListenContext { frontends: &door.frontends, frontend, principal, closing: &door.closing };
+    let context =
+        ListenContext { frontends: &endpoint.frontends, frontend, principal, closing: &endpoint.closing };
     let listening = Listening::open(&context, id, params).await;
     stream::unfold(listening, |mut listening| async move {
         let event = match listening.next().await? {
@@ -296,7 +300,7 @@ async fn listen(
     })
 }
 
-/// A notification that says which listen request it belongs to.
+/// A notification with the id of the listen request it belongs to.
 fn tagged(method: &Method, id: &Id, member: &str) -> Bytes {
     let separator = if member.is_empty() { "" } else { "," };
     let params = format!(r#"{{"_meta":{{"{}":{id}}}{separator}{member}}}"#, meta::SUBSCRIPTION_ID);

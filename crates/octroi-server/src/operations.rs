@@ -1,4 +1,4 @@
-//! What does every operation of the table: one handler for each, sorted by subject as the table is.
+//! The handlers of all operations: one for each entry of the table, sorted by subject like the table.
 
 mod agents;
 mod approvals;
@@ -21,8 +21,8 @@ use octroi_api::Face;
 use octroi_api::operations as api;
 
 pub(crate) use agents::list as list_agents;
-pub(crate) use approvals::{PENDING_MAX, SHOWN_MAX, described as described_approval};
-pub(crate) use audit::full as audit_record;
+pub(crate) use approvals::{LISTED_MAX, PENDING_MAX, describe as describe_approval};
+pub(crate) use audit::describe_record as audit_record;
 pub(crate) use context::{OperationContext, Requester};
 pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
@@ -91,7 +91,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
     ]
 });
 
-/// The handler of an operation at a face. `policy_check` is another one for agents than for people.
+/// The handler of an operation at a face. `policy_check` has one handler for agents and another for people.
 pub(crate) fn find(face: Face, name: &str) -> Option<&'static Handler> {
     HANDLERS.iter().find(|handler| handler.name == name && handler.access.has_face(face))
 }
@@ -124,7 +124,7 @@ mod tests {
         ] {
             assert_eq!(find(face, name).is_some(), is_found, "{face:?} {name}");
         }
-        // Who may is part of what is found, so the two of this name are told apart.
+        // Access is part of the lookup, so it distinguishes the two operations of this name.
         let of = |face| find(face, "policy_check").map(|handler| handler.access);
         assert_ne!(of(Face::Management), of(Face::Agent));
     }

@@ -1,8 +1,8 @@
-//! The page of an approval, where a client sends its user.
+//! The approval page, to which a client sends its user.
 //!
-//! Whoever knows the address sees a form for a person's token and nothing else: an agent knows it too. Who
-//! has shown one sees the call, with a ticket in the form that is good for one decision about this one call
-//! and a few minutes. There is no cookie: one would go to every program that listens on this machine.
+//! Without a token the page shows only a form that asks for one: agents know the address too. A person's
+//! token shows the call, with a ticket in the form that is valid for one decision about this call and a few
+//! minutes. There is no cookie: the browser would send it to every program that listens on this machine.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use octroi_core::{Principal, Role};
 use octroi_gateway::OperatorError;
 use serde_json::json;
 
-use crate::door::Door;
+use crate::endpoint::HttpEndpoint;
 use crate::error::OperationError;
 use crate::operations::Requester;
 use crate::reply::{self, Reply};
@@ -33,9 +33,13 @@ use forms::Form;
 /// A token, a ticket and a reason are much shorter.
 const FORM_BYTES_MAX: usize = 16 << 10;
 
-/// What every visitor sees.
-pub(crate) async fn show(State(door): State<Arc<Door>>, Path(id): Path<String>, headers: HeaderMap) -> Reply {
-    if let Err(refusal) = door.access.check_sender(&headers) {
+/// The sign-in form, which every visitor sees first.
+pub(crate) async fn show(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Reply {
+    if let Err(refusal) = endpoint.access.check_sender(&headers) {
         return reply::refusal(refusal);
     }
     if forms::is_approval_id(&id) {
@@ -46,14 +50,18 @@ pub(crate) async fn show(State(door): State<Arc<Door>>, Path(id): Path<String>, 
 }
 
 /// A form that was sent: a token, or a decision.
-pub(crate) async fn submit(State(door): State<Arc<Door>>, Path(id): Path<String>, request: Request) -> Reply {
+pub(crate) async fn submit(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Reply {
     let (parts, body) = request.into_parts();
-    if let Err(refusal) = door.access.check_host(&parts.headers) {
+    if let Err(refusal) = endpoint.access.check_host(&parts.headers) {
         return reply::refusal(refusal);
     }
     if !forms::is_same_origin(&parts.headers) {
         let problem = "This form was sent from another page, so nothing was done.";
-        return page(StatusCode::FORBIDDEN, &html::problem("Not from here", problem));
+        return page(StatusCode::FORBIDDEN, &html::problem("Wrong origin", problem));
     }
     if !forms::is_approval_id(&id) {
         return page(StatusCode::NOT_FOUND, &html::unknown());
@@ -64,23 +72,24 @@ pub(crate) async fn submit(State(door): State<Arc<Door>>, Path(id): Path<String>
     };
     match form {
         None => page(StatusCode::BAD_REQUEST, &html::sign_in(&id, Some("This form cannot be read."))),
-        Some(Form::SignIn { token }) => sign_in(&door, &id, hash_token(token.trim())).await,
+        Some(Form::SignIn { token }) => sign_in(&endpoint, &id, hash_token(token.trim())).await,
         Some(Form::Decide { ticket, decision, reason }) => {
-            let Some(token) = door.tickets.take(&ticket, &id, door.gateway.clock().instant()) else {
-                let complaint = "You have been here too long, or decided already. Please sign in again.";
+            let Some(token) = endpoint.tickets.redeem(&ticket, &id, endpoint.gateway.clock().instant())
+            else {
+                let complaint = "Your sign-in has expired or was already used. Please sign in again.";
                 return page(StatusCode::FORBIDDEN, &html::sign_in(&id, Some(complaint)));
             };
-            match person(&door, &id, &token) {
-                Ok(principal) => decide(&door, principal, id, decision, reason).await,
+            match person(&endpoint, &id, &token) {
+                Ok(principal) => decide(&endpoint, principal, id, decision, reason).await,
                 Err(reply) => *reply,
             }
         }
     }
 }
 
-/// Decides as every other client of the management does.
+/// Decides through the same operation as every other client of management.
 async fn decide(
-    door: &Door,
+    endpoint: &HttpEndpoint,
     principal: Principal,
     id: String,
     decision: ApprovalDecision,
@@ -97,52 +106,53 @@ async fn decide(
         preview: false,
     };
     let requester = Requester::without_client(principal);
-    let decided = door.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
+    let decided = endpoint.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
     match decided {
-        Ok(_) => match door.gateway.approvals().get(&id).await {
+        Ok(_) => match endpoint.gateway.approvals().get(&id).await {
             Ok(approval) => page(StatusCode::OK, &html::decided(&approval)),
-            Err(error) => trouble(&error.into()),
+            Err(error) => failure(&error.into()),
         },
         Err(OperationError::Operator(error)) => match *error {
-            OperatorError::Refused { refusal, .. } => refused(door, &id, &refusal).await,
-            error => trouble(&error.into()),
+            OperatorError::Refused { refusal, .. } => refused(endpoint, &id, &refusal).await,
+            error => failure(&error.into()),
         },
-        Err(error) => trouble(&error),
+        Err(error) => failure(&error),
     }
 }
 
-async fn sign_in(door: &Door, id: &str, token: TokenHash) -> Reply {
-    if let Err(reply) = person(door, id, &token) {
+async fn sign_in(endpoint: &HttpEndpoint, id: &str, token: TokenHash) -> Reply {
+    if let Err(reply) = person(endpoint, id, &token) {
         return *reply;
     }
-    let approval = match door.gateway.approvals().get(id).await {
+    let approval = match endpoint.gateway.approvals().get(id).await {
         Ok(approval) => approval,
-        Err(error) => return trouble(&error.into()),
+        Err(error) => return failure(&error.into()),
     };
-    let clock = door.gateway.clock();
-    match standing(&approval, clock.now_ms()) {
-        Standing::Open => match door.tickets.issue(id, token, clock.instant()) {
+    let clock = endpoint.gateway.clock();
+    match decidable(&approval, clock.now_ms()) {
+        Decidable::Open => match endpoint.tickets.issue(id, token, clock.instant()) {
             Some(ticket) => page(StatusCode::OK, &html::question(&approval, &ticket, clock.now_ms())),
-            None => {
-                page(StatusCode::SERVICE_UNAVAILABLE, &html::problem("Sorry", "There are no random numbers."))
-            }
+            None => page(
+                StatusCode::SERVICE_UNAVAILABLE,
+                &html::problem("Sorry", "The system provides no random numbers."),
+            ),
         },
-        Standing::Decided => page(StatusCode::OK, &html::decided(&approval)),
-        Standing::Gone => page(StatusCode::GONE, &html::gone(&approval)),
+        Decidable::Decided => page(StatusCode::OK, &html::decided(&approval)),
+        Decidable::Gone => page(StatusCode::GONE, &html::gone(&approval)),
     }
 }
 
-/// Who a token belongs to, if that is a person.
-fn person(door: &Door, id: &str, token: &TokenHash) -> Result<Principal, Box<Reply>> {
-    match door.access.find(token) {
+/// The principal of a token, if that is a person.
+fn person(endpoint: &HttpEndpoint, id: &str, token: &TokenHash) -> Result<Principal, Box<Reply>> {
+    match endpoint.access.find(token) {
         Some(principal) if principal.role == Role::Human => Ok(principal),
         Some(_) => {
-            door.gateway.audit().record_refused("an agent's token was shown on the page of an approval");
+            endpoint.gateway.audit().record_refused("an agent's token was used on the approval page");
             let complaint = "This is the token of an agent. Only people decide.";
             Err(Box::new(page(StatusCode::FORBIDDEN, &html::sign_in(id, Some(complaint)))))
         }
         None => {
-            door.gateway.audit().record_refused("the token is not known");
+            endpoint.gateway.audit().record_refused("the token is not known");
             let mut reply =
                 page(StatusCode::UNAUTHORIZED, &html::sign_in(id, Some("This token is not known.")));
             let challenge = HeaderValue::from_static("Bearer realm=\"octroi\", error=\"invalid_token\"");
@@ -152,11 +162,11 @@ fn person(door: &Door, id: &str, token: &TokenHash) -> Result<Principal, Box<Rep
     }
 }
 
-/// Somebody else was faster, or the time has passed.
-async fn refused(door: &Door, id: &str, refusal: &Refusal) -> Reply {
-    let approval = match door.gateway.approvals().get(id).await {
+/// The answer to a decision that came too late: after another decision, or after expiry.
+async fn refused(endpoint: &HttpEndpoint, id: &str, refusal: &Refusal) -> Reply {
+    let approval = match endpoint.gateway.approvals().get(id).await {
         Ok(approval) => approval,
-        Err(error) => return trouble(&error.into()),
+        Err(error) => return failure(&error.into()),
     };
     match refusal {
         Refusal::Decided { .. } | Refusal::Used { .. } => {
@@ -166,38 +176,38 @@ async fn refused(door: &Door, id: &str, refusal: &Refusal) -> Reply {
     }
 }
 
-fn trouble(error: &OperationError) -> Reply {
+fn failure(error: &OperationError) -> Reply {
     if let OperationError::Operator(error) = error
         && matches!(**error, OperatorError::UnknownApproval(_))
     {
         return page(StatusCode::NOT_FOUND, &html::unknown());
     }
     let error = ApiError::from(error);
-    tracing::warn!(error = error.message, hint = error.hint(), "the page of an approval cannot be shown");
+    tracing::warn!(error = error.message, hint = error.hint(), "the approval page cannot be shown");
     page(StatusCode::INTERNAL_SERVER_ERROR, &html::problem("This did not work", &error.text()))
 }
 
-/// What can still be done about an approval.
-enum Standing {
+/// Whether an approval can still be decided.
+enum Decidable {
     Open,
     Decided,
     Gone,
 }
 
-fn standing(approval: &Approval, now_ms: i64) -> Standing {
+fn decidable(approval: &Approval, now_ms: i64) -> Decidable {
     match approval.state {
-        ApprovalState::Pending if approval.is_due(now_ms) => Standing::Gone,
-        ApprovalState::Pending => Standing::Open,
+        ApprovalState::Pending if approval.is_due(now_ms) => Decidable::Gone,
+        ApprovalState::Pending => Decidable::Open,
         ApprovalState::Approved
         | ApprovalState::DeniedContinue
         | ApprovalState::DeniedAbort
         | ApprovalState::Claimed
-        | ApprovalState::Done => Standing::Decided,
-        ApprovalState::Expired | ApprovalState::Cancelled | ApprovalState::Orphaned => Standing::Gone,
+        | ApprovalState::Done => Decidable::Decided,
+        ApprovalState::Expired | ApprovalState::Cancelled | ApprovalState::Orphaned => Decidable::Gone,
     }
 }
 
-/// A whole page. Nothing in it runs, and nothing is fetched for it.
+/// A complete page. Its policy allows no scripts and no requests for other resources.
 fn page(status: StatusCode, content: &html::Content) -> Reply {
     let Some(nonce) = tickets::random() else {
         return reply::empty(StatusCode::SERVICE_UNAVAILABLE);

@@ -10,15 +10,15 @@ use futures_util::Stream;
 use octroi_mcp::{Id, RpcError, code, envelope};
 use serde_json::json;
 
-use crate::access::Refusal;
+use crate::access::AccessRefusal;
 
-/// How often an idle stream says that it is alive.
+/// How often an idle stream sends a keep-alive.
 pub(crate) const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// A request that takes longer is answered by a stream, which proxies and clients do not time out.
 pub(crate) const STREAM_AFTER: Duration = Duration::from_secs(10);
 
-/// hyper reads the headers of the next request into the map of those it has just written: one for all of them is
-/// cheaper than one for each.
+/// hyper reads the headers of the next request into the map of those it has just written: one for all of them
+/// is cheaper than one for each.
 const N_HEADERS_NEXT: usize = 12;
 
 pub(crate) type Reply = Response<Body>;
@@ -32,12 +32,12 @@ pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     reply
 }
 
-/// An error response, under the status that its number asks for.
+/// An error response, with the status of its code.
 pub(crate) fn error(id: Option<&Id>, error: &RpcError) -> Reply {
     json(status_of(error.code), envelope::error(id, error))
 }
 
-/// An error response under another status.
+/// An error response with another status.
 pub(crate) fn error_with(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Reply {
     json(status, envelope::error(id, error))
 }
@@ -72,25 +72,25 @@ pub(crate) fn stream(events: impl Stream<Item = Result<Bytes, Infallible>> + Sen
     reply
 }
 
-/// What a request that is not let in gets.
-pub(crate) fn refusal(refusal: Refusal) -> Reply {
+/// The response to a request that is not admitted.
+pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     let (status, kind, message) = match refusal {
-        Refusal::NoToken => (
+        AccessRefusal::NoToken => (
             StatusCode::UNAUTHORIZED,
             "unauthenticated",
             "send `Authorization: Bearer TOKEN`; `octroi up` printed the token when it first started",
         ),
-        Refusal::UnknownToken => (
+        AccessRefusal::UnknownToken => (
             StatusCode::UNAUTHORIZED,
             "unauthenticated",
             "the token is not known; see [[tokens]] in octroi.toml, or the token that `octroi up` printed",
         ),
-        Refusal::Origin => (
+        AccessRefusal::Origin => (
             StatusCode::FORBIDDEN,
             "forbidden",
             "the Origin is not allowed; add it to `allowed_origins` under [server] if you trust that page",
         ),
-        Refusal::Host => (
+        AccessRefusal::Host => (
             StatusCode::FORBIDDEN,
             "forbidden",
             "the Host is not allowed; add it to `allowed_hosts` under [server] if Octroi is reached by that name",
@@ -100,8 +100,8 @@ pub(crate) fn refusal(refusal: Refusal) -> Reply {
     let mut reply = error_with(status, None, &error);
     if status == StatusCode::UNAUTHORIZED {
         let challenge = match refusal {
-            Refusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
-            Refusal::NoToken | Refusal::Origin | Refusal::Host => "Bearer realm=\"octroi\"",
+            AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
+            AccessRefusal::NoToken | AccessRefusal::Origin | AccessRefusal::Host => "Bearer realm=\"octroi\"",
         };
         reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }

@@ -1,4 +1,4 @@
-//! The one place where what went wrong becomes a code, and from there an answer.
+//! The one place where a failure becomes an error code, and the code an answer.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::OperationError;
 
-/// What an operation answered, or why it was not done, as the result of `tools/call`.
+/// The response of an operation, or its error, as the result of `tools/call`.
 pub(crate) fn tool_result(performed: Result<Value, OperationError>) -> Result<Value, RpcError> {
     match performed {
         Ok(structured) => Ok(json!({
@@ -20,7 +20,7 @@ pub(crate) fn tool_result(performed: Result<Value, OperationError>) -> Result<Va
     }
 }
 
-/// Why a request other than `tools/call` has no result.
+/// The error of a request other than `tools/call`.
 pub(crate) fn rpc_error(error: &ApiError) -> RpcError {
     match answered(octroi_api::rescue(error, RequestKind::Other)) {
         Err(error) => error,
@@ -142,7 +142,7 @@ fn hinted(error: ApiError, hint: Option<impl Into<String>>) -> ApiError {
     }
 }
 
-/// An error and its causes, in one text.
+/// An error and its causes, as one text.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

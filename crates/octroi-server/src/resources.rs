@@ -1,4 +1,4 @@
-//! What every resource of the table shows. A new one breaks the build here until it is read.
+//! The contents of every resource of the table. A new resource does not compile until it is handled here.
 
 mod approvals;
 mod policies;
@@ -18,13 +18,13 @@ use crate::operations::{self, OperationContext};
 
 const RECENT_RECORDS: usize = 100;
 
-/// What a resource shows: one text, or one for each item under the item's own URI.
+/// One content of a resource. A resource has one, or one for each item under the item's own URI.
 struct Block {
     uri: String,
     text: String,
 }
 
-/// Reads a resource; the result of `resources/read`. Whether the requester may is for the caller to check.
+/// Reads a resource; the result of `resources/read`. The caller has checked that the requester may.
 pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Result<Value, OperationError> {
     let blocks = match uri {
         ResourceUri::Servers => {
@@ -66,16 +66,16 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
     Ok(json!({"contents": contents.collect::<Vec<_>>()}))
 }
 
-fn one(uri: &ResourceUri, shown: &impl Serialize) -> Result<Vec<Block>, OperationError> {
-    Ok(vec![block(uri, shown)?])
+fn one(uri: &ResourceUri, content: &impl Serialize) -> Result<Vec<Block>, OperationError> {
+    Ok(vec![block(uri, content)?])
 }
 
 fn text(uri: &ResourceUri, text: String) -> Vec<Block> {
     vec![Block { uri: uri.to_string(), text }]
 }
 
-fn block(uri: &ResourceUri, shown: &impl Serialize) -> Result<Block, OperationError> {
-    let text = serde_json::to_string(shown)
-        .map_err(|error| OperationError::Internal(format!("the resource cannot be written: {error}")))?;
+fn block(uri: &ResourceUri, content: &impl Serialize) -> Result<Block, OperationError> {
+    let text = serde_json::to_string(content)
+        .map_err(|error| OperationError::Internal(format!("the resource cannot be serialized: {error}")))?;
     Ok(Block { uri: uri.to_string(), text })
 }

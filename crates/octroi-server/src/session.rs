@@ -18,16 +18,16 @@ use tokio::sync::oneshot;
 
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 
-/// How long a person may think about a question.
-const QUESTION_PATIENCE: Duration = Duration::from_mins(10);
+/// How long a client, and the person in front of it, may take to answer a question.
+const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
 /// The level until a client sets another.
 const DEFAULT_LEVEL: &str = "info";
 
-/// The way to a client.
-pub(crate) type Send = Arc<dyn Fn(Bytes) + std::marker::Send + Sync>;
+/// Sends a message to the client.
+pub(crate) type SendMessage = Arc<dyn Fn(Bytes) + Send + Sync>;
 
-/// What a session can do without knowing whether it runs over HTTP or standard streams.
-pub(crate) struct Session {
+/// A session of the legacy era, over HTTP or standard streams.
+pub(crate) struct LegacySession {
     pub(crate) frontend: Frontend,
     pub(crate) principal: Principal,
     pub(crate) version: Version,
@@ -42,14 +42,14 @@ pub(crate) struct Session {
     listener: OnceLock<Arc<Listener>>,
 }
 
-/// What a client says of itself in `initialize`.
-pub(crate) struct Introduced {
+/// What a client declares in `initialize`.
+pub(crate) struct InitializeParams {
     pub(crate) version: Version,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) info: Option<Bytes>,
 }
 
-impl Introduced {
+impl InitializeParams {
     pub(crate) fn read(params: &Bytes) -> Result<Self, RpcError> {
         let mut version = None;
         let mut capabilities = ClientCapabilities::default();
@@ -69,17 +69,17 @@ impl Introduced {
     }
 }
 
-impl Session {
-    pub(crate) fn new(id: &str, frontend: Frontend, principal: Principal, introduced: Introduced) -> Self {
+impl LegacySession {
+    pub(crate) fn new(id: &str, frontend: Frontend, principal: Principal, client: InitializeParams) -> Self {
         let owner = format!("{}/{id}", principal.id).into();
         // Copied, so that the session does not keep the whole request in memory.
-        let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(introduced.capabilities.json()));
+        let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(client.capabilities.json()));
         Self {
             frontend,
             principal,
-            version: introduced.version,
+            version: client.version,
             capabilities,
-            info: introduced.info,
+            info: client.info,
             owner,
             level: Mutex::default(),
             next_question: AtomicU64::new(1),
@@ -89,24 +89,20 @@ impl Session {
         }
     }
 
-    /// Starts hearing of changes; `deliver` gets finished messages.
-    pub(crate) fn listen(
-        &self,
-        frontends: &Frontends,
-        deliver: impl Fn(Bytes) + std::marker::Send + Sync + 'static,
-    ) {
+    /// Subscribes to changes; `deliver` gets complete messages.
+    pub(crate) fn listen(&self, frontends: &Frontends, deliver: impl Fn(Bytes) + Send + Sync + 'static) {
         let client = ListeningClient {
             principal: &self.principal,
             capabilities: self.capabilities.clone(),
             session: &self.owner,
         };
-        let deliver = move |notice: Notice| deliver(written(&notice));
+        let deliver = move |notice: Notice| deliver(notification(&notice));
         let listener = frontends.listen(&self.frontend, client, Filter::ALL, deliver);
         // Called once per session; a second listener would double every message.
         let _ = self.listener.set(listener);
     }
 
-    /// Under which its servers know it, where they keep sessions apart.
+    /// The name under which servers know the session, where they keep sessions apart.
     pub(crate) fn owner(&self) -> &Arc<str> {
         &self.owner
     }
@@ -127,8 +123,8 @@ impl Session {
         }
     }
 
-    /// Answers a request: what concerns the session here, everything else by whoever the principal talks to. `None` when
-    /// the client cancelled it.
+    /// Answers a request: what concerns the session here, everything else by its front end. `None` when the
+    /// client cancelled it.
     pub(crate) async fn answer(
         &self,
         frontends: &Frontends,
@@ -139,10 +135,10 @@ impl Session {
         let id = request.id()?;
         let (cancel, cancelled) = oneshot::channel();
         self.running.lock().insert(id.clone(), cancel);
-        let _running = Running { session: self, id };
+        let _running = RunningRequest { session: self, id };
         tokio::select! {
             biased;
-            // Let go without a word when another request takes its id; that is no cancellation.
+            // The sender is dropped when another request reuses the id; that is no cancellation.
             Ok(()) = cancelled => None,
             answer = self.handle(frontends, request, params, caller) => Some(answer),
         }
@@ -187,8 +183,8 @@ impl Session {
         }
     }
 
-    /// Takes what needs no answer: notifications, and answers to our questions.
-    pub(crate) fn take(&self, message: &Envelope) {
+    /// Handles what needs no answer: notifications, and answers to our questions.
+    pub(crate) fn receive(&self, message: &Envelope) {
         match (message.method(), message.id()) {
             (Method::Cancelled, _) => {
                 let params = Params::read(message.params()).ok();
@@ -207,7 +203,7 @@ impl Session {
                             Err(RpcError::new(code::INTERNAL_ERROR, "the client's answer is empty"))
                         }
                     };
-                    // Whoever asked may have given up in the meantime.
+                    // The asker may have given up in the meantime.
                     let _ = waiting.send(answer);
                 }
             }
@@ -216,15 +212,15 @@ impl Session {
     }
 
     /// Asks the client over `send` and waits for the answer.
-    pub(crate) fn ask(&self, method: &Method, params: &Bytes, send: Send) -> Asked<'_> {
+    pub(crate) fn ask(&self, method: &Method, params: &Bytes, send: SendMessage) -> Asked<'_> {
         let id = Id::number(self.next_question.fetch_add(1, Ordering::Relaxed));
         let (sender, answer) = oneshot::channel();
         self.questions.lock().insert(id.clone(), sender);
         send(envelope::request(&id, method, params));
-        let asked = Asking { session: self, id: Some(id), send };
+        let asked = PendingQuestion { session: self, id: Some(id), send };
         Box::pin(async move {
             let mut asked = asked;
-            let answer = tokio::time::timeout(QUESTION_PATIENCE, answer).await;
+            let answer = tokio::time::timeout(QUESTION_TIMEOUT, answer).await;
             match answer {
                 Ok(Ok(answer)) => {
                     asked.id = None;
@@ -237,26 +233,26 @@ impl Session {
     }
 }
 
-/// Forgets a request when it is over.
-struct Running<'a> {
-    session: &'a Session,
+/// A request that can be cancelled until this is dropped.
+struct RunningRequest<'a> {
+    session: &'a LegacySession,
     id: Id,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningRequest<'_> {
     fn drop(&mut self) {
         self.session.running.lock().remove(&self.id);
     }
 }
 
-/// Takes a question back that nobody waits for any more.
-struct Asking<'a> {
-    session: &'a Session,
+/// A question to the client. Dropping it before the answer cancels the question.
+struct PendingQuestion<'a> {
+    session: &'a LegacySession,
     id: Option<Id>,
-    send: Send,
+    send: SendMessage,
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take()
             && self.session.questions.lock().remove(&id).is_some()
@@ -268,7 +264,7 @@ impl Drop for Asking<'_> {
 }
 
 /// A change as a legacy notification.
-fn written(notice: &Notice) -> Bytes {
+fn notification(notice: &Notice) -> Bytes {
     match notice {
         Notice::ListChanged(method) => envelope::notification(method, b"{}"),
         Notice::ResourceUpdated(uri) => {

@@ -10,10 +10,10 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::event_log::EventLog;
 use crate::frontend::{Frontend, Frontends};
-use crate::session::{Introduced, Session};
+use crate::session::{InitializeParams, LegacySession};
 
 const ID_BYTES: usize = 24;
-/// Answers that a client may still come back for after its stream broke.
+/// Streams kept for clients that may still resume them.
 const STREAMS_KEPT: usize = 16;
 /// The stream that belongs to no request.
 const OWN_STREAM: u64 = 0;
@@ -21,15 +21,15 @@ const OWN_STREAM: u64 = 0;
 /// A session and the streams it can be reached by.
 pub(crate) struct HttpSession {
     pub(crate) id: String,
-    pub(crate) session: Session,
+    pub(crate) session: LegacySession,
     streams: Mutex<Vec<Arc<EventLog>>>,
     next_stream: AtomicU64,
-    /// Milliseconds since the store was made.
+    /// Milliseconds since the session store was created.
     last_seen: AtomicU64,
 }
 
 impl HttpSession {
-    /// The stream for what belongs to no request; made when first needed.
+    /// The stream for messages that belong to no request; created when first needed.
     pub(crate) fn own_stream(&self) -> Arc<EventLog> {
         let mut streams = self.streams.lock();
         if let Some(own) = streams.iter().find(|stream| stream.number() == OWN_STREAM) {
@@ -54,7 +54,7 @@ impl HttpSession {
         stream
     }
 
-    /// A stream by its number, for a client that lost it.
+    /// A stream by its number, for a client that resumes it.
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<EventLog>> {
         self.streams.lock().iter().find(|stream| stream.number() == number).cloned()
     }
@@ -66,18 +66,18 @@ impl HttpSession {
     }
 }
 
-/// The store of sessions.
+/// The store of all sessions.
 pub(crate) struct Sessions {
     clock: Clock,
-    made: Instant,
+    created: Instant,
     idle: Duration,
     by_id: RwLock<HashMap<String, Arc<HttpSession>>>,
 }
 
 impl Sessions {
-    /// Sessions that nobody uses for `idle` are ended.
+    /// A store whose sessions end after `idle` without use.
     pub(crate) fn new(idle: Duration, clock: Clock) -> Self {
-        Self { made: clock.instant(), clock, idle, by_id: RwLock::default() }
+        Self { created: clock.instant(), clock, idle, by_id: RwLock::default() }
     }
 
     /// Opens a session under an id that cannot be guessed.
@@ -86,13 +86,13 @@ impl Sessions {
         frontends: &Frontends,
         frontend: Frontend,
         principal: Principal,
-        introduced: Introduced,
+        client: InitializeParams,
     ) -> Result<Arc<HttpSession>, getrandom::Error> {
         let mut random = [0_u8; ID_BYTES];
         getrandom::fill(&mut random)?;
         let id = hex::encode(random);
         let session = Arc::new(HttpSession {
-            session: Session::new(&id, frontend, principal, introduced),
+            session: LegacySession::new(&id, frontend, principal, client),
             id: id.clone(),
             streams: Mutex::default(),
             next_stream: AtomicU64::new(OWN_STREAM + 1),
@@ -108,8 +108,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// A session by its id, if it belongs to this principal and this endpoint. To anybody else it does
-    /// not exist.
+    /// A session by its id, if it belongs to this principal and this endpoint. For all others it does not
+    /// exist.
     pub(crate) fn find(
         &self,
         id: &str,
@@ -124,7 +124,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Ends a session; says how its servers know it.
+    /// Ends a session; returns the name under which servers know it.
     pub(crate) fn close(&self, id: &str) -> Option<Arc<str>> {
         // Bound first: the lock must not be held while streams end.
         let closed = self.by_id.write().remove(id)?;
@@ -132,8 +132,8 @@ impl Sessions {
         Some(Arc::clone(closed.session.owner()))
     }
 
-    /// Ends sessions that nobody used for a while. An open stream or a running request is use: both
-    /// hold the session. Says how the servers know those that ended.
+    /// Ends idle sessions. An open stream or a running request counts as use: both hold the session. Returns
+    /// the names under which servers know those that ended.
     pub(crate) fn sweep(&self) -> Vec<Arc<str>> {
         let limit = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let idle: Vec<String> = self
@@ -153,12 +153,12 @@ impl Sessions {
         ended
     }
 
-    /// How many there are.
+    /// How many sessions are open.
     pub(crate) fn count(&self) -> usize {
         self.by_id.read().len()
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.clock.instant().duration_since(self.made).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.clock.instant().duration_since(self.created).as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -1,4 +1,4 @@
-//! MCP over standard streams, both eras at once: for clients that start a command.
+//! MCP over standard streams, in both eras at once: for clients that start a command.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::lines::{read_line, write_lines};
 use crate::modern::{ListenContext, Listening, Notified};
-use crate::session::{Introduced, Send, Session};
+use crate::session::{InitializeParams, LegacySession, SendMessage};
 
 const QUEUED: usize = 1024;
-/// How long calls may go on after the client closed its end.
+/// How long calls may continue after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves one client until it closes its end.
@@ -31,14 +31,14 @@ pub async fn serve_stdio(
     operations: Arc<Operations>,
     principal: Principal,
     input: impl AsyncRead + Unpin,
-    output: impl AsyncWrite + Unpin + std::marker::Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
-    // Apart from the calls: the writer ends after the last of them.
+    // Not among the tasks of calls: the writer ends after the last of them.
     let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = writing.spawn("stdio-write", write_lines(output, queue));
-    let peer = Arc::new(Peer {
+    let peer = Arc::new(StdioClient {
         frontends: Frontends::new(&operations),
         frontend: Frontend::of(&principal, View::Merged),
         principal,
@@ -70,7 +70,7 @@ pub async fn serve_stdio(
     peer.closing.cancel();
     let _ = tokio::time::timeout(DRAIN, peer.tasks.wait()).await;
     let _ = tokio::time::timeout(DRAIN, operations.finished()).await;
-    // The session's listener holds a way to the output; without it the writer ends.
+    // The session's listener holds a sender of the output; without it the writer ends.
     peer.session.lock().take();
     drop(peer);
     let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
@@ -78,19 +78,19 @@ pub async fn serve_stdio(
 }
 
 /// The client at the other end.
-struct Peer {
+struct StdioClient {
     frontends: Frontends,
     frontend: Frontend,
     principal: Principal,
     out: mpsc::Sender<Bytes>,
-    session: Mutex<Option<Arc<Session>>>,
-    /// Modern requests; legacy ones are kept by their session.
+    session: Mutex<Option<Arc<LegacySession>>>,
+    /// Modern requests; the session tracks legacy ones.
     running: Mutex<HashMap<Id, CancellationToken>>,
     tasks: BackgroundTasks,
     closing: CancellationToken,
 }
 
-impl Peer {
+impl StdioClient {
     async fn receive(self: &Arc<Self>, line: Bytes) {
         match Incoming::parse(line) {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
@@ -108,16 +108,17 @@ impl Peer {
         }
     }
 
-    /// Sends without waiting, for the reading side must never wait for the writing side.
+    /// Sends without waiting, because the reading side must never wait for the writing side.
     fn post(&self, message: Bytes) {
         let _ = self.out.try_send(message);
     }
 
-    /// Requests go their own way, so that several can run; nothing overtakes the opening of a session.
+    /// Requests run as tasks of their own, so that several can run; nothing overtakes the opening of a
+    /// session.
     async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
             (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
-                // Boxed, so that what is needed once does not make the future of every message large.
+                // Boxed, so that a request that comes once does not make the future of every message large.
                 if let Some(answer) = Box::pin(self.answer(&message, &id)).await {
                     let _ = self.out.send(answer).await;
                 }
@@ -149,7 +150,7 @@ impl Peer {
                 }
                 let session = self.session.lock().clone();
                 if let Some(session) = session {
-                    session.take(&message);
+                    session.receive(&message);
                 }
             }
         }
@@ -181,13 +182,13 @@ impl Peer {
     }
 
     async fn initialize(&self, request: &Envelope, id: &Id) -> Bytes {
-        let introduced = match Introduced::read(&request.params()) {
-            Ok(introduced) => introduced,
+        let params = match InitializeParams::read(&request.params()) {
+            Ok(params) => params,
             Err(error) => return envelope::error(Some(id), &error),
         };
-        let answer = self.frontends.initialize(&self.frontend, introduced.version).await;
+        let answer = self.frontends.initialize(&self.frontend, params.version).await;
         let session =
-            Arc::new(Session::new("stdio", self.frontend.clone(), self.principal.clone(), introduced));
+            Arc::new(LegacySession::new("stdio", self.frontend.clone(), self.principal.clone(), params));
         let out = self.out.clone();
         session.listen(&self.frontends, move |message| {
             let _ = out.try_send(message);
@@ -211,7 +212,7 @@ impl Peer {
         Some(answer.to_message(id))
     }
 
-    /// Passes news on until the client cancels or closes its end.
+    /// Forwards notices until the client cancels or closes its end.
     async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
         let context = ListenContext {
             frontends: &self.frontends,
@@ -229,9 +230,9 @@ impl Peer {
     }
 }
 
-/// A legacy client over standard streams: everything goes out the same way.
+/// A legacy client over standard streams: notifications and questions share one output.
 struct LegacyClient {
-    session: Arc<Session>,
+    session: Arc<LegacySession>,
     out: mpsc::Sender<Bytes>,
 }
 
@@ -242,7 +243,7 @@ impl Client for LegacyClient {
 
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
         let out = self.out.clone();
-        let send: Send = Arc::new(move |message| {
+        let send: SendMessage = Arc::new(move |message| {
             let _ = out.try_send(message);
         });
         self.session.ask(method, &params, send)

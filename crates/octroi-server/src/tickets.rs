@@ -1,4 +1,4 @@
-//! Who has signed in to the page about an approval.
+//! Sign-ins to the approval page.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use octroi_core::principal::TokenHash;
 use parking_lot::Mutex;
 
-/// How long a person may look at a call before they have to sign in again.
+/// How long a sign-in lasts.
 const TICKET_LIFE: Duration = Duration::from_mins(10);
-/// Nobody looks at more at once; the oldest go first.
+/// More than people need at once. When it is reached, the oldest ticket is dropped.
 const TICKETS_MAX: usize = 1_000;
 
-/// Leave to decide about one approval, for whoever showed a person's token.
+/// One-time rights to decide one approval each, for people who presented a token.
 #[derive(Default)]
 pub(crate) struct Tickets {
     issued: Mutex<HashMap<String, Ticket>>,
@@ -19,7 +19,7 @@ pub(crate) struct Tickets {
 
 struct Ticket {
     approval: String,
-    /// Of a token, so that one which is taken away takes its tickets with it.
+    /// The token it was issued for. Checked again on use, so that revoking a token revokes its tickets.
     token: TokenHash,
     issued: Instant,
 }
@@ -37,8 +37,8 @@ impl Tickets {
         Some(name)
     }
 
-    /// Uses a ticket up, if it is for this approval.
-    pub(crate) fn take(&self, name: &str, approval: &str, now: Instant) -> Option<TokenHash> {
+    /// Uses up a ticket, if it is for this approval.
+    pub(crate) fn redeem(&self, name: &str, approval: &str, now: Instant) -> Option<TokenHash> {
         let mut issued = self.issued.lock();
         issued.get(name).filter(|ticket| ticket.approval == approval)?;
         let ticket = issued.remove(name)?;
@@ -46,7 +46,7 @@ impl Tickets {
     }
 }
 
-/// A text that nobody can guess.
+/// A random text that cannot be guessed.
 pub(crate) fn random() -> Option<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).ok()?;
@@ -62,12 +62,12 @@ mod tests {
         let tickets = Tickets::default();
         let now = octroi_gateway::system_clock().instant();
         let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
-        assert_eq!(tickets.take("", "ap_1", now), None);
-        assert_eq!(tickets.take(&ticket, "ap_2", now), None);
-        assert_eq!(tickets.take(&ticket, "ap_1", now), Some([7; 32]));
-        assert_eq!(tickets.take(&ticket, "ap_1", now), None, "once");
+        assert_eq!(tickets.redeem("", "ap_1", now), None);
+        assert_eq!(tickets.redeem(&ticket, "ap_2", now), None);
+        assert_eq!(tickets.redeem(&ticket, "ap_1", now), Some([7; 32]));
+        assert_eq!(tickets.redeem(&ticket, "ap_1", now), None, "once");
         let ticket = tickets.issue("ap_1", [7; 32], now).unwrap();
-        assert_eq!(tickets.take(&ticket, "ap_1", now + TICKET_LIFE), None);
+        assert_eq!(tickets.redeem(&ticket, "ap_1", now + TICKET_LIFE), None);
         for _ in 0..TICKETS_MAX + 10 {
             tickets.issue("ap_1", [7; 32], now).unwrap();
         }

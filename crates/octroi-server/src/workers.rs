@@ -1,8 +1,8 @@
-//! Threads that serve connections, each with a runtime of its own.
+//! Worker threads that serve connections, each with a runtime of its own.
 //!
-//! A connection stays on the thread that got it, and so does everything its calls do, down to the
-//! sockets towards remote servers. Nothing is handed from core to core on the way, which is what costs
-//! most when a call is short.
+//! A connection stays on the thread that got it, and so does everything its calls do, down to the sockets
+//! towards remote servers. Nothing moves from core to core on the way, which is what costs most when a call
+//! is short.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -23,18 +23,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::front::Front;
 
-/// Connections that wait to be taken by their thread.
+/// Accepted connections that may wait for their thread.
 const WAITING: usize = 64;
 /// Shorter than what calls usually wait for, see [`pulse`].
 const PULSE: Duration = Duration::from_secs(5);
 
-/// The threads. They go on after the last connection, for the sake of calls that outlive theirs, until
-/// this is dropped.
+/// The worker threads. They continue after the last connection, because calls can outlive theirs, until this
+/// is dropped.
 pub(crate) struct Workers {
     entries: Vec<mpsc::Sender<std::net::TcpStream>>,
     served: Vec<oneshot::Receiver<()>>,
     threads: Vec<JoinHandle<()>>,
-    parting: CancellationToken,
+    stopping: CancellationToken,
     turn: usize,
 }
 
@@ -45,7 +45,7 @@ impl Workers {
             entries: Vec::new(),
             served: Vec::new(),
             threads: Vec::new(),
-            parting: CancellationToken::new(),
+            stopping: CancellationToken::new(),
             turn: 0,
         };
         for number in 0..n {
@@ -53,22 +53,23 @@ impl Workers {
             let (done, served) = oneshot::channel();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let worker = Worker { connections, front: front.clone(), closing: closing.clone() };
-            let parting = workers.parting.clone();
+            let stopping = workers.stopping.clone();
             let work = async move {
                 tokio::select! {
                     biased;
                     () = worker.serve() => {
                         let _ = done.send(());
-                        parting.cancelled().await;
+                        stopping.cancelled().await;
                     }
-                    // Whoever is still connected does not read or write any more, and is cut off.
-                    () = parting.cancelled() => {}
+                    // Clients that are still connected neither read nor write any more; they are
+                    // disconnected.
+                    () = stopping.cancelled() => {}
                     never = pulse() => match never {},
                 }
             };
             let thread = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
                 runtime.block_on(work);
-                // A look-up of a name may hang; nobody waits for it any more.
+                // A DNS lookup may hang; nothing waits for it any more.
                 runtime.shutdown_background();
             })?;
             workers.entries.push(entry);
@@ -78,8 +79,8 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Takes connections in and hands them to the threads in turn, for ever.
-    pub(crate) async fn fill(&mut self, mut listener: TcpListener) -> io::Result<()> {
+    /// Accepts connections and passes them to the threads in turn, until one of the threads ends.
+    pub(crate) async fn accept(&mut self, mut listener: TcpListener) -> io::Result<()> {
         loop {
             // The trait's method waits out a shortage of descriptors instead of failing.
             let (stream, _) = axum::serve::Listener::accept(&mut listener).await;
@@ -97,7 +98,7 @@ impl Workers {
     /// Waits until every connection has ended.
     pub(crate) async fn served(&mut self) -> io::Result<()> {
         for served in self.served.drain(..) {
-            served.await.map_err(|_| io::Error::other("a thread that serves connections broke"))?;
+            served.await.map_err(|_| io::Error::other("a thread that serves connections has panicked"))?;
         }
         Ok(())
     }
@@ -105,15 +106,16 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.parting.cancel();
+        self.stopping.cancel();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-/// Always a timer that ends before those of calls. One that would end before all others costs a system call, by which
-/// the runtime wakes itself to look at its timers again; without this, nearly each of a worker with few calls would.
+/// Keeps a timer that ends before those of calls. A new timer that ends before all others costs a system
+/// call, by which the runtime wakes itself; without this one, nearly every timer of a worker with few calls
+/// would.
 async fn pulse() -> Infallible {
     loop {
         tokio::time::sleep(PULSE).await;
@@ -131,7 +133,7 @@ impl Worker {
     /// Serves connections until `closing`, then until each has answered what it was asked.
     async fn serve(self) {
         let Self { mut connections, front, closing } = self;
-        let (open, leave) = (BackgroundTasks::new(Handle::current()), Arc::<Leave>::default());
+        let (open, shutdown) = (BackgroundTasks::new(Handle::current()), Arc::<GracefulShutdown>::default());
         loop {
             let stream = tokio::select! {
                 biased;
@@ -139,53 +141,54 @@ impl Worker {
                 stream = connections.recv() => stream,
             };
             match stream.map(TcpStream::from_std) {
-                Some(Ok(stream)) => {
-                    drop(open.spawn("connection", converse(stream, front.clone(), Arc::clone(&leave))))
-                }
+                Some(Ok(stream)) => drop(
+                    open.spawn("connection", serve_connection(stream, front.clone(), Arc::clone(&shutdown))),
+                ),
                 Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
-                // Nobody accepts any more; what is open goes on.
+                // The listener is closed; open connections continue.
                 None => closing.cancelled().await,
             }
         }
-        // Who was not served yet need not wait for those who are: a closed connection can be tried elsewhere.
+        // Connections that were not served yet are closed now, so that their clients can try elsewhere.
         drop(connections);
-        leave.take();
+        shutdown.request();
         open.wait().await;
     }
 }
 
-/// Tells the connections of a worker that no request is to follow the one they are at.
+/// Tells the connections of a worker to close after their current request.
 #[derive(Default)]
-struct Leave {
-    is_taken: AtomicBool,
-    taken: Notify,
+struct GracefulShutdown {
+    is_requested: AtomicBool,
+    requested: Notify,
 }
 
-impl Leave {
-    fn take(&self) {
-        self.is_taken.store(true, Ordering::SeqCst);
-        self.taken.notify_waiters();
+impl GracefulShutdown {
+    fn request(&self) {
+        self.is_requested.store(true, Ordering::SeqCst);
+        self.requested.notify_waiters();
     }
 }
 
-/// Answers the requests that come over a connection, one after the other.
-async fn converse(stream: TcpStream, front: Front, leave: Arc<Leave>) {
+/// Answers the requests of one connection, one after the other.
+async fn serve_connection(stream: TcpStream, front: Front, shutdown: Arc<GracefulShutdown>) {
     let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), front));
-    let mut taken = pin!(leave.taken.notified());
+    let mut requested = pin!(shutdown.requested.notified());
     let (mut is_listening, mut is_leaving) = (false, false);
     let conversation = poll_fn(|context| {
-        // Once is enough, for this task is always woken the same way; to look at each wake would cost every call.
+        // Once is enough, because this task is always woken the same way; polling on each wake would cost
+        // every call.
         if !is_listening {
             is_listening = true;
-            let _ = taken.as_mut().poll(context);
+            let _ = requested.as_mut().poll(context);
         }
-        if !is_leaving && leave.is_taken.load(Ordering::SeqCst) {
+        if !is_leaving && shutdown.is_requested.load(Ordering::SeqCst) {
             is_leaving = true;
             connection.as_mut().graceful_shutdown();
         }
         connection.as_mut().poll(context)
     });
     if let Err(error) = conversation.await {
-        tracing::trace!(%error, "a connection broke");
+        tracing::trace!(%error, "a connection failed");
     }
 }

@@ -1,52 +1,52 @@
-//! What is said about an agent on this side of its calls, and what it has used.
+//! Operator-set context of agents, and their use of tools.
 
-/// The context in which an agent's calls are decided. An agent cannot change it by what it sends.
+/// The context in which an agent's calls are decided. The agent's own requests cannot change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentRecord {
-    /// Which agent.
+    /// The agent's id.
     pub id: String,
-    /// The named set of gates that it is under.
+    /// The profile (named set of gates) that applies to it.
     pub profile: Option<String>,
-    /// Planning or execution.
+    /// `planning` or `execution`.
     pub mode: Option<String>,
-    /// What it works on.
+    /// The project it works on.
     pub project: Option<String>,
-    /// Where that is.
+    /// The root directory of the project.
     pub project_root: Option<String>,
     /// The hash of its specification.
     pub spec_hash: Option<String>,
-    /// When that was frozen.
+    /// When the specification was frozen.
     pub spec_frozen_at_ms: Option<i64>,
-    /// Side effects that it must not have; `None` leaves it to the configuration.
+    /// Forbidden side effects; `None` uses the configured default.
     pub blacklist: Option<Vec<String>>,
-    /// When this was last changed.
+    /// When this record was last changed.
     pub updated_at_ms: i64,
-    /// By whom.
+    /// Who last changed it.
     pub updated_by: String,
 }
 
 /// One use of a tool by an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUse {
-    /// Which agent.
+    /// The agent's id.
     pub agent: String,
     /// The canonical id of the tool.
     pub tool: String,
-    /// When.
+    /// When the tool was used.
     pub at_ms: i64,
 }
 
-/// How an agent has used a tool.
+/// Usage statistics of one tool for one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUses {
-    /// Which agent.
+    /// The agent's id.
     pub agent: String,
     /// The canonical id of the tool.
     pub tool: String,
-    /// When first.
+    /// When it was first used.
     pub first_at_ms: i64,
-    /// When last.
+    /// When it was last used.
     pub last_at_ms: i64,
-    /// How often.
+    /// The number of uses.
     pub n_uses: u64,
 }

@@ -1,36 +1,36 @@
-//! Approvals as they are kept and looked for. What may happen to one is said in [`octroi_core::approval`].
+//! Queries for stored approvals. The state machine is in [`octroi_core::approval`].
 
 use octroi_core::approval::Approval;
 
-/// What came of asking for an approval.
+/// The result of requesting an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requested {
-    /// The one to wait for: the new one, or one that an identical call has asked for already.
+    /// The approval to wait for: a new one, or the open one of an identical call.
     pub approval: Approval,
-    /// Whether it is the new one.
+    /// Whether it is new.
     pub is_new: bool,
-    /// Those for the same call that can no longer be used, because the tool's definition or the policy
-    /// has changed since. They are cancelled now.
+    /// Approvals for the same call that became unusable because the tool's definition or the policy has
+    /// changed. They are cancelled now.
     pub replaced: Vec<Approval>,
 }
 
-/// Which approvals to look for.
+/// Selects approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovalFilter {
-    /// In which part.
+    /// Which states to include.
     pub part: ApprovalPart,
-    /// Only those of this agent.
+    /// Only approvals of this agent.
     pub agent: Option<String>,
 }
 
-/// A part of all approvals.
+/// Groups of approval states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalPart {
-    /// All of them.
+    /// All approvals.
     #[default]
     All,
-    /// Those that wait for a person.
+    /// Approvals that wait for a decision.
     Pending,
-    /// Those that do not.
+    /// All others.
     History,
 }

@@ -1,60 +1,60 @@
-//! The audit log as it can be asked. What counts is the log itself; this can be made again from it.
+//! The queryable index of the audit log. The log is authoritative; the index can be rebuilt from it.
 
 use octroi_core::audit::{Entry, EntryError, Ruling, SourceType};
 
-/// A record of the log, to be added.
+/// A record of the log, to be added to the index.
 #[derive(Clone, Debug)]
 pub struct AuditRecord<'a> {
-    /// Its number in the log.
+    /// Its sequence number in the log.
     pub(crate) seq: u64,
-    /// As it stands there.
+    /// Its original text.
     pub(crate) text: &'a str,
-    /// What it says.
+    /// The parsed text.
     pub(crate) entry: Entry<'a>,
 }
 
 impl<'a> AuditRecord<'a> {
-    /// Reads the text of a record. One that a newer Octroi wrote may not be understood.
+    /// Parses the text of a record. A record of a newer Octroi may fail to parse.
     pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
         let text = std::str::from_utf8(text)?;
         Ok(Self { seq, text, entry: Entry::parse_text(text)? })
     }
 }
 
-/// An event of the log.
+/// An event of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
     /// The gateway that wrote it.
     pub node: String,
-    /// Its number in that gateway's log.
+    /// Its sequence number in that gateway's log.
     pub seq: u64,
     /// When it happened.
     pub at_ms: i64,
-    /// What happened, in a word.
+    /// The type of event.
     pub event_type: String,
-    /// How much it matters, in a word.
+    /// Its severity.
     pub level: String,
-    /// What kind of principal did it.
+    /// The kind of principal that caused it.
     pub actor_kind: String,
-    /// Which one.
+    /// The id of that principal.
     pub actor_id: String,
-    /// The agent that it is about.
+    /// The agent concerned.
     pub agent: Option<String>,
-    /// The session.
+    /// The client's session.
     pub session: Option<String>,
-    /// The server.
+    /// The server concerned.
     pub server: Option<String>,
     /// The canonical id of the tool.
     pub tool: Option<String>,
-    /// Where the tool comes from.
+    /// The type of source that provides the tool.
     pub source_type: Option<String>,
-    /// The project.
+    /// The project of the agent.
     pub project: Option<String>,
-    /// The call.
+    /// The id of the call.
     pub call_id: Option<String>,
-    /// What was decided, in a word.
+    /// The decision about the call.
     pub decision: Option<String>,
-    /// Everything else, as the text of a JSON object without secrets.
+    /// Further details, as the text of a JSON object without secrets.
     pub context: String,
 }
 
@@ -82,39 +82,39 @@ impl AuditRow {
     }
 }
 
-/// When it happened, as databases count.
+/// The time of the event as a signed integer, as databases store it.
 pub(crate) fn at_ms(entry: &Entry<'_>) -> i64 {
     i64::try_from(entry.at_ms).unwrap_or(i64::MAX)
 }
 
-/// Which events to look for. What is not given does not matter.
+/// Selects audit events. Fields that are not set match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// At this moment or later.
+    /// At this time or later.
     pub since_ms: Option<i64>,
-    /// Before this moment.
+    /// Before this time.
     pub until_ms: Option<i64>,
-    /// One of these; none means any.
+    /// Any of these types; empty means all.
     pub event_types: Vec<String>,
-    /// Where the tool comes from.
+    /// The type of source that provides the tool.
     pub source_type: Option<String>,
     /// The canonical id of the tool.
     pub tool: Option<String>,
-    /// The agent.
+    /// The agent concerned.
     pub agent: Option<String>,
-    /// The server.
+    /// The server concerned.
     pub server: Option<String>,
-    /// The call.
+    /// The id of the call.
     pub call_id: Option<String>,
-    /// What was decided.
+    /// The decision about the call.
     pub decision: Option<String>,
-    /// A text that is somewhere in the context, the tool or the actor, in capitals or not.
+    /// A text in the context, the tool or the actor, case-insensitive.
     pub text: Option<String>,
 }
 
 impl AuditFilter {
-    /// Whether this is one of those that are looked for.
-    pub(crate) fn wants(&self, entry: &Entry<'_>) -> bool {
+    /// Whether an event matches the filter.
+    pub(crate) fn matches(&self, entry: &Entry<'_>) -> bool {
         let equal = [
             (&self.source_type, entry.source.map(SourceType::as_str)),
             (&self.tool, entry.tool.as_deref()),
@@ -125,7 +125,7 @@ impl AuditFilter {
         self.since_ms.is_none_or(|since_ms| at_ms(entry) >= since_ms)
             && self.until_ms.is_none_or(|until_ms| at_ms(entry) < until_ms)
             && (self.event_types.is_empty() || self.event_types.iter().any(|one| one == entry.kind.as_str()))
-            && equal.into_iter().all(|(wanted, value)| wanted.is_none() || wanted.as_deref() == value)
+            && equal.into_iter().all(|(expected, value)| expected.is_none() || expected.as_deref() == value)
             && self.call_id.as_deref().is_none_or(|id| entry.call.is_some_and(|call| call.to_string() == id))
             && self.text.as_deref().is_none_or(|text| {
                 let places = [Some(entry.context), entry.tool.as_deref(), Some(&entry.actor_id)];
@@ -134,49 +134,49 @@ impl AuditFilter {
     }
 }
 
-/// Whether a text is somewhere in another, in capitals or not.
+/// Whether a text contains another, case-insensitive.
 fn contains(text: &str, part: &str) -> bool {
     part.is_empty()
         || text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
 }
 
-/// A place among all events, to go on from.
+/// A position in the index, for pagination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AuditCursor(i64);
 
 impl AuditCursor {
-    /// The place as a number, for whoever must write it down.
+    /// The position as a number, for serialization.
     pub fn number(self) -> i64 {
         self.0
     }
 
-    /// The place of a number that was written down. Any number is one.
+    /// The position for a serialized number. Any number is valid.
     pub fn from_number(number: i64) -> Self {
         Self(number)
     }
 }
 
-/// Some of the events that were looked for, the newest first.
+/// One page of matching events, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditPage {
-    /// The events.
+    /// The matching events.
     pub rows: Vec<AuditRow>,
-    /// Where to go on. A page may be short, or even empty, though there are more: one search looks at
-    /// no more than some hundred thousand events.
+    /// The position to continue from. A page may be short or even empty although there are more: one search
+    /// reads at most a few hundred thousand events.
     pub next: Option<AuditCursor>,
 }
 
-/// How many events of one sort there were.
+/// The number of events with the same type, agent, tool and decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditCount {
-    /// What happened.
+    /// The type of event.
     pub event_type: String,
-    /// The agent.
+    /// The agent concerned.
     pub agent: Option<String>,
     /// The canonical id of the tool.
     pub tool: Option<String>,
-    /// What was decided.
+    /// The decision about the calls.
     pub decision: Option<String>,
-    /// How often.
+    /// The number of events.
     pub n: u64,
 }

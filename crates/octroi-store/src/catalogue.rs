@@ -1,4 +1,4 @@
-//! What a server last offered.
+//! Stored catalogues: what each server last offered.
 
 use crate::hash::ContentHash;
 use crate::server::ServerKey;
@@ -6,7 +6,7 @@ use crate::server::ServerKey;
 /// Everything that one server offers, each entry as the server wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalogue {
-    /// What the server says about itself, as JSON text.
+    /// The server's identity from the handshake, as JSON text.
     pub identity: String,
     /// Its tools, in its order, each as JSON text.
     pub tools: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The hash of all of it, order included.
+    /// The hash of all content, including the order.
     pub fn content_hash(&self) -> ContentHash {
         let identity = std::slice::from_ref(&self.identity);
         ContentHash::of_lists([identity, &self.tools, &self.prompts, &self.resources, &self.templates])
@@ -44,29 +44,29 @@ impl Catalogue {
     }
 }
 
-/// A catalogue as it was saved.
+/// A catalogue with its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredCatalogue {
-    /// Whose it is.
+    /// The server.
     pub key: ServerKey,
-    /// What it holds.
+    /// The content.
     pub catalogue: Catalogue,
-    /// Its hash.
+    /// The hash of the content.
     pub content_hash: ContentHash,
-    /// When it became what it is.
+    /// When this content was first saved.
     pub saved_at_ms: i64,
 }
 
-/// What came of saving a catalogue.
+/// The result of saving a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// It differs from the one before, which it replaced.
+    /// It replaced a different one.
     Written,
-    /// The same was there already.
+    /// The same content was already stored.
     Unchanged,
 }
 
-/// One of the lists of a catalogue.
+/// The lists of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     Tools,

@@ -1,7 +1,7 @@
-//! What can go wrong with a store.
+//! The error type of the store.
 //!
-//! The text says what failed and why, [`StoreError::hint`] what to do about it. Neither holds what
-//! is stored.
+//! The text says what failed and why, [`StoreError::hint`] what to do about it. Neither contains stored
+//! data.
 
 use std::error::Error;
 use std::io;
@@ -9,71 +9,71 @@ use std::path::{Path, PathBuf};
 
 use crate::server::ServerKey;
 
-/// What the operating system or the database said.
+/// The underlying error of the operating system or the database.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// A failure of the store, named for what a person would do about it.
+/// A failure of the store, classified by what the operator can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another gateway has the data directory.
+    /// Another gateway uses the data directory.
     #[error("another Octroi{} uses {}", in_brackets(*.process), .directory.display())]
     InUse {
         /// The data directory.
         directory: PathBuf,
-        /// The other's number, where it is known.
+        /// The other's process id, if known.
         process: Option<u32>,
     },
-    /// Something else stands where the data directory should be.
+    /// The data directory's path is not a directory.
     #[error("cannot keep data in {}: it is not a directory", .path.display())]
     NotADirectory {
-        /// What was to be the directory.
+        /// The path that should be a directory.
         path: PathBuf,
     },
-    /// The user may not read or write there.
+    /// The user lacks permission to read or write.
     #[error("cannot use {}: permission denied", .path.display())]
     PermissionDenied {
-        /// What may not be used.
+        /// The file or directory.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Cause,
     },
-    /// Nothing can be written there.
+    /// The file system is read-only.
     #[error("cannot write {}: it is read-only", .path.display())]
     ReadOnly {
-        /// What cannot be written.
+        /// The file or directory.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Cause,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error("cannot write {}: the disk is full", .path.display())]
     DiskFull {
-        /// What could not be written.
+        /// The file or directory.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Cause,
     },
-    /// Another program holds the database for too long.
+    /// Another program has locked the database for too long.
     #[error("cannot use {}: another program has locked it", .path.display())]
     Busy {
         /// The database.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Cause,
     },
-    /// The file is not what was written.
+    /// The file's content is corrupt.
     #[error("{} is damaged ({detail}); nothing was changed", .path.display())]
     Corrupt {
         /// The database.
         path: PathBuf,
-        /// What was found.
+        /// The first finding of the integrity check.
         detail: String,
     },
-    /// A database of some other program.
+    /// The database belongs to another program.
     #[error("{} is a database, but not Octroi's; nothing was changed", .path.display())]
     Foreign {
         /// The database.
@@ -92,7 +92,7 @@ pub enum StoreError {
         /// The newest version that this program knows.
         program: i64,
     },
-    /// The database was made by migrations that are not this program's.
+    /// The database was created by migrations that differ from this program's.
     #[error(
         "{} was brought to version {version} by another migration than this Octroi's; nothing was changed",
         .path.display()
@@ -103,15 +103,15 @@ pub enum StoreError {
         /// The first version that differs.
         version: i64,
     },
-    /// A stored value makes no sense.
+    /// A stored value is invalid.
     #[error("{} holds a {what} that cannot be read", .path.display())]
     Unreadable {
         /// The database.
         path: PathBuf,
-        /// What it would be.
+        /// The kind of value.
         what: &'static str,
     },
-    /// Something was to be kept for a server that is not recorded, or no longer.
+    /// Data was to be stored for a server that is not recorded.
     #[error("server `{key}` is not recorded")]
     UnknownServer {
         /// The server.
@@ -123,7 +123,7 @@ pub enum StoreError {
         /// The file or directory.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: io::Error,
     },
     /// Any other failure of the database.
@@ -132,13 +132,13 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Cause,
     },
 }
 
 impl StoreError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::InUse { process: Some(process), .. } => {
@@ -155,9 +155,9 @@ impl StoreError {
             }
             Self::ReadOnly { .. } => "name a directory that can be written with --data DIR".to_owned(),
             Self::DiskFull { .. } => {
-                "make room on the disk, or name another directory with --data DIR".to_owned()
+                "free space on the disk, or name another directory with --data DIR".to_owned()
             }
-            Self::Busy { path, .. } => format!("close what else has {} open", path.display()),
+            Self::Busy { path, .. } => format!("close the program that has {} open", path.display()),
             Self::Corrupt { path, .. } | Self::Unreadable { path, .. } => {
                 let away = moved_away(path);
                 let path = path.display();
@@ -174,7 +174,7 @@ impl StoreError {
                 )
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
-            Self::Io { .. } | Self::Database { .. } => "the cause says why".to_owned(),
+            Self::Io { .. } | Self::Database { .. } => "see the cause".to_owned(),
         }
     }
 
@@ -192,7 +192,7 @@ impl StoreError {
     }
 }
 
-/// All three: a log that is left would be applied to whatever file comes next.
+/// All three files: a leftover write-ahead log would be applied to the next database file.
 fn moved_away(path: &Path) -> String {
     let path = path.display();
     format!("move {path}, {path}-wal and {path}-shm away")

@@ -1,4 +1,4 @@
-//! Telling whether a content changed without comparing it.
+//! Content hashes, to detect changes without comparing the content.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ impl ContentHash {
         Self::finish(Sha256::new_with_prefix(text))
     }
 
-    /// The hash of lists of texts. It also depends on where each text and each list ends.
+    /// The hash of lists of texts. It also covers the boundaries of texts and lists.
     pub(crate) fn of_lists<'a>(lists: impl IntoIterator<Item = &'a [String]>) -> Self {
         let mut hasher = Sha256::new();
         for list in lists {
@@ -27,12 +27,12 @@ impl ContentHash {
         Self::finish(hasher)
     }
 
-    /// What was stored. Whether it is a hash shows when it is compared.
+    /// A stored hash. It is not validated: an invalid one equals no other hash.
     pub(crate) fn stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The digits.
+    /// The hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn where_texts_and_lists_end_counts() {
+    fn boundaries_of_texts_and_lists_change_the_hash() {
         let lists = |lists: &[&[&str]]| {
             let lists: Vec<Vec<String>> =
                 lists.iter().map(|list| list.iter().map(|&text| text.to_owned()).collect()).collect();

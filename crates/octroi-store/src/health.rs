@@ -1,22 +1,22 @@
-//! How a server was.
+//! Health check history of servers.
 
 use octroi_core::Health;
 
-/// Samples kept of one server; older ones are dropped.
+/// The number of samples kept per server; older ones are dropped.
 pub const SAMPLES_MAX: u32 = 1_000;
 
-/// Letters kept of an error: a server writes it, and a thousand of them are kept.
+/// The number of characters kept of an error: the text comes from the server.
 pub const ERROR_LENGTH_MAX: usize = 1_000;
 
-/// How a server was at one time.
+/// The result of one health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthSample {
-    /// When it was asked.
+    /// When it was checked.
     pub at_ms: i64,
-    /// How it was.
+    /// Its health.
     pub health: Health,
     /// How long it took to answer.
     pub latency_ms: Option<i64>,
-    /// What it answered instead, or why it did not. Safe to show.
+    /// The error or the reason for no answer. Safe to show.
     pub error: Option<String>,
 }

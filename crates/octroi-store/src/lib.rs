@@ -1,10 +1,9 @@
-//! What Octroi remembers between two runs.
+//! Persistent storage.
 //!
-//! A [`Store`] keeps server definitions, the lists that each server last offered, and how the
-//! servers were; what people decided: approvals, policies, accepted definitions, the context of
-//! agents; and the audit log in a form that can be asked. Nothing outside this crate knows SQL. There is no clock here: times come in as
-//! arguments, in milliseconds since 1970. The data plane never waits for a store; it reads what was
-//! loaded at the start.
+//! A [`Store`] keeps server definitions, the last catalogue of each server, and health history; operator
+//! decisions: approvals, policies, accepted definitions, the context of agents; and a queryable index of the
+//! audit log. No other crate contains SQL. The store reads no clock: times are arguments, in milliseconds
+//! since 1970. The data plane never waits for the store; it reads what was loaded at the start.
 
 mod agent;
 mod approval;
@@ -31,5 +30,5 @@ pub use pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRe
 pub use policy::{
     ActivePolicies, PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict,
 };
-pub use server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
+pub use server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 pub use store::Store;

@@ -1,7 +1,7 @@
-//! One gateway for one data directory.
+//! The lock on a data directory: one gateway per directory.
 //!
-//! The lock is the operating system's: it goes with the process, however that ends. The number in
-//! the file only serves to tell people who has it.
+//! The operating system releases the lock when the process ends, however it ends. The process id in the
+//! file is only used in messages.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -14,8 +14,8 @@ use crate::error::StoreError;
 
 const FILE_NAME: &str = "gateway.pid";
 
-/// A process that was killed while it started another leaves the lock to that one, until it becomes the program
-/// it shall be. That takes milliseconds; two seconds are waited for it.
+/// A process that was killed while it spawned a child leaves the lock to the child until that calls exec.
+/// That takes milliseconds; the lock is retried for two seconds.
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -26,20 +26,20 @@ pub(crate) struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    /// Takes the directory, or says who has it.
-    pub(crate) fn take(directory: &Path) -> Result<Self, StoreError> {
+    /// Locks the directory, or fails with the process that holds it.
+    pub(crate) fn acquire(directory: &Path) -> Result<Self, StoreError> {
         for _ in 1..TRIES {
-            match Self::try_take(directory) {
+            match Self::try_acquire(directory) {
                 Err(StoreError::InUse { process: Some(process), .. }) if is_gone(process) => {
                     thread::sleep(PAUSE);
                 }
-                taken => return taken,
+                result => return result,
             }
         }
-        Self::try_take(directory)
+        Self::try_acquire(directory)
     }
 
-    fn try_take(directory: &Path) -> Result<Self, StoreError> {
+    fn try_acquire(directory: &Path) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
         let failed = |error| StoreError::io(&path, error);
         let mut file = OpenOptions::new()
@@ -69,22 +69,22 @@ impl DirectoryLock {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child that is just being started has it too, until it
-        // becomes the program it shall be.
+        // Closing the file is not enough: a child that is just being spawned shares it until it
+        // calls exec.
         let _ = self.file.unlock();
     }
 }
 
-/// Whether a process has ended, also if nobody has asked how yet.
+/// Whether a process has ended, including zombies.
 fn is_gone(process: u32) -> bool {
     match std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        // The name in parentheses may hold anything.
+        // The name in parentheses may contain anything.
         Ok(text) => text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
         Err(error) => error.kind() == ErrorKind::NotFound && Path::new("/proc/self").exists(),
     }
 }
 
-/// Nobody, if the other has only just begun and not written its number yet.
+/// `None` if the other process has not written its id yet.
 fn process_in(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
@@ -98,27 +98,27 @@ mod tests {
     #[test]
     fn a_lock_that_a_dead_process_left_to_a_child_is_waited_for() {
         let directory = tempfile::tempdir().unwrap();
-        let held = DirectoryLock::take(directory.path()).unwrap();
-        // No process has such a number.
+        let held = DirectoryLock::acquire(directory.path()).unwrap();
+        // No process has such an id.
         std::fs::write(directory.path().join(FILE_NAME), "4194305\n").unwrap();
         let letting_go = thread::Builder::new().spawn(move || {
             thread::sleep(Duration::from_millis(200));
             drop(held);
         });
-        DirectoryLock::take(directory.path()).unwrap();
+        DirectoryLock::acquire(directory.path()).unwrap();
         letting_go.unwrap().join().unwrap();
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "it must not take long by the real clock")]
-    fn a_living_holder_is_named_at_once() {
+    #[expect(clippy::disallowed_methods, reason = "the test measures real time")]
+    fn a_living_holder_is_reported_immediately() {
         let directory = tempfile::tempdir().unwrap();
-        let _held = DirectoryLock::take(directory.path()).unwrap();
+        let _held = DirectoryLock::acquire(directory.path()).unwrap();
         let begun = std::time::Instant::now();
-        let refused = DirectoryLock::take(directory.path()).unwrap_err();
+        let refused = DirectoryLock::acquire(directory.path()).unwrap_err();
         assert!(
             matches!(refused, StoreError::InUse { process: Some(process), .. } if process == std::process::id())
         );
-        assert!(begun.elapsed() < PAUSE * 50, "nobody waits for one that lives");
+        assert!(begun.elapsed() < PAUSE * 50, "there is no wait for a living process");
     }
 }

@@ -1,66 +1,66 @@
-//! Definitions that were accepted, and those that wait to be.
+//! Pinned definitions, and definitions that wait for review.
 
 pub use octroi_core::pin::{PinKey, PinKind};
 
 /// A definition that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinRecord {
-    /// Of what.
+    /// The server, kind and name of the definition.
     pub key: PinKey,
-    /// Its hash.
+    /// The hash of the definition.
     pub hash: [u8; 32],
-    /// The definition itself, so that a later one can be shown beside it.
+    /// The definition itself, to compare later ones with it.
     pub definition: String,
     /// When it was accepted.
     pub accepted_at_ms: i64,
-    /// By whom, or by what.
+    /// The operator or the rule that accepted it.
     pub accepted_by: String,
 }
 
-/// A definition that a person has to look at.
+/// A quarantined definition: an operator has to review it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldDefinition {
-    /// Of what.
+    /// The server, kind and name of the definition.
     pub key: PinKey,
-    /// Its hash.
+    /// The hash of the definition.
     pub hash: [u8; 32],
     /// The definition itself.
     pub definition: String,
     /// When it was last seen.
     pub seen_at_ms: i64,
-    /// Why it was not accepted.
+    /// Why it was quarantined.
     pub reason: String,
 }
 
-/// A definition that a person does not want.
+/// A definition that an operator has rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOut {
-    /// Of what.
+    /// The server, kind and name of the definition.
     pub key: PinKey,
-    /// Its hash.
+    /// The hash of the definition.
     pub hash: [u8; 32],
-    /// When that was decided.
+    /// When it was rejected.
     pub decided_at_ms: i64,
-    /// By whom.
+    /// Who rejected it.
     pub decided_by: String,
 }
 
-/// A definition that was accepted once, and is no longer.
+/// A formerly accepted definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPin {
-    /// What it was.
+    /// The pin as it was.
     pub pin: PinRecord,
-    /// Until when.
+    /// When it was replaced or removed.
     pub ended_at_ms: i64,
 }
 
-/// What came of accepting a definition.
+/// The result of accepting a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is the pinned one now.
+    /// It is pinned now.
     Pinned(PinRecord),
-    /// The server has changed it again since the person saw it; this is what waits now.
+    /// The server has changed it again since the operator saw it; this is the quarantined one now.
     Changed(HeldDefinition),
-    /// None of this name waits.
+    /// No definition of this name is quarantined.
     NotHeld,
 }

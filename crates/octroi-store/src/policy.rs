@@ -1,10 +1,10 @@
-//! Policies as they are kept: what is active, what was, and what agents propose. What a policy says is
-//! not looked at here.
+//! Stored policies: active ones, their history, and proposals of agents. The content of a policy is not
+//! interpreted here.
 
-/// Where a policy holds. At each of these at most one is active.
+/// The scope of a policy. At most one policy is active per level.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PolicyLevel {
-    /// Below everything; nothing can loosen it.
+    /// Applies to everything; no other level can loosen it.
     Floor,
     /// For all agents.
     Global,
@@ -13,7 +13,7 @@ pub enum PolicyLevel {
 }
 
 impl PolicyLevel {
-    /// The word that is stored and shown.
+    /// The stored and displayed name.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Floor => "floor",
@@ -22,7 +22,7 @@ impl PolicyLevel {
         }
     }
 
-    /// The agent, where it is one's.
+    /// The agent, for a policy of an agent.
     pub fn agent(&self) -> Option<&str> {
         match self {
             Self::Floor | Self::Global => None,
@@ -40,25 +40,25 @@ impl PolicyLevel {
     }
 }
 
-/// What has become of a policy.
+/// The state of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyStatus {
-    /// It holds now.
+    /// In force.
     Active,
-    /// It waits for a person.
+    /// Waits for an operator's decision.
     Proposed,
-    /// A person said no.
+    /// An operator rejected it.
     Rejected,
-    /// It held until another took its place.
+    /// Another policy replaced it.
     Superseded,
-    /// Its author took it back.
+    /// Its author withdrew it.
     Withdrawn,
 }
 
 impl PolicyStatus {
     const ALL: [Self; 5] = [Self::Active, Self::Proposed, Self::Rejected, Self::Superseded, Self::Withdrawn];
 
-    /// The word that is stored and shown.
+    /// The stored and displayed name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -69,93 +69,92 @@ impl PolicyStatus {
         }
     }
 
-    /// What a word stands for.
+    /// Parses a stored name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// A policy that is to be kept.
+/// A policy to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyDraft {
-    /// Where it shall hold.
+    /// The level it applies to.
     pub level: PolicyLevel,
-    /// What it is written in: `rules` so far.
+    /// The policy language.
     pub language: String,
     /// Its text.
     pub source: String,
-    /// Who wrote it: a person, or the agent that proposes it.
+    /// The author: an operator, or the agent that proposes it.
     pub author: String,
-    /// Why.
+    /// The author's rationale.
     pub rationale: Option<String>,
-    /// What checking it has found, as the checker tells it.
+    /// The result of the policy check, as the checker reports it.
     pub check_result: Option<String>,
 }
 
-/// A policy and its history.
+/// A stored policy and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyRecord {
-    /// What tells it from all others.
+    /// The unique id.
     pub id: i64,
-    /// What it says, and where.
+    /// The policy itself.
     pub draft: PolicyDraft,
-    /// One for the first that became active at its level, one more for each after it; none for what
-    /// never did.
+    /// The version at its level, counted from 1 in order of activation; `None` if it was never active.
     pub version: Option<i64>,
-    /// What has become of it.
+    /// Its current state.
     pub status: PolicyStatus,
-    /// Whether it was proposed, and not set by a person.
+    /// Whether it was proposed, as opposed to set by an operator.
     pub was_proposed: bool,
-    /// When it came here.
+    /// When it was created.
     pub created_at_ms: i64,
-    /// When a proposal was decided or taken back.
+    /// When a proposal was decided or withdrawn.
     pub decided_at_ms: Option<i64>,
-    /// By whom.
+    /// Who decided.
     pub decided_by: Option<String>,
-    /// What they said about it.
+    /// The reason given for the decision.
     pub decision_reason: Option<String>,
 }
 
-/// All that holds at one moment.
+/// All active policies at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivePolicies {
-    /// Grows with every change of what is active.
+    /// Increases with every change of the active policies.
     pub revision: u64,
-    /// The floor, then the global one, then those of agents by id.
+    /// The floor, then the global policy, then the agents' policies by id.
     pub policies: Vec<PolicyRecord>,
 }
 
-/// What a person says to a proposal.
+/// An operator's decision about a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProposalVerdict {
-    /// It becomes active in place of what is.
+    /// Activate it in place of the current policy.
     Approve,
-    /// It does not.
+    /// Reject it.
     Reject,
 }
 
-/// Why policies stay as they are.
+/// Why a change of policies was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyRefusal {
-    /// Somebody else has changed it since it was read.
+    /// The policy was changed since the caller read it.
     #[error("the policy has changed meanwhile: version {now} is active, not {expected}")]
     Changed {
-        /// The version that was to be replaced; none is 0.
+        /// The version that was to be replaced; 0 for none.
         expected: i64,
-        /// The version that is active now; none is 0.
+        /// The version that is active now; 0 for none.
         now: i64,
     },
-    /// There is none of this id, or it is somebody else's.
+    /// There is no proposal with this id, or it belongs to another author.
     #[error("there is no such proposal")]
     Unknown,
-    /// It waits no longer.
+    /// The proposal was already decided.
     #[error("the proposal is {} already", .status.as_str())]
     Decided {
-        /// What has become of it.
+        /// Its state.
         status: PolicyStatus,
         /// Who decided.
         by: Option<String>,
-        /// When.
+        /// When it was decided.
         at_ms: Option<i64>,
     },
 }

@@ -1,4 +1,4 @@
-//! What is remembered of a server's definition.
+//! Stored server definitions.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::hash::ContentHash;
 
-/// Who may change a definition.
+/// The source that manages a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagedBy {
     /// The configuration file.
     File,
-    /// The database: it was added while Octroi ran.
+    /// The database: it was added at run time.
     Database,
-    /// Whatever found it.
+    /// A discovery mechanism.
     Discovery,
     /// A preset.
     Preset,
 }
 
 impl ManagedBy {
-    /// The word that is stored and shown.
+    /// The stored and displayed name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -38,10 +38,10 @@ impl ManagedBy {
     }
 }
 
-/// A JSON text with sorted members and no spaces, so that equal values are equal texts.
+/// A JSON text with sorted members and no whitespace, so that equal values are equal texts.
 ///
-/// A definition is kept as it was written: it names variables and secrets, and does not hold what
-/// they stand for. `Debug` shows only the hash all the same.
+/// A definition is stored as written: it names variables and secrets, but does not contain their
+/// values. `Debug` shows only the hash anyway.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CanonicalJson {
     text: String,
@@ -60,12 +60,12 @@ impl CanonicalJson {
         Self { text, hash }
     }
 
-    /// The text.
+    /// The JSON text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Its hash.
+    /// The hash of the text.
     pub fn hash(&self) -> &ContentHash {
         &self.hash
     }
@@ -80,15 +80,15 @@ impl fmt::Debug for CanonicalJson {
 /// A definition and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRecord {
-    /// Which server.
+    /// The server.
     pub key: ServerKey,
-    /// Who may change it.
+    /// The source that manages it.
     pub managed_by: ManagedBy,
-    /// The definition.
+    /// The current definition.
     pub definition: CanonicalJson,
-    /// One at first, one more with each change of the definition or of who manages it.
+    /// Starts at 1 and increases with each change of the definition or of its manager.
     pub revision: i64,
-    /// What `octroi enable` and `octroi disable` said, over what the definition says.
+    /// Set by `octroi enable` and `octroi disable`; overrides the definition.
     pub enabled_override: Option<bool>,
     /// When it was first recorded.
     pub first_seen_ms: i64,
@@ -96,23 +96,23 @@ pub struct ServerRecord {
     pub last_seen_ms: i64,
 }
 
-/// What came of recording a definition.
+/// The result of recording a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its revision now.
+    /// Its current revision.
     pub revision: i64,
-    /// How it compares with what was known.
-    pub change: Change,
+    /// How it compares with the previous definition.
+    pub change: RecordedChange,
 }
 
-/// How a recorded definition compares with what was known.
+/// How a recorded definition compares with the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing was known.
+pub enum RecordedChange {
+    /// There was no previous one.
     Added,
-    /// Something else was known.
+    /// The previous one differs.
     Changed,
-    /// The same was known.
+    /// The previous one is the same.
     Unchanged,
 }
 

@@ -1,4 +1,4 @@
-//! The door to whatever database there is.
+//! The public interface of the store, independent of the database behind it.
 
 mod agents;
 mod approvals;
@@ -14,36 +14,36 @@ use crate::health::HealthSample;
 use crate::server::{CanonicalJson, ManagedBy, Recorded, ServerKey, ServerRecord};
 use crate::sqlite::Sqlite;
 
-/// What Octroi remembers between two runs. All of it may be called from many tasks at once; a future
-/// that is dropped leaves either everything of its change or nothing.
+/// Octroi's persistent storage. All methods may be called concurrently; a dropped future leaves its change
+/// either complete or not made at all.
 #[derive(Debug)]
 pub struct Store {
     engine: Engine,
 }
 
-/// The databases that can be behind a store. Each operation matches on it, so that a new one does not
-/// compile until it can do everything.
+/// The supported databases. Each operation matches on it, so that a new one does not compile until it
+/// implements everything.
 #[derive(Debug)]
 enum Engine {
     Sqlite(Sqlite),
 }
 
 impl Store {
-    /// Opens `octroi.db` in the data directory, and makes what is missing. The directory belongs to
-    /// this store until it is closed or dropped. A database of an older version is copied to
-    /// `octroi.db.backup-VERSION` and then brought up to date.
+    /// Opens `octroi.db` in the data directory; creates what is missing. The directory is locked until the
+    /// store is closed or dropped. A database of an older version is copied to `octroi.db.backup-VERSION`
+    /// and then migrated.
     pub async fn open(directory: &Path) -> Result<Self, StoreError> {
         Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory).await?) })
     }
 
-    /// Waits for what is being written and closes the database.
+    /// Waits for pending writes and closes the database.
     pub async fn close(self) {
         match self.engine {
             Engine::Sqlite(sqlite) => sqlite.close().await,
         }
     }
 
-    /// Records how a server is defined now.
+    /// Records the current definition of a server.
     pub async fn record_server(
         &self,
         key: &ServerKey,
@@ -70,8 +70,7 @@ impl Store {
         }
     }
 
-    /// Says whether a server may be used, whatever its definition says; `None` leaves it to the
-    /// definition.
+    /// Enables or disables a server regardless of its definition; `None` removes the override.
     pub async fn set_enabled_override(
         &self,
         key: &ServerKey,
@@ -82,15 +81,15 @@ impl Store {
         }
     }
 
-    /// Forgets a server with its catalogue and its history. Says whether there was one.
+    /// Deletes a server with its catalogue and its history; returns whether it existed.
     pub async fn forget_server(&self, key: &ServerKey) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.forget_server(key).await,
         }
     }
 
-    /// Keeps what a recorded server offers now, in place of what it offered before. Nothing is
-    /// written if it offers the same.
+    /// Saves the current catalogue of a recorded server, in place of the previous one. An unchanged
+    /// catalogue is not written again.
     pub async fn save_catalogue(
         &self,
         key: &ServerKey,
@@ -102,7 +101,7 @@ impl Store {
         }
     }
 
-    /// What every server last offered, by scope and name. A catalogue that is not what was saved is
+    /// The last catalogue of every server, by scope and name. A catalogue that does not match its hash is
     /// dropped: its server will be asked again anyway.
     pub async fn catalogues(&self) -> Result<Vec<StoredCatalogue>, StoreError> {
         match &self.engine {
@@ -110,14 +109,14 @@ impl Store {
         }
     }
 
-    /// Drops what a server last offered. Says whether there was anything.
+    /// Deletes the catalogue of a server; returns whether it existed.
     pub async fn delete_catalogue(&self, key: &ServerKey) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.delete_catalogue(key).await,
         }
     }
 
-    /// Adds a sample to the history of a recorded server, and drops those beyond
+    /// Adds a sample to the health history of a recorded server, and drops those beyond
     /// [`SAMPLES_MAX`](crate::SAMPLES_MAX).
     pub async fn add_health_sample(&self, key: &ServerKey, sample: &HealthSample) -> Result<(), StoreError> {
         match &self.engine {

@@ -1,4 +1,5 @@
-//! A relay that presents a token, for clients that cannot: everything else passes as it is.
+//! An auth proxy for clients that cannot send a token: it adds the token and forwards everything else
+//! unchanged.
 
 use std::net::SocketAddr;
 
@@ -12,7 +13,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-/// A running relay. Dropping it ends it.
+/// A running auth proxy. Dropping it stops it.
 #[derive(Debug)]
 pub struct AuthProxy {
     /// `http://127.0.0.1:PORT`.
@@ -28,11 +29,11 @@ struct Route {
 }
 
 impl AuthProxy {
-    /// Relays to `base` with this token.
+    /// Forwards to `base` with this token.
     ///
     /// # Panics
     ///
-    /// If no port can be had or the token is no header value.
+    /// If no port is available or the token is not a valid header value.
     pub async fn start(base: &str, token: &str) -> Self {
         let listener =
             tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a free port");

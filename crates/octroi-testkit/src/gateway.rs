@@ -1,4 +1,4 @@
-//! The real binary under test, with a configuration of its own and a directory that vanishes.
+//! The real binary under test, with its own configuration and a temporary directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -36,7 +36,7 @@ impl TestGateway {
         Self::launch_in(tempfile::tempdir().expect("a temporary directory"), binary, config, flags).await
     }
 
-    /// Starts `binary` again, with the data that an earlier one left in its directory.
+    /// Starts `binary` again, with the data of an earlier run in its directory.
     pub async fn launch_in(
         directory: tempfile::TempDir,
         binary: &Path,
@@ -59,18 +59,18 @@ impl TestGateway {
             .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
         let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
         let mut base = None;
-        let mut said = String::new();
+        let mut output = String::new();
         while let Some(line) = lines.next_line().await.expect("standard error can be read") {
-            said.push_str(&line);
-            said.push('\n');
+            output.push_str(&line);
+            output.push('\n');
             if let Some(url) = line.trim().strip_prefix("MCP") {
                 base = Some(url.trim().trim_end_matches("/mcp").to_owned());
                 break;
             }
         }
-        let base = base.unwrap_or_else(|| panic!("octroi should say where it listens, and said:\n{said}"));
+        let base = base.unwrap_or_else(|| panic!("octroi did not print where it listens:\n{output}"));
         let stderr = tokio::spawn(async move {
-            let mut text = said;
+            let mut text = output;
             while let Ok(Some(line)) = lines.next_line().await {
                 text.push_str(&line);
                 text.push('\n');
@@ -90,30 +90,30 @@ impl TestGateway {
         format!("{}/mcp/servers/{name}", self.base)
     }
 
-    /// How a client reaches all servers as the agent.
+    /// The transport to all servers as the agent.
     pub fn transport(&self) -> Transport {
         Transport::Http { url: self.url(), token: Some(AGENT_TOKEN.to_owned()) }
     }
 
-    /// How a client reaches the management, as the person who runs the gateway.
+    /// The transport to the management as the person who runs the gateway.
     pub fn admin_transport(&self) -> Transport {
         Transport::Http { url: self.url(), token: Some(self.kept_token("admin.token")) }
     }
 
-    /// A token that the gateway made, by the name of its file.
+    /// A token that the gateway generated, by the name of its file.
     pub fn kept_token(&self, file: &str) -> String {
         let file = self.directory.path().join("data").join(file);
         let token = std::fs::read_to_string(&file);
         token.unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display())).trim().to_owned()
     }
 
-    /// How a client starts `octroi stdio` that finds this gateway.
+    /// The transport of `octroi stdio` that finds this gateway.
     pub fn relay(&self, binary: &Path) -> Transport {
         let data = self.directory.path().join("data");
         Transport::stdio(binary, &["stdio", "--data", &data.display().to_string()])
     }
 
-    /// What `/health` says to the agent.
+    /// The answer of `/health` to the agent.
     pub async fn health(&self) -> serde_json::Value {
         let token = format!("Bearer {AGENT_TOKEN}");
         let response = raw::fetch(
@@ -127,7 +127,7 @@ impl TestGateway {
         response.json()
     }
 
-    /// Waits until no server is starting any more.
+    /// Waits until no server is starting.
     pub async fn wait_until_settled(&self) {
         for _ in 0..600 {
             let health = self.health().await;
@@ -148,36 +148,36 @@ impl TestGateway {
         self.directory.path()
     }
 
-    /// Replaces the configuration file, as an editor does: a new file takes the old one's name.
+    /// Replaces the configuration file, as an editor does: a new file is renamed to the old name.
     pub fn rewrite_config(&self, config: &str) {
         let file = write_config(&self.directory.path().join("new"), config);
         std::fs::rename(file, self.directory.path().join("octroi.toml")).expect("the file can be replaced");
     }
 
-    /// Kills the process, as a power cut would, and keeps its directory.
+    /// Kills the process, like a power failure, and keeps its directory.
     pub async fn kill(mut self) -> tempfile::TempDir {
         let _ = self.child.kill().await;
         self.directory
     }
 
-    /// Asks the process to end and returns what it said.
+    /// Stops the process and returns its stderr.
     pub async fn stop(self) -> String {
         self.stop_and_keep().await.1
     }
 
-    /// Asks the process to end; returns its directory and what it said.
+    /// Stops the process; returns its directory and its stderr.
     pub async fn stop_and_keep(mut self) -> (tempfile::TempDir, String) {
         if let Some(id) = self.child.id() {
             let _ = Command::new("kill").args(["-TERM", &id.to_string()]).status().await;
         }
         let _ = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
-        let said = self.stderr.await.unwrap_or_default();
-        (self.directory, said)
+        let output = self.stderr.await.unwrap_or_default();
+        (self.directory, output)
     }
 }
 
-/// How a client starts `octroi stdio` with this configuration and the data in this directory, which must
-/// outlive it.
+/// The transport of `octroi stdio` with this configuration and the data in this directory, which must outlive
+/// it.
 pub fn stdio_transport(binary: &Path, directory: &Path, config: &str) -> Transport {
     let file = write_config(directory, config);
     let data = directory.join("data");
@@ -190,7 +190,7 @@ fn write_config(directory: &Path, config: &str) -> PathBuf {
     let file = directory.join("octroi.toml");
     let tokens =
         format!("\n[[tokens]]\ntoken = \"{AGENT_TOKEN}\"\nrole = \"agent\"\nagent_id = \"tester\"\n");
-    // Most tests are about something else than whether a call may be made.
+    // Most tests are not about policies.
     let policy = if config.contains("[policy]") { "" } else { "\n[policy]\nprofile = \"open\"\n" };
     std::fs::write(&file, format!("{config}{tokens}{policy}")).expect("the configuration can be written");
     file

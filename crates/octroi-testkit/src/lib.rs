@@ -38,7 +38,7 @@ pub fn conformance_client_binary() -> PathBuf {
     built("octroi-conformance-client")
 }
 
-/// A program of this crate. Cargo builds it by itself only for the tests of this crate.
+/// A program of this crate. Cargo builds it automatically only for the tests of this crate.
 fn built(name: &str) -> PathBuf {
     let file_name = format!("{name}{}", env::consts::EXE_SUFFIX);
     // A test runs from `<target>/<profile>/deps`, a program from `<target>/<profile>`.

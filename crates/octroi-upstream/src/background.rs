@@ -1,7 +1,7 @@
-//! The owner of tasks: each has a name and an owner that can wait for its end.
+//! Background tasks: each has a name, and an owner that can wait until it ends.
 //!
-//! `clippy.toml` forbids starting a task in any other way. At a shutdown that takes too long, the names say what is
-//! still running.
+//! `clippy.toml` forbids spawning a task in any other way. When a shutdown takes too long, the names show
+//! which tasks are still running.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-/// The tasks of one owner. Clones share them.
+/// The background tasks of one owner. Clones share the same set.
 #[derive(Clone)]
 pub struct BackgroundTasks {
     tracker: TaskTracker,
@@ -22,12 +22,12 @@ pub struct BackgroundTasks {
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place where tasks are started")]
 impl BackgroundTasks {
-    /// An owner without tasks. `main` is the runtime of those that outlive the thread that starts them.
+    /// Creates an owner without tasks. `main` runs the tasks that outlive the thread that spawns them.
     pub fn new(main: Handle) -> Self {
         Self { tracker: TaskTracker::new(), main, running: Arc::default() }
     }
 
-    /// Starts a task on the runtime of the caller.
+    /// Spawns a task on the runtime of the caller.
     pub fn spawn<T: Send + 'static>(
         &self,
         name: &'static str,
@@ -36,7 +36,7 @@ impl BackgroundTasks {
         self.tracker.spawn(self.named(name, task))
     }
 
-    /// Starts a task on the main runtime. A worker thread's own runtime ends before what other threads share.
+    /// Spawns a task on the main runtime: a worker thread's own runtime ends before state that threads share.
     pub fn spawn_on_main<T: Send + 'static>(
         &self,
         name: &'static str,
@@ -45,13 +45,13 @@ impl BackgroundTasks {
         self.tracker.spawn_on(self.named(name, task), &self.main)
     }
 
-    /// Runs work that waits for the disk or computes for long on a thread for such work.
+    /// Runs blocking or CPU-heavy work on the thread pool for blocking work.
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
         name: &'static str,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let running = Running::new(&self.running, name);
+        let running = RunningTask::new(&self.running, name);
         let work = move || {
             let _running = running;
             work()
@@ -59,13 +59,13 @@ impl BackgroundTasks {
         self.tracker.spawn_blocking_on(work, &self.main)
     }
 
-    /// Waits until all tasks have ended. Tasks may still be started meanwhile, and are waited for too.
+    /// Waits until all tasks have ended, including those that are spawned meanwhile.
     pub async fn wait(&self) {
         self.tracker.close();
         self.tracker.wait().await;
     }
 
-    /// The names of the tasks that are running, each with how many there are: `connection (3), sweep`.
+    /// The names of the running tasks with their counts: `connection (3), sweep`.
     pub fn names(&self) -> String {
         let running = self.running.lock();
         let names = running.iter().map(|(name, n_running)| match n_running {
@@ -75,9 +75,9 @@ impl BackgroundTasks {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The future counts as running from now on, so that a task that was never polled has a name too.
+    /// Counts the task as running from now on, so that a task that was never polled is listed too.
     fn named<F: Future>(&self, name: &'static str, task: F) -> impl Future<Output = F::Output> + use<F> {
-        let running = Running::new(&self.running, name);
+        let running = RunningTask::new(&self.running, name);
         async move {
             let _running = running;
             task.await
@@ -92,19 +92,19 @@ impl fmt::Debug for BackgroundTasks {
 }
 
 /// Counts a task under its name for as long as it exists, however it ends.
-struct Running {
+struct RunningTask {
     counts: Arc<Mutex<BTreeMap<&'static str, usize>>>,
     name: &'static str,
 }
 
-impl Running {
+impl RunningTask {
     fn new(counts: &Arc<Mutex<BTreeMap<&'static str, usize>>>, name: &'static str) -> Self {
         *counts.lock().entry(name).or_default() += 1;
         Self { counts: Arc::clone(counts), name }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTask {
     fn drop(&mut self) {
         let mut counts = self.counts.lock();
         match counts.get_mut(self.name) {
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(tasks.names(), "forever, waiting");
         drop(end);
         assert_eq!(tasks.spawn_blocking("sum", || 1 + 1).await.ok(), Some(2));
-        // One of them never ends, and waiting says so.
+        // One of them never ends, so `wait` does not return.
         let waited = tokio::time::timeout(Duration::from_millis(50), tasks.wait()).await;
         assert!(waited.is_err());
         assert_eq!(tasks.names(), "forever");

@@ -1,4 +1,4 @@
-//! Child processes: how they are started, listened to, and ended.
+//! Child processes: start, standard error, and termination.
 
 use std::io;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ use crate::logs::Logs;
 use crate::reaper::{self, Memory};
 use crate::spawner::{Mark, Spawner};
 
-/// What every child gets of Octroi's own environment. Anything else could be a secret.
+/// The environment variables that every child inherits from Octroi. Any other could be a secret.
 const INHERITED: [&str; 20] = [
     "PATH",
     "HOME",
@@ -45,20 +45,20 @@ const INHERITED: [&str; 20] = [
 ];
 
 const STDERR_LINE_BYTES: usize = 4 << 10;
-/// How long a process has to follow SIGTERM before SIGKILL.
+/// How long a process may take to end after SIGTERM before it gets SIGKILL.
 const TERM_PATIENCE: Duration = Duration::from_secs(2);
-/// How long its reaper may take to kill what is left, once it does so.
+/// How long its reaper may take to kill the remaining processes.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is to be run.
-pub(crate) struct Order<'a> {
-    /// What the log calls it.
+/// The program to start and its limits.
+pub(crate) struct LaunchSpec<'a> {
+    /// The name used in the log.
     pub(crate) name: &'a str,
     pub(crate) program: &'a Program,
     pub(crate) memory: Option<Memory>,
 }
 
-/// A running child and what it started.
+/// A running child process and its descendants.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -66,13 +66,13 @@ pub(crate) struct Process {
     is_kept: bool,
     mark: Mark,
     logs: Arc<Logs>,
-    /// Where in the log this start begins.
+    /// The number of its first line in the log.
     since: u64,
     stderr_reader: tokio::task::JoinHandle<()>,
     running: Arc<ProcessList>,
 }
 
-/// The processes that run for one server at present.
+/// The processes that currently run for one server.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessList(Mutex<Vec<Pid>>);
 
@@ -82,23 +82,22 @@ impl ProcessList {
     }
 }
 
-/// The streams to talk over.
+/// The pipes to the standard streams of a child.
 pub(crate) struct Streams {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
 }
 
 impl Process {
-    /// Starts the program in a process group of its own, with a clean environment, never through a
-    /// shell.
+    /// Starts the program in its own process group with a clean environment, never through a shell.
     pub(crate) async fn spawn(
-        Order { name, program, memory }: Order<'_>,
+        LaunchSpec { name, program, memory }: LaunchSpec<'_>,
         spawner: &Spawner,
         (logs, running): (&Arc<Logs>, &Arc<ProcessList>),
         tasks: &BackgroundTasks,
     ) -> Result<(Self, Streams), UpstreamError> {
         let environment = environment(program);
-        // A reaper could only say so in words.
+        // Checked here because a reaper could only report it as text.
         find_program(program, &environment)?;
         let reaper = spawner.reaper();
         #[expect(clippy::disallowed_methods, reason = "this is the one place where processes are started")]
@@ -130,7 +129,7 @@ impl Process {
             return Err(UpstreamError::Protocol("the child has no standard streams".to_owned()));
         };
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        // Without a reaper it can be limited only from the outside, when it runs already.
+        // Without a reaper the limit can only be set from outside, once the process runs.
         if let Some(memory) = memory.filter(|_| !is_kept)
             && let Err(error) = memory.limit(id)
         {
@@ -147,19 +146,19 @@ impl Process {
         ))
     }
 
-    /// Waits for the process to end by itself and says how it did, with its last words.
+    /// Waits until the process ends by itself; returns its exit status and its last standard error lines.
     pub(crate) async fn ended(&mut self) -> String {
         let how = self.exited().await;
         match self.last_words() {
-            Some(words) => format!("{how}; its last words: {words}"),
+            Some(words) => format!("{how}; last output: {words}"),
             None => how,
         }
     }
 
-    /// Waits for the process to end by itself and says how it did.
+    /// Waits until the process ends by itself; returns its exit status.
     pub(crate) async fn exited(&mut self) -> String {
         let status = self.child.wait().await;
-        // The pipe may be held open by a grandchild, so what is still in it gets a moment only.
+        // A grandchild may hold the pipe open, so the rest of it is read for a short time only.
         let _ = tokio::time::timeout(Duration::from_millis(100), &mut self.stderr_reader).await;
         match status {
             Ok(status) => status.to_string(),
@@ -167,8 +166,8 @@ impl Process {
         }
     }
 
-    /// Ends the process and everything it started: patience, then SIGTERM, then SIGKILL. Its standard
-    /// input has been closed before, which is the polite way to ask.
+    /// Ends the process and all its descendants: waits for `patience`, then SIGTERM, then SIGKILL. Its
+    /// standard input has been closed before, which asks it to end.
     pub(crate) async fn stop(&mut self, patience: Duration) {
         if tokio::time::timeout(patience, self.child.wait()).await.is_err() {
             self.signal(Signal::TERM);
@@ -178,11 +177,11 @@ impl Process {
             }
         }
         if !self.is_kept {
-            // What the process left behind in its group.
+            // Remaining processes of its group.
             self.signal(Signal::KILL);
         }
         match self.child.wait().await {
-            // Somebody killed the reaper, so what it kept is looked for.
+            // The reaper itself was killed, so its processes are found by their mark.
             Ok(status) if status.code().is_none() => {
                 self.mark.kill();
             }
@@ -191,12 +190,12 @@ impl Process {
         self.stderr_reader.abort();
     }
 
-    /// A reaper passes on what it is told; without one the whole group is told.
+    /// A reaper forwards the signal; without one, the whole process group gets it.
     fn signal(&self, signal: Signal) {
         let Some(id) = self.id else {
             return;
         };
-        // Fails when nobody is left, which is what is wanted.
+        // Fails when no process is left, which is fine.
         let _ = if self.is_kept {
             rustix::process::kill_process(id, signal)
         } else {
@@ -204,7 +203,7 @@ impl Process {
         };
     }
 
-    /// The last lines it wrote to its standard error.
+    /// The last lines it wrote to its standard error, joined.
     pub(crate) fn last_words(&self) -> Option<String> {
         let lines = self.logs.last(3, self.since);
         let words: Vec<&str> =
@@ -216,7 +215,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.running.0.lock().retain(|id| Some(*id) != self.id);
-        // Nobody waits any more. A reaper needs nobody for the rest.
+        // No caller waits any more. A reaper finishes by itself.
         if self.child.id().is_some() {
             self.signal(if self.is_kept { Signal::TERM } else { Signal::KILL });
         }
@@ -224,7 +223,7 @@ impl Drop for Process {
     }
 }
 
-/// Says why a program cannot be run, if that can be seen beforehand.
+/// Checks beforehand whether the program can be run.
 fn find_program(program: &Program, environment: &[(String, String)]) -> Result<(), UpstreamError> {
     let missing = || UpstreamError::spawn(&program.command, &io::ErrorKind::NotFound.into());
     if let Some(cwd) = program.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
@@ -258,7 +257,7 @@ async fn keep_stderr(name: String, stderr: impl AsyncRead + Unpin, logs: Arc<Log
             Line::Whole(text) => String::from_utf8_lossy(&text).trim_end().to_owned(),
             Line::TooLong { head, .. } => format!("{}…", String::from_utf8_lossy(&head)),
         };
-        let shown = logs.push(&text);
-        debug!(program.name = name, stderr = shown, "program says");
+        let line = logs.push(&text);
+        debug!(program.name = name, stderr = line, "program output");
     }
 }

@@ -1,4 +1,4 @@
-//! The clock of the machine: the one place that reads it.
+//! The system clock, and the only code that reads it.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,12 +15,12 @@ impl TimeSource for Machine {
     }
 
     fn monotonic(&self) -> Instant {
-        // The runtime's, so that deadlines and the timers that wait for them agree, also where a test stops the time.
+        // The runtime's clock, so that deadlines agree with timers, also in tests that pause time.
         tokio::time::Instant::now().into_std()
     }
 }
 
-/// A clock that shows the time of the machine.
+/// A clock that reads the system time.
 pub fn system_clock() -> Clock {
     Clock::new(Machine)
 }

@@ -1,4 +1,4 @@
-//! A server that answered: its era, what it can do, and how to call it.
+//! A connection to a server: its era, its capabilities, and how to call it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub struct Connection {
     identity: ServerIdentity,
     link: Link,
     client_info: Bytes,
-    /// Set when it is Octroi that ends it.
+    /// Set when Octroi itself closed it.
     is_ended: AtomicBool,
 }
 
@@ -34,52 +34,52 @@ pub(crate) enum Link {
     Http(Arc<Streamable>),
 }
 
-/// What a server says about itself.
+/// What a server reported about itself in the handshake.
 #[derive(Clone, Debug)]
 pub struct ServerIdentity {
-    /// The era in which Octroi talks to it.
+    /// The protocol era that Octroi uses with it.
     pub era: Era,
-    /// The version agreed on.
+    /// The negotiated protocol version.
     pub version: Version,
     /// Name and version of the software, as JSON text.
     pub info: Option<Bytes>,
-    /// What it can do.
+    /// Its capabilities, as it declared them.
     pub capabilities: Value,
-    /// What it wants models to know.
+    /// Its instructions for models.
     pub instructions: Option<String>,
 }
 
 /// A client's request, ready to be sent in the server's era.
 #[derive(Debug)]
 pub struct Outgoing<'a> {
-    /// The request as it came.
+    /// The request as the client sent it.
     pub envelope: &'a Envelope,
-    /// Its parameters, read.
+    /// Its parsed parameters.
     pub params: &'a Params,
-    /// What it is about, in the server's own names.
+    /// Its subject (tool, prompt or resource), in the server's own names.
     pub subject: &'a Subject,
-    /// On whose behalf, where the request does not say so itself.
+    /// The client's identity, where the request does not carry one.
     pub sender: Option<&'a Sender>,
-    /// Answers to the server's questions, in later rounds.
+    /// The answers to the server's questions, in later rounds of the request.
     pub round: &'a Round,
-    /// Arguments that travel as headers too.
+    /// Arguments that are also sent as headers.
     pub param_headers: Vec<(String, String)>,
-    /// Whose call it is.
+    /// The owner of the call.
     pub owner: Owner,
 }
 
-/// A request of Octroi's own. Nothing here acts on anything: calls need a permit.
+/// A request of Octroi itself. None of them has side effects: calls need a permit.
 #[derive(Clone, Debug)]
-pub enum Control<'a> {
+pub enum ControlRequest<'a> {
     /// One page of a list.
     List(Method, Option<&'a str>),
-    /// Be told when a resource changes (legacy).
+    /// Subscribe to changes of a resource (legacy).
     Subscribe(&'a str),
-    /// No longer (legacy).
+    /// Unsubscribe from a resource (legacy).
     Unsubscribe(&'a str),
-    /// Least severe log message wanted (legacy).
+    /// Set the minimum severity of log messages (legacy).
     SetLevel(&'a str),
-    /// Is anybody there: `ping`, or `server/discover` in the modern era.
+    /// Liveness check: `ping`, or `server/discover` in the modern era.
     Alive,
 }
 
@@ -93,12 +93,12 @@ impl Connection {
         Arc::new(Self { server, identity, link, client_info, is_ended: AtomicBool::new(false) })
     }
 
-    /// What the server says about itself.
+    /// What the server reported about itself.
     pub fn identity(&self) -> &ServerIdentity {
         &self.identity
     }
 
-    /// The era in which Octroi talks to the server.
+    /// The protocol era that Octroi uses with the server.
     pub fn era(&self) -> Era {
         self.identity.era
     }
@@ -124,19 +124,19 @@ impl Connection {
         }
     }
 
-    /// Whether it is Octroi that ended it, so that nothing is wrong.
+    /// Whether Octroi closed it, so that its end is not a failure.
     pub(crate) fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Lets go of what is kept for later and was not needed for a while.
+    /// Closes pooled resources that have been idle for too long.
     pub(crate) fn sweep(&self) {
         if let Link::Http(link) = &self.link {
             link.sweep();
         }
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(crate) async fn close(&self) {
         self.is_ended.store(true, Ordering::Relaxed);
         match &self.link {
@@ -145,8 +145,8 @@ impl Connection {
         }
     }
 
-    /// Sends a client's request. The permit is the proof that it was decided; one for another server or another
-    /// tool sends nothing.
+    /// Sends a client's request. The permit proves that the call was decided; with a permit for another
+    /// server or another tool, nothing is sent.
     pub fn call(&self, permit: &Permit, outgoing: Outgoing<'_>) -> Result<LiveCall, UpstreamError> {
         let is_tool = *outgoing.envelope.method() == Method::ToolsCall;
         let tool = outgoing.subject.name.as_deref().filter(|_| is_tool);
@@ -170,8 +170,12 @@ impl Connection {
         Ok(self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write))
     }
 
-    /// Makes a request of Octroi's own and waits for its result.
-    pub async fn control(&self, control: Control<'_>, timeout: Duration) -> Result<Bytes, UpstreamError> {
+    /// Sends a request of Octroi itself and waits for its result.
+    pub async fn control(
+        &self,
+        control: ControlRequest<'_>,
+        timeout: Duration,
+    ) -> Result<Bytes, UpstreamError> {
         let (method, params) = self.written(&control);
         let mut call = self.request(method, &params);
         let answer = async {
@@ -187,7 +191,7 @@ impl Connection {
         answer.result().ok_or_else(|| UpstreamError::refused(answer.error()))
     }
 
-    /// Opens a stream of changes (modern).
+    /// Opens a stream of change notifications (modern).
     pub(crate) fn listen(&self, filter: &Value) -> LiveCall {
         let params = format!(r#"{{"notifications":{filter},{}}}"#, self.meta());
         self.request(Method::Listen, params.as_bytes())
@@ -220,21 +224,21 @@ impl Connection {
         }
     }
 
-    fn written(&self, control: &Control<'_>) -> (Method, Vec<u8>) {
+    fn written(&self, control: &ControlRequest<'_>) -> (Method, Vec<u8>) {
         let (method, member) = match control {
-            Control::List(method, cursor) => {
+            ControlRequest::List(method, cursor) => {
                 (method.clone(), cursor.map(|cursor| format!(r#""cursor":{}"#, json::quote(cursor))))
             }
-            Control::Subscribe(uri) => {
+            ControlRequest::Subscribe(uri) => {
                 (Method::ResourcesSubscribe, Some(format!(r#""uri":{}"#, json::quote(uri))))
             }
-            Control::Unsubscribe(uri) => {
+            ControlRequest::Unsubscribe(uri) => {
                 (Method::ResourcesUnsubscribe, Some(format!(r#""uri":{}"#, json::quote(uri))))
             }
-            Control::SetLevel(level) => {
+            ControlRequest::SetLevel(level) => {
                 (Method::SetLevel, Some(format!(r#""level":{}"#, json::quote(level))))
             }
-            Control::Alive => match self.identity.era {
+            ControlRequest::Alive => match self.identity.era {
                 Era::Legacy => (Method::Ping, None),
                 Era::Modern => (Method::Discover, None),
             },
@@ -252,7 +256,7 @@ impl Connection {
     }
 }
 
-/// The `_meta` member of a modern request of Octroi's own.
+/// The `_meta` member of a modern request of Octroi itself.
 pub(crate) fn modern_meta(client_info: &[u8]) -> String {
     format!(
         r#""_meta":{{"{}":"{}","{}":{},"{}":{{}}}}"#,

@@ -1,42 +1,42 @@
-//! What can go wrong on the way to a server.
+//! The error type for everything that can fail between Octroi and a server.
 
 use std::io;
 use std::time::Duration;
 
 use octroi_mcp::RpcError;
 
-/// A failure that belongs to one server. The text is safe to show to callers: it names no secret.
+/// A failure of one server. The text may be shown to callers: it contains no secret.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum UpstreamError {
     /// The program could not be started.
     #[error("cannot run `{command}`: {reason}")]
     Spawn {
-        /// What was to be run.
+        /// The command that failed to start.
         command: String,
-        /// Why it could not.
+        /// Why it failed.
         reason: String,
     },
-    /// Nobody answers at the address.
+    /// No connection to the address.
     #[error("cannot connect to {address}: {reason}")]
     Connect {
-        /// Where to, without credentials.
+        /// The address, without credentials.
         address: String,
-        /// Why not.
+        /// Why it failed.
         reason: String,
     },
-    /// The server answers, but not in a way that makes sense.
+    /// The server's answer violates the protocol.
     #[error("{0}")]
     Protocol(String),
-    /// The server refused a request of Octroi's own.
+    /// The server answered a request of Octroi itself with an error.
     #[error("the server refused: {}", .0.message)]
     Refused(RpcError),
-    /// The server wants credentials.
+    /// The server requires authentication.
     #[error("the server asks for sign-in (HTTP 401)")]
     NeedsAuth,
-    /// The server answered with an HTTP error that says nothing more.
+    /// The server answered with an HTTP error without an MCP message.
     #[error("the server answered HTTP {0}")]
     Status(u16),
-    /// The server ended or hung up. What it was doing may or may not have happened.
+    /// The server ended or closed the connection. A call in flight may or may not have been executed.
     #[error("the server ended: {0}")]
     Closed(String),
     /// No answer in time.
@@ -45,28 +45,28 @@ pub enum UpstreamError {
     /// The answer is larger than the limit.
     #[error("the answer is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// The permit is for another server or another tool.
     #[error("the call is not the one that was decided")]
     NotPermitted,
-    /// Octroi itself is about to end, or the server was taken out of the configuration.
+    /// Octroi is shutting down, or the server was removed from the configuration.
     #[error("it is being stopped")]
     Stopping,
-    /// Nobody started it, or somebody stopped it.
+    /// The server was never started, or an operator stopped it.
     #[error("it is {0}")]
     Idle(&'static str),
-    /// Too many calls wait for it already.
+    /// The queue of waiting calls is full.
     #[error("it is busy: {limit} calls are waiting for it already")]
     Busy {
-        /// How many may wait.
+        /// How many calls may wait.
         limit: usize,
     },
-    /// It failed so often that it is left alone for a while.
-    #[error("it failed again and again ({reason}); the next try is in {} s", .retry_in.as_secs().max(1))]
+    /// It failed so often that the circuit breaker is open.
+    #[error("it failed repeatedly ({reason}); next attempt in {} s", .retry_in.as_secs().max(1))]
     Resting {
-        /// When calls may be tried again.
+        /// How long until calls are tried again.
         retry_in: Duration,
         /// The last failure.
         reason: String,
@@ -78,7 +78,7 @@ impl UpstreamError {
         let reason = match error.kind() {
             io::ErrorKind::NotFound if command.contains('/') => "there is no such file".to_owned(),
             io::ErrorKind::NotFound => "no such program on the PATH".to_owned(),
-            io::ErrorKind::PermissionDenied => "it may not be executed".to_owned(),
+            io::ErrorKind::PermissionDenied => "it is not executable".to_owned(),
             _ => error.to_string(),
         };
         Self::Spawn { command: command.to_owned(), reason }
@@ -88,7 +88,7 @@ impl UpstreamError {
         error.map_or_else(|| Self::Protocol("the server's answer holds no result".to_owned()), Self::Refused)
     }
 
-    /// Whether the server may have acted on the call although no answer came.
+    /// Whether the server may have executed the call although no answer came.
     pub fn outcome_is_unknown(&self) -> bool {
         match self {
             Self::Closed(_) => true,
@@ -108,12 +108,12 @@ impl UpstreamError {
         }
     }
 
-    /// Whether trying again at once could help: the server may just be starting.
+    /// Whether an immediate retry could help: the server may just be starting.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
     }
 
-    /// Whether it says that the server is not there, rather than that it is not content.
+    /// Whether the server is unreachable, as opposed to reachable but failing.
     pub(crate) fn is_absence(&self) -> bool {
         match self {
             Self::Spawn { .. }

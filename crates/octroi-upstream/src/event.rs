@@ -1,4 +1,4 @@
-//! What a server says, besides answers.
+//! Events from servers, other than answers.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use crate::error::UpstreamError;
 use crate::mux::Mux;
 use crate::streamable::Streamable;
 
-/// On whose behalf calls are made. Calls of one owner may see each other's questions and log
+/// On whose behalf calls are made. Calls of one owner may receive each other's questions and log
 /// messages; calls of different owners never do.
 pub type Owner = Arc<str>;
 
-/// What happens during a call.
+/// An event during a call.
 #[derive(Debug)]
 pub enum CallEvent {
     /// Progress, a log message, or a change on a listen stream.
     Notification(Envelope),
-    /// A legacy server asks the client something.
-    Question(Question),
-    /// The end: a result or an error.
+    /// A question of a legacy server to the client.
+    Question(ServerQuestion),
+    /// The final result or error.
     Answer(Envelope),
 }
 
-/// What happens on a server outside any call.
+/// An event of a server outside any call.
 #[derive(Debug)]
 pub enum ServerEvent {
     /// A list changed.
     ListChanged(Method),
     /// A resource changed; the URI is the server's own.
     ResourceUpdated(String),
-    /// An out-of-band elicitation is over; the notification as it came.
+    /// An out-of-band elicitation is complete; the original notification.
     ElicitationComplete(Envelope),
-    /// A task changed its state; the notification as it came.
+    /// A task changed its state; the original notification.
     TaskChanged(Envelope),
-    /// A new connection is there; every list may have changed.
+    /// A new connection was opened; every list may have changed.
     Connected,
-    /// The connection is gone.
+    /// The connection was lost, with the reason.
     Lost(String),
-    /// It was asked whether it is well; why there was no answer, if there was none.
+    /// A health check finished, with the error if it failed.
     Checked(Checks, Option<UpstreamError>),
 }
 
-/// Where a server's events go.
+/// The channel that one server's events are sent to.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     server: ServerKey,
@@ -55,7 +55,7 @@ pub struct EventSink {
 }
 
 impl EventSink {
-    /// A sink for one server's events.
+    /// Creates the sink for one server.
     pub fn new(server: ServerKey, sender: mpsc::Sender<(ServerKey, ServerEvent)>) -> Self {
         Self { server, sender }
     }
@@ -65,13 +65,13 @@ impl EventSink {
         &self.server
     }
 
-    /// Reports an event. Waits when the gateway is behind, which slows down this server only.
+    /// Sends an event. Waits when the gateway is behind, which slows down this server only.
     pub(crate) async fn send(&self, event: ServerEvent) {
-        // The gateway only stops listening when it ends, and then nobody misses the event.
+        // The gateway stops receiving only when it shuts down, and then the event does not matter.
         let _ = self.sender.send((self.server.clone(), event)).await;
     }
 
-    /// The event a notification stands for, if it is about the server and not about a call.
+    /// The event that a notification stands for, if it is about the server and not about a call.
     pub(crate) fn event_of(notification: &Envelope) -> Option<ServerEvent> {
         match notification.method() {
             Method::ToolsChanged | Method::PromptsChanged | Method::ResourcesChanged => {
@@ -90,25 +90,25 @@ impl EventSink {
 
 /// A question of a legacy server, to be answered once. Dropped without an answer, it is refused.
 #[derive(Debug)]
-pub struct Question {
-    /// What is asked.
+pub struct ServerQuestion {
+    /// The method of the request.
     pub method: Method,
     /// The question's parameters, as JSON text.
     pub params: Bytes,
-    /// Set when the server no longer wants to know.
+    /// Cancelled when the server withdraws the question.
     pub withdrawn: CancellationToken,
     id: Id,
     reply_to: Option<ReplyTo>,
 }
 
-/// The way back to the server.
+/// The transport that carries the answer back to the server.
 #[derive(Debug)]
 pub(crate) enum ReplyTo {
     Mux(Arc<Mux>),
     Http(Arc<Streamable>),
 }
 
-impl Question {
+impl ServerQuestion {
     pub(crate) fn new(request: &Envelope, withdrawn: CancellationToken, reply_to: ReplyTo) -> Option<Self> {
         Some(Self {
             method: request.method().clone(),
@@ -119,13 +119,13 @@ impl Question {
         })
     }
 
-    /// Answers with a result, as JSON text.
+    /// Sends a result, as JSON text.
     pub fn answer(mut self, result: &[u8]) {
         let message = envelope::result(&self.id, result);
         self.reply(message);
     }
 
-    /// Answers with an error.
+    /// Sends an error.
     pub fn refuse(mut self, error: &RpcError) {
         let message = envelope::error(Some(&self.id), error);
         self.reply(message);
@@ -140,11 +140,13 @@ impl Question {
     }
 }
 
-impl Drop for Question {
+impl Drop for ServerQuestion {
     fn drop(&mut self) {
         if self.reply_to.is_some() && !self.withdrawn.is_cancelled() {
-            let error =
-                RpcError::new(octroi_mcp::code::INTERNAL_ERROR, "the client is no longer there to answer");
+            let error = RpcError::new(
+                octroi_mcp::code::INTERNAL_ERROR,
+                "the client is no longer connected to answer",
+            );
             let message = envelope::error(Some(&self.id), &error);
             self.reply(message);
         }

@@ -1,4 +1,4 @@
-//! An event stream as it comes out of the body of a response.
+//! Server-sent events, read from a response body.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::wire::Body;
 
-/// How long the end of a stream is waited for after its last message.
+/// How long to wait for the end of a stream after its last message.
 const LINGER: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct EventStream {
     body: Body,
-    pub(crate) reader: sse::Reader,
+    pub(crate) reader: sse::EventReader,
 }
 
 impl EventStream {
     pub(crate) fn new(body: Body, limit: usize) -> Self {
-        Self { body, reader: sse::Reader::new(limit) }
+        Self { body, reader: sse::EventReader::new(limit) }
     }
 
     /// The next event, or `None` at the end of the stream.
@@ -44,10 +44,10 @@ impl EventStream {
         }
     }
 
-    /// Reads to the end after the last message, because only then the connection can be used again. To open another
-    /// costs the server and us more than the call.
+    /// Reads on to the end after the last message, because only then the connection can be reused. Opening a
+    /// new one costs the server and Octroi more than the call.
     pub(crate) fn wind_up(mut self, tasks: &BackgroundTasks) {
-        // Mostly it is there already.
+        // Usually the end has already arrived.
         if let Some(None) = self.body.frame().now_or_never() {
             return;
         }
@@ -79,7 +79,7 @@ mod tests {
     const EVENT: &str = "9\r\ndata: 1\n\n\r\n";
     const END: &str = "0\r\n\r\n";
 
-    /// Answers every request with one event, and with the end of the stream a while later, or never.
+    /// Answers every request with one event, and ends the stream after `end_after`, or never.
     async fn answer(mut stream: TcpStream, end_after: Option<Duration>) {
         let mut request = [0; 1_024];
         while stream.read(&mut request).await.is_ok_and(|n_read| n_read > 0) {

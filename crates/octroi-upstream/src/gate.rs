@@ -1,8 +1,8 @@
-//! Gates of one's own: programs that are asked about calls.
+//! Custom gates: programs that are asked about calls.
 //!
-//! A gate is started at the first question and kept. It reads one question per line and writes one
-//! verdict per line, in any order (`docs/gates.md`). A gate that gives no verdict, whatever the cause, is
-//! an error here and a denial for whoever asked.
+//! A gate is started at the first question and kept running. It reads one question per line and writes one
+//! verdict per line, in any order (`docs/gates.md`). If a gate gives no verdict, for whatever reason, that is
+//! an error here, and the caller denies the call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,11 +27,11 @@ mod run;
 pub use answer::GateAnswer;
 use attempts::Attempts;
 pub use error::GateError;
-use run::Run;
+use run::GateRun;
 
-/// No caller waits longer, and a clock has an end.
+/// Upper bound of the timeout, so that the deadline cannot overflow the clock.
 const TIMEOUT_MAX: Duration = Duration::from_hours(24);
-/// How long a line of a gate may be.
+/// The maximum length of a line from a gate.
 const LINE_BYTES: usize = 64 << 10;
 
 /// One configured gate and its program.
@@ -40,15 +40,15 @@ pub struct GateProgram {
     spec: Arc<GateSpec>,
     context: Arc<Context>,
     logs: Arc<Logs>,
-    current: ArcSwapOption<Run>,
-    /// Locked while the program is being started.
+    current: ArcSwapOption<GateRun>,
+    /// Locked while the program is starting.
     history: tokio::sync::Mutex<History>,
     next_id: AtomicU64,
     made: Instant,
-    /// What belongs to this gate among all tasks.
+    /// The tasks of this gate, among all background tasks.
     tasks: TaskTracker,
     closing: CancellationToken,
-    /// Ends the program also when nobody closes the gate.
+    /// Ends the program also when the gate is dropped without `close`.
     _ends_with_it: DropGuard,
 }
 
@@ -59,7 +59,7 @@ struct History {
 }
 
 impl GateProgram {
-    /// A gate whose program is not started yet.
+    /// Creates a gate whose program is not started yet.
     pub fn new(spec: GateSpec, context: &Arc<Context>) -> Arc<Self> {
         let closing = context.shutdown.child_token();
         Arc::new(Self {
@@ -76,7 +76,7 @@ impl GateProgram {
         })
     }
 
-    /// What the configuration says of it.
+    /// The gate's configuration.
     pub fn spec(&self) -> &GateSpec {
         &self.spec
     }
@@ -86,13 +86,13 @@ impl GateProgram {
         &self.logs
     }
 
-    /// Whether its program runs at present.
+    /// Whether its program is running.
     pub fn is_running(&self) -> bool {
         self.ready().is_some()
     }
 
-    /// Asks about a call. The question is the text of a JSON object; it gets an `id` here. The time limit
-    /// is for all of it, also the program's start.
+    /// Asks about a call. The question is the text of a JSON object, which gets an `id` here. The time limit
+    /// covers everything, including the start of the program.
     pub async fn ask(self: &Arc<Self>, question: &str) -> Result<GateAnswer, GateError> {
         let deadline = self.instant() + self.spec.timeout.min(TIMEOUT_MAX);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl GateProgram {
         run.ask(id, line, deadline).await
     }
 
-    /// Ends the program and everything it started, for good; returns when nothing is left of it.
+    /// Ends the program and all its descendants for good; returns when none is left.
     pub async fn close(&self) {
         self.closing.cancel();
         self.tasks.close();
@@ -119,22 +119,22 @@ impl GateProgram {
         Instant::from_std(self.context.clock.instant())
     }
 
-    fn ready(&self) -> Option<Arc<Run>> {
+    fn ready(&self) -> Option<Arc<GateRun>> {
         self.current.load_full().filter(|run| !run.is_over())
     }
 
-    async fn run(self: &Arc<Self>) -> Result<Arc<Run>, GateError> {
+    async fn run(self: &Arc<Self>) -> Result<Arc<GateRun>, GateError> {
         if let Some(run) = self.ready() {
             return Ok(run);
         }
-        // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
+        // In a separate task: a caller that gives up must not cancel a slow start that others wait for.
         let start = self.tasks.track_future(Arc::clone(self).start());
         let started = self.context.tasks.spawn_on_main("gate-start", start);
         started.await.unwrap_or_else(|_| Err(GateError::Stopping { gate: self.name() }))
     }
 
-    async fn start(self: Arc<Self>) -> Result<Arc<Run>, GateError> {
-        // One start at a time; whoever waited takes what came out of it.
+    async fn start(self: Arc<Self>) -> Result<Arc<GateRun>, GateError> {
+        // One start at a time; a caller that waited for the lock uses the result.
         let mut history = self.history.lock().await;
         if let Some(run) = self.ready() {
             return Ok(run);
@@ -150,7 +150,7 @@ impl GateProgram {
         {
             return Err(GateError::Resting { failure: Box::new(failure), retry_in });
         }
-        let started = Run::start(&self.spec, &self.context, &self.logs, &self.tasks, &self.closing).await;
+        let started = GateRun::start(&self.spec, &self.context, &self.logs, &self.tasks, &self.closing).await;
         match &started {
             Ok(run) => self.current.store(Some(Arc::clone(run))),
             Err(failure) => history.record(failure.clone(), None, self.instant().duration_since(self.made)),
@@ -166,7 +166,7 @@ impl History {
     }
 }
 
-/// The question as a line, with its id first; `None` if it is no object or has an id.
+/// The question as one line with its id first; `None` if it is not an object or already has an id.
 fn with_id(id: u64, question: &str) -> Option<Vec<u8>> {
     let question = question.trim();
     let members = question.strip_prefix('{')?.strip_suffix('}')?.trim();

@@ -1,4 +1,4 @@
-//! Finding out which era a server speaks, and opening the conversation in it.
+//! Era detection, and the handshake in the detected era.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::connection::{ServerIdentity, modern_meta};
 use crate::error::UpstreamError;
-use crate::mux::{Answered, Mux};
+use crate::mux::{ChannelAnswer, Mux};
 
-/// How long a server may think about the probe. After that it is taken for a legacy one that ignores
-/// what it does not know; should it answer the probe late after all, that still counts.
+/// How long a server may take to answer the probe. After that it is treated as a legacy server that ignores
+/// unknown methods; if it answers the probe late after all, that answer still counts.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Who Octroi is and what it offers, for the handshake.
+/// Octroi's name and capabilities, for the handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Introduction {
     pub(crate) client_info: Bytes,
@@ -38,16 +38,16 @@ impl Introduction {
     }
 }
 
-/// What a probe says about a server.
+/// The result of a probe.
 #[derive(Debug)]
 pub(crate) enum Probe {
-    /// It is modern.
+    /// The server is modern.
     Modern(Box<ServerIdentity>),
-    /// It is not, or nothing can be said; try the legacy handshake.
+    /// It is not, or that is unknown; try the legacy handshake.
     Legacy,
 }
 
-/// Reads the answer to `server/discover`.
+/// Parses the answer to `server/discover`.
 pub(crate) fn read_probe(answer: &Envelope) -> Result<Probe, UpstreamError> {
     if let Some(result) = answer.result() {
         return Ok(match read_discovery(&result) {
@@ -61,7 +61,7 @@ pub(crate) fn read_probe(answer: &Envelope) -> Result<Probe, UpstreamError> {
     }
 }
 
-/// A modern server that does not speak our version: usable only if it also has a legacy one.
+/// A modern server that does not support our version: usable only if it also supports a legacy one.
 fn refused_version(error: &RpcError) -> Result<Probe, UpstreamError> {
     let supported: Vec<&str> = error
         .data
@@ -77,7 +77,7 @@ fn refused_version(error: &RpcError) -> Result<Probe, UpstreamError> {
         return Ok(Probe::Legacy);
     }
     let message = format!(
-        "it speaks {}, Octroi speaks {} and older; it said: {}",
+        "it speaks {}, Octroi speaks {} and older; its message: {}",
         if supported.is_empty() { "no version it names".to_owned() } else { supported.join(", ") },
         Version::LATEST_MODERN,
         error.message
@@ -103,7 +103,7 @@ fn read_discovery(result: &[u8]) -> Option<ServerIdentity> {
     })
 }
 
-/// Reads the answer to `initialize`.
+/// Parses the answer to `initialize`.
 pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, UpstreamError> {
     let version = negotiated_version(result)?;
     let value: Value = serde_json::from_slice(result)
@@ -117,7 +117,7 @@ pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, Upstream
     })
 }
 
-/// The version a server chose in the legacy handshake.
+/// The version that a server chose in the legacy handshake.
 pub(crate) fn negotiated_version(result: &[u8]) -> Result<Version, UpstreamError> {
     let value: Value = serde_json::from_slice(result).unwrap_or_default();
     let chosen = value.get("protocolVersion").and_then(Value::as_str).unwrap_or("none");
@@ -128,7 +128,7 @@ pub(crate) fn negotiated_version(result: &[u8]) -> Result<Version, UpstreamError
     })
 }
 
-/// Opens a conversation over a shared channel.
+/// Runs the handshake over a shared channel.
 pub(crate) async fn over_channel(
     mux: &Arc<Mux>,
     choice: EraChoice,
@@ -153,13 +153,13 @@ pub(crate) async fn over_channel(
                     Probe::Legacy => finish(mux, &initialize().await?).await,
                 };
             }
-            // Slow to start, or a legacy server that ignores the probe. Whichever of the two answers
-            // makes sense first decides.
+            // Either slow to start, or a legacy server that ignores the probe. The first valid answer to
+            // either request decides.
             let handshake = initialize();
             tokio::pin!(handshake);
             tokio::select! {
                 // The probe first: a modern server that was slow to start answers it and refuses the
-                // handshake in one breath.
+                // handshake at the same time.
                 biased;
                 answer = &mut probe => match read_probe(&answer?)? {
                     Probe::Modern(identity) => Ok(*identity),
@@ -198,8 +198,8 @@ async fn ask(mux: &Arc<Mux>, method: Method, params: Vec<u8>) -> Result<Envelope
     let message = envelope::request(&Id::number(receiver.id), &method, &params);
     mux.send(message).await.map_err(UpstreamError::Closed)?;
     match receiver.answer.await {
-        Ok(Answered::Message(answer)) => Ok(answer),
-        Ok(Answered::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+        Ok(ChannelAnswer::Message(answer)) => Ok(answer),
+        Ok(ChannelAnswer::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
         Err(_) => Err(UpstreamError::Closed(mux.reason())),
     }
 }
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_apart_from_an_answer_that_makes_no_sense() {
+    fn a_refusal_differs_from_an_invalid_answer() {
         let refused = probe(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}"#,
         );
         let text = refused.unwrap_err().to_string();
         assert_eq!(
             text,
-            "the server refused: it speaks 2027-01-01, Octroi speaks 2026-07-28 and older; it said: no"
+            "the server refused: it speaks 2027-01-01, Octroi speaks 2026-07-28 and older; its message: no"
         );
     }
 

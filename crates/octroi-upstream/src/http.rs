@@ -12,9 +12,9 @@ use octroi_core::Clock;
 use octroi_core::server::Remote;
 
 use crate::error::UpstreamError;
-use crate::wire::{self, Body, Broken, Idle};
+use crate::wire::{self, Body, ExchangeError, IdleConnections};
 
-/// How to reach remote servers. The connections themselves belong to each server's address.
+/// How to reach remote servers. The connections themselves are pooled per server address.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     clock: Clock,
@@ -22,7 +22,7 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that trusts what the operating system trusts.
+    /// Creates a client that trusts the certificate authorities of the operating system.
     pub fn new(clock: Clock) -> Result<Self, UpstreamError> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -38,7 +38,7 @@ impl HttpClient {
         Ok(Self { clock, connector })
     }
 
-    /// Where a remote server is.
+    /// The address of a remote server.
     pub(crate) fn address(&self, remote: &Remote) -> Result<Address, UpstreamError> {
         Address::new(remote, &self.clock)
     }
@@ -48,31 +48,31 @@ impl HttpClient {
         address: &Address,
         request: Request<Full<Bytes>>,
     ) -> impl Future<Output = Result<Response<Body>, UpstreamError>> {
-        // Boxed: on its way it stands in several futures, which are moved themselves.
+        // Boxed: the request is part of several nested futures, which are moved themselves.
         let request = Box::new(request);
         async move {
             let sent = wire::send(&self.connector, &address.idle, &address.uri, request).await;
             sent.map_err(|broken| match broken {
-                Broken::Connect(error) => {
-                    UpstreamError::Connect { address: address.shown.clone(), reason: root_cause(&*error) }
+                ExchangeError::Connect(error) => {
+                    UpstreamError::Connect { address: address.display.clone(), reason: root_cause(&*error) }
                 }
-                Broken::During(error) => UpstreamError::Closed(root_cause(&error)),
+                ExchangeError::During(error) => UpstreamError::Closed(root_cause(&error)),
             })
         }
     }
 }
 
-/// Where a remote server is, and what every request to it carries.
+/// The address of a remote server, and the headers of every request to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
-    /// Scheme, host, port and path: what may stand in an error.
-    pub(crate) shown: String,
-    /// What stands in the request line.
+    /// Scheme, host, port and path: safe to show in errors.
+    pub(crate) display: String,
+    /// The path and query in the request line.
     pub(crate) path: Uri,
-    /// Connections to this server that wait for a request.
-    pub(crate) idle: Arc<Idle>,
+    /// Idle connections to this server.
+    pub(crate) idle: Arc<IdleConnections>,
 }
 
 impl Address {
@@ -96,18 +96,18 @@ impl Address {
         }
         let host = uri.host().unwrap_or_default();
         let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let shown = format!("{}://{host}{port}{}", uri.scheme_str().unwrap_or_default(), uri.path());
+        let display = format!("{}://{host}{port}{}", uri.scheme_str().unwrap_or_default(), uri.path());
         let authority =
             uri.authority().map(|authority| authority.as_str().rsplit('@').next().unwrap_or_default());
         let host = HeaderValue::from_str(authority.unwrap_or_default())
             .map_err(|_| UpstreamError::Protocol("the configured url has no usable host".to_owned()))?;
         headers.insert(header::HOST, host);
         let path = path_of(&uri)?;
-        Ok(Self { uri, headers, shown, path, idle: Arc::new(Idle::new(clock.clone())) })
+        Ok(Self { uri, headers, display, path, idle: Arc::new(IdleConnections::new(clock.clone())) })
     }
 
     /// The same server at another path, as the old transport's `endpoint` event names it. Another
-    /// origin is refused: the configured headers hold credentials for this one.
+    /// origin is refused: the configured headers contain credentials for this one.
     pub(crate) fn join(&self, target: &str) -> Result<Self, UpstreamError> {
         let refused =
             || UpstreamError::Protocol("the server names an endpoint at another address".to_owned());
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_endpoint_stays_at_the_configured_origin() {
         let base = address("https://user:pass@example.com:8443/a/sse").unwrap();
-        assert_eq!(base.shown, "https://example.com:8443/a/sse");
+        assert_eq!(base.display, "https://example.com:8443/a/sse");
         let base = address("https://example.com/a/sse").unwrap();
         for (target, expected) in [
             ("/messages?s=1", Some("https://example.com/messages?s=1")),

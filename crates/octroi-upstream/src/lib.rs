@@ -1,10 +1,10 @@
-//! MCP servers: starting them, reaching them, and talking to them in the era they speak.
+//! MCP servers: starts them, connects to them, and speaks the protocol era that they support.
 //!
-//! An [`Upstream`] is one configured server. It connects on demand, finds out the server's era, and
-//! hands out a [`Connection`]. A request of a client becomes a [`LiveCall`] on it: a sequence of
+//! An [`Upstream`] is one configured server. It connects on demand, detects the server's era, and
+//! returns a [`Connection`]. A client's request becomes a [`LiveCall`] on it: a sequence of
 //! notifications and questions that ends with the answer. Dropping a live call cancels it.
 //!
-//! Nothing else in Octroi starts a process, and nothing can be called without a
+//! No other crate starts processes, and no call is possible without a
 //! [`Permit`](octroi_core::Permit).
 
 mod background;
@@ -13,6 +13,7 @@ mod clock;
 mod connection;
 mod error;
 mod event;
+mod event_queue;
 mod events;
 mod gate;
 mod handshake;
@@ -21,7 +22,6 @@ mod lines;
 mod live;
 mod logs;
 mod mux;
-mod notes;
 mod old_sse;
 mod post;
 mod processes;
@@ -35,14 +35,14 @@ mod wire;
 
 pub use background::BackgroundTasks;
 pub use clock::system_clock;
-pub use connection::{Connection, Control, Outgoing, ServerIdentity};
+pub use connection::{Connection, ControlRequest, Outgoing, ServerIdentity};
 pub use error::UpstreamError;
-pub use event::{CallEvent, EventSink, Owner, Question, ServerEvent};
+pub use event::{CallEvent, EventSink, Owner, ServerEvent, ServerQuestion};
 pub use gate::{GateAnswer, GateError, GateProgram};
 pub use http::HttpClient;
 pub use live::LiveCall;
 pub use logs::{LogLine, Logs};
-pub use post::Postbox;
+pub use post::PostTarget;
 pub use reaper::take_over;
 pub use spawner::Spawner;
 pub use upstream::{CallSlot, Condition, Context, Hold, Sharer, Upstream};

@@ -5,12 +5,12 @@ use memchr::memchr;
 use octroi_mcp::json::{self, Span};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// What a line turned out to be.
+/// A line, or what is left of one that was too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line within the limit, without its end.
+    /// A line within the limit, without its line break.
     Whole(Bytes),
-    /// A line beyond the limit. Its beginning and its end are kept, to guess whose answer it was.
+    /// A line beyond the limit. Its start and end are kept, to guess which request it answers.
     TooLong { head: Bytes, tail: Bytes },
 }
 
@@ -68,7 +68,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             }
             if self.reader.read_buf(&mut self.buffer).await? == 0 {
-                // What stands after the last line end was never finished, so it is no message.
+                // The rest after the last line break is incomplete, so it is not a message.
                 return Ok(None);
             }
         }
@@ -89,8 +89,8 @@ fn too_long(line: &Bytes) -> Line {
     Line::TooLong { head: Bytes::copy_from_slice(&head), tail: Bytes::copy_from_slice(&tail) }
 }
 
-/// The request id in an answer that was too long to read, if it stands in the part that was kept: before
-/// the result, or as the very last member. An `id` inside the result is somebody else's.
+/// The request id of an answer that was too long to read, if it is in the kept part: before the result, or
+/// as the very last member. An `id` inside the result is not the request's.
 pub(crate) fn guess_id(head: &[u8], tail: &[u8]) -> Option<u64> {
     let at_start = json::member(head, Span { start: 0, end: head.len() }, "id").map(|span| span.of(head));
     let at_end = tail.trim_ascii_end().strip_suffix(b"}").and_then(|rest| {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_beyond_the_limit_is_told_apart_and_the_next_one_is_read() {
+    async fn a_line_beyond_the_limit_is_skipped_and_the_next_one_is_read() {
         let found =
             read(b"{\"id\":7,\"result\":\"0123456789012345678901234567890123456789\"}\nok\n", 20).await;
         let [Line::TooLong { head, tail }, Line::Whole(ok)] = &found[..] else {

@@ -1,4 +1,4 @@
-//! A request on its way: what happens until the answer, and what happens if nobody waits for it.
+//! A request in flight: its events until the answer, and its cancellation when it is dropped.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::UpstreamError;
 use crate::event::CallEvent;
-use crate::mux::{Answered, Mux, Receiver};
+use crate::mux::{ChannelAnswer, Mux, Receiver};
 use crate::streamable::HttpCall;
 
 /// A call in flight. Dropping it cancels it at the server.
 pub struct LiveCall {
-    source: Source,
+    transport: CallTransport,
 }
 
-enum Source {
+enum CallTransport {
     Shared(Box<SharedCall>),
     Http(Box<HttpCall>),
 }
 
-/// A call over a channel that others use too.
+/// A call over a channel that is shared with other calls.
 struct SharedCall {
     mux: Arc<Mux>,
     receiver: Receiver,
     unsent: Option<Bytes>,
     takes_turns: bool,
-    /// Held where questions could not be told apart otherwise.
+    /// Held while calls take turns, because questions could not be attributed otherwise.
     turn: Option<OwnedSemaphorePermit>,
     answer: Option<Result<CallEvent, UpstreamError>>,
     is_over: bool,
@@ -43,18 +43,18 @@ impl LiveCall {
             answer: None,
             is_over: false,
         };
-        Self { source: Source::Shared(Box::new(call)) }
+        Self { transport: CallTransport::Shared(Box::new(call)) }
     }
 
     pub(crate) fn http(call: HttpCall) -> Self {
-        Self { source: Source::Http(Box::new(call)) }
+        Self { transport: CallTransport::Http(Box::new(call)) }
     }
 
-    /// What happens next; the request is sent by the first call of this.
+    /// The next event; the first call of this sends the request.
     pub async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
-        match &mut self.source {
-            Source::Shared(call) => call.next().await,
-            Source::Http(call) => call.next().await,
+        match &mut self.transport {
+            CallTransport::Shared(call) => call.next().await,
+            CallTransport::Http(call) => call.next().await,
         }
     }
 }
@@ -76,12 +76,12 @@ impl SharedCall {
         }
         tokio::select! {
             biased;
-            event = self.receiver.notes.next() => Ok(event),
+            event = self.receiver.events.next() => Ok(event),
             answered = &mut self.receiver.answer => {
                 self.is_over = true;
                 let answer = match answered {
-                    Ok(Answered::Message(message)) => Ok(CallEvent::Answer(message)),
-                    Ok(Answered::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+                    Ok(ChannelAnswer::Message(message)) => Ok(CallEvent::Answer(message)),
+                    Ok(ChannelAnswer::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
                     Err(_) => Err(UpstreamError::Closed(self.mux.reason())),
                 };
                 self.end(answer)
@@ -89,9 +89,9 @@ impl SharedCall {
         }
     }
 
-    /// The answer, after what the server said before it.
+    /// The answer, after the events that arrived before it.
     fn end(&mut self, answer: Result<CallEvent, UpstreamError>) -> Result<CallEvent, UpstreamError> {
-        if let Some(event) = self.receiver.notes.take() {
+        if let Some(event) = self.receiver.events.take() {
             self.answer = Some(answer);
             return Ok(event);
         }

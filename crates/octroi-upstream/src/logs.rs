@@ -1,4 +1,4 @@
-//! What a server wrote to its standard error, as far as it is worth keeping.
+//! The last lines that a server wrote to its standard error.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use parking_lot::Mutex;
 
 const LINES_MAX: usize = 1_000;
 const BYTES_MAX: usize = 256 << 10;
-/// One count for all: a server that was replaced goes on where it was.
+/// One counter for all servers, so that a replaced server continues the numbering.
 static NEXT: AtomicU64 = AtomicU64::new(0);
-/// Values shorter than this are words like `true`, which are no secrets.
+/// Shorter values are words like `true`, not secrets.
 const SECRET_LENGTH: usize = 6;
 
-/// The last lines of a server, over all its starts. A server that floods pushes out its own lines only.
+/// The last lines of a server, over all its starts. A server that floods evicts only its own lines.
 #[derive(Debug)]
 pub struct Logs {
     clock: Clock,
     ring: Mutex<Ring>,
-    /// What the server was given and must not be repeated from its output.
+    /// Values given to the server that must be redacted from its output.
     secrets: Vec<Secret>,
 }
 
@@ -30,14 +30,14 @@ struct Ring {
     next: u64,
 }
 
-/// One line.
+/// One line of a server's standard error.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LogLine {
-    /// Grows, and never repeats while Octroi runs.
+    /// Increases with every line, and never repeats while Octroi runs.
     pub number: u64,
     /// When it was read, in milliseconds since 1970.
     pub at: u64,
-    /// What it says, secrets removed.
+    /// The text, with secrets redacted.
     pub text: String,
 }
 
@@ -57,13 +57,13 @@ impl Logs {
     }
 
     fn without(mut given: Vec<Secret>, clock: &Clock) -> Self {
-        // One may be the beginning of another.
+        // Longest first: one secret may be the prefix of another.
         given.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
         let secrets = given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
         Self { clock: clock.clone(), ring: Mutex::default(), secrets }
     }
 
-    /// Keeps a line; returns it as it may be shown.
+    /// Stores a line; returns it with secrets redacted.
     pub(crate) fn push(&self, text: &str) -> String {
         let text = self.redacted(text);
         let at = self.clock.now_ms();
@@ -71,17 +71,17 @@ impl Logs {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         ring.next = number + 1;
         ring.bytes += text.len();
-        let shown = text.clone();
+        let redacted = text.clone();
         ring.lines.push_back(LogLine { number, at: u64::try_from(at).unwrap_or_default(), text });
         while ring.lines.len() > LINES_MAX || ring.bytes > BYTES_MAX {
             if let Some(gone) = ring.lines.pop_front() {
                 ring.bytes -= gone.text.len();
             }
         }
-        shown
+        redacted
     }
 
-    /// The text without what must not be repeated.
+    /// The text with secrets redacted.
     pub(crate) fn redacted(&self, text: &str) -> String {
         self.secrets
             .iter()
@@ -92,11 +92,11 @@ impl Logs {
     /// The newest `n` lines from number `from` on, oldest first.
     pub fn last(&self, n: usize, from: u64) -> Vec<LogLine> {
         let ring = self.ring.lock();
-        let wanted = ring.lines.iter().filter(|line| line.number >= from).count().min(n);
-        ring.lines.range(ring.lines.len() - wanted..).cloned().collect()
+        let n_lines = ring.lines.iter().filter(|line| line.number >= from).count().min(n);
+        ring.lines.range(ring.lines.len() - n_lines..).cloned().collect()
     }
 
-    /// The number that the next line will have.
+    /// The number of the next line.
     pub(crate) fn next(&self) -> u64 {
         self.ring.lock().next
     }

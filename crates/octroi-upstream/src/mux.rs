@@ -1,4 +1,4 @@
-//! Many calls over one channel, told apart by id: standard streams, and the old HTTP+SSE.
+//! Multiplexes calls over one channel by id: standard streams, and the old HTTP+SSE transport.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
+use crate::event::{CallEvent, EventSink, Owner, ReplyTo, ServerQuestion};
+use crate::event_queue::CallEventQueue;
 use crate::lines::guess_id;
-use crate::notes::Notes;
 
-/// The channel's bookkeeping.
+/// The calls and questions of one channel.
 #[derive(Debug)]
 pub(crate) struct Mux {
     writer: mpsc::Sender<Bytes>,
     next_id: AtomicU64,
-    table: Mutex<Table>,
+    table: Mutex<CallTable>,
     events: EventSink,
     closed: CancellationToken,
     reason: OnceLock<String>,
-    /// Set once a question came that could have been for several clients. From then on calls that may
-    /// lead to questions are made one at a time, so that the next question has one possible reader.
+    /// Set once a question came that could have been for several clients. From then on, calls that may
+    /// lead to questions are made one at a time, so that the next question has one possible recipient.
     asks: AtomicBool,
     pub(crate) turn: Arc<Semaphore>,
     noise: AtomicU64,
@@ -35,34 +35,34 @@ pub(crate) struct Mux {
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    calls: HashMap<u64, Pending>,
+struct CallTable {
+    calls: HashMap<u64, PendingCall>,
     questions: HashMap<Id, CancellationToken>,
 }
 
 /// A call that waits for its answer.
 #[derive(Debug)]
-struct Pending {
-    notes: Arc<Notes>,
-    answer: oneshot::Sender<Answered>,
-    /// `None` for requests of Octroi's own, which nobody can be asked about.
+struct PendingCall {
+    events: Arc<CallEventQueue>,
+    answer: oneshot::Sender<ChannelAnswer>,
+    /// `None` for requests of Octroi itself, which have no client to ask.
     owner: Option<Owner>,
     may_be_asked: bool,
 }
 
 /// How a call over a shared channel ends.
 #[derive(Debug)]
-pub(crate) enum Answered {
+pub(crate) enum ChannelAnswer {
     Message(Envelope),
     TooLarge { limit: usize },
 }
 
-/// A call's end of the channel.
+/// The receiving end of a call.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) id: u64,
-    pub(crate) notes: Arc<Notes>,
-    pub(crate) answer: oneshot::Receiver<Answered>,
+    pub(crate) events: Arc<CallEventQueue>,
+    pub(crate) answer: oneshot::Receiver<ChannelAnswer>,
 }
 
 impl Mux {
@@ -81,17 +81,17 @@ impl Mux {
         })
     }
 
-    /// Registers a call and gives it an id.
+    /// Registers a call and assigns its id.
     pub(crate) fn register(&self, owner: Option<Owner>, may_be_asked: bool) -> Receiver {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let notes = Arc::<Notes>::default();
+        let events = Arc::<CallEventQueue>::default();
         let (answer_sender, answer) = oneshot::channel();
-        let pending = Pending { notes: Arc::clone(&notes), answer: answer_sender, owner, may_be_asked };
+        let pending = PendingCall { events: Arc::clone(&events), answer: answer_sender, owner, may_be_asked };
         self.table.lock().calls.insert(id, pending);
-        Receiver { id, notes, answer }
+        Receiver { id, events, answer }
     }
 
-    /// Hands a message to the channel.
+    /// Queues a message for the channel.
     pub(crate) async fn send(&self, message: Bytes) -> Result<(), String> {
         tokio::select! {
             biased;
@@ -100,7 +100,7 @@ impl Mux {
         }
     }
 
-    /// Forgets a call and tells the server that nobody waits any more.
+    /// Removes a call and sends the server a cancellation.
     pub(crate) fn cancel(&self, id: u64) {
         if self.table.lock().calls.remove(&id).is_none() || self.is_closed() {
             return;
@@ -122,7 +122,7 @@ impl Mux {
         }
     }
 
-    /// Ends every call with the reason.
+    /// Closes the channel; every call fails with the reason.
     pub(crate) fn close(&self, reason: impl Into<String>) {
         let _ = self.reason.set(reason.into());
         self.closed.cancel();
@@ -150,7 +150,7 @@ impl Mux {
         self.asks.load(Ordering::Relaxed)
     }
 
-    /// Takes one message (or an old batch) from the server.
+    /// Handles one message (or an old batch) from the server.
     pub(crate) async fn receive(self: &Arc<Self>, json: Bytes) {
         match Incoming::parse(json) {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
@@ -162,7 +162,7 @@ impl Mux {
             Err(malformed) => {
                 let lines = self.noise.fetch_add(1, Ordering::Relaxed) + 1;
                 if lines == 1 {
-                    warn!(server.name = %self.events.server(), reason = malformed.reason, "server sends output that is no message, ignored");
+                    warn!(server.name = %self.events.server(), reason = malformed.reason, "server sends output that is not an MCP message, ignored");
                 } else {
                     debug!(server.name = %self.events.server(), lines, "output ignored");
                 }
@@ -173,13 +173,13 @@ impl Mux {
         }
     }
 
-    /// Takes note of a message that was too long to read.
+    /// Fails the call whose answer was too long to read.
     pub(crate) fn receive_too_long(&self, head: &[u8], tail: &[u8]) {
         warn!(server.name = %self.events.server(), limit = self.limit, "server sent a message beyond the limit, dropped");
         let mut table = self.table.lock();
         let only = || (table.calls.len() == 1).then(|| table.calls.keys().next().copied()).flatten();
         if let Some(pending) = guess_id(head, tail).or_else(only).and_then(|id| table.calls.remove(&id)) {
-            let _ = pending.answer.send(Answered::TooLarge { limit: self.limit });
+            let _ = pending.answer.send(ChannelAnswer::TooLarge { limit: self.limit });
         }
     }
 
@@ -195,8 +195,8 @@ impl Mux {
         let id = message.id().as_ref().and_then(Id::as_number);
         let pending = id.and_then(|id| self.table.lock().calls.remove(&id));
         match pending {
-            // The receiver may have gone in the meantime; then nobody wants the answer.
-            Some(pending) => drop(pending.answer.send(Answered::Message(message))),
+            // The receiver may have been dropped meanwhile.
+            Some(pending) => drop(pending.answer.send(ChannelAnswer::Message(message))),
             None => {
                 debug!(server.name = %self.events.server(), id = ?message.id(), "answer to an unknown id, ignored")
             }
@@ -226,7 +226,7 @@ impl Mux {
         if let Some(id) = call {
             let table = self.table.lock();
             if let Some(pending) = table.calls.get(&id) {
-                pending.notes.push(CallEvent::Notification(message));
+                pending.events.push(CallEvent::Notification(message));
                 return;
             }
         }
@@ -268,20 +268,20 @@ impl Mux {
             return;
         };
         let withdrawn = CancellationToken::new();
-        let notes = {
+        let queue = {
             let mut table = self.table.lock();
             table.questions.insert(id.clone(), withdrawn.clone());
-            table.calls.get(&call).map(|pending| Arc::clone(&pending.notes))
+            table.calls.get(&call).map(|pending| Arc::clone(&pending.events))
         };
-        let question = Question::new(request, withdrawn, ReplyTo::Mux(Arc::clone(self)));
-        if let (Some(notes), Some(question)) = (notes, question) {
-            // A full queue drops the question, and a dropped question refuses itself.
-            notes.push(CallEvent::Question(question));
+        let question = ServerQuestion::new(request, withdrawn, ReplyTo::Mux(Arc::clone(self)));
+        if let (Some(queue), Some(question)) = (queue, question) {
+            // A full queue drops the question, and a dropped question is refused.
+            queue.push(CallEvent::Question(question));
         }
     }
 
-    /// Answers a question that cannot be put to anybody: no call is in flight, or calls of several
-    /// clients are and the channel does not say which one it is about.
+    /// Answers a question that cannot be forwarded: no call is in flight, or calls of several clients are and
+    /// the channel does not identify the one it belongs to.
     fn refuse(&self, request: &Envelope, id: &Id) {
         let waiting = self.table.lock().calls.values().filter(|call| call.may_be_asked).count();
         if waiting == 0 && *request.method() == Method::RootsList {

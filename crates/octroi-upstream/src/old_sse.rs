@@ -1,4 +1,4 @@
-//! The HTTP+SSE transport of 2024-11-05: one stream down, single POSTs up.
+//! The HTTP+SSE transport of 2024-11-05: one stream for server messages, one POST per client message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::http::{Address, HttpClient, is_type, status_error};
 use crate::mux::Mux;
 
 const QUEUED: usize = 64;
-/// How long the server may take to name the address for messages.
+/// How long the server may take to send its `endpoint` event.
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the stream and a channel over it.
@@ -66,7 +66,7 @@ async fn endpoint(stream: &mut EventStream) -> Result<String, UpstreamError> {
     Err(UpstreamError::Protocol("the server's stream names no endpoint".to_owned()))
 }
 
-/// Hands every message to the channel; returns why the stream ended.
+/// Passes every message to the channel; returns why the stream ended.
 async fn feed(stream: &mut EventStream, mux: &Arc<Mux>) -> String {
     loop {
         match stream.next().await {

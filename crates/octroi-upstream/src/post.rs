@@ -1,4 +1,4 @@
-//! Addresses that take what Octroi posts to them and that are no MCP servers.
+//! HTTP addresses that Octroi posts JSON to and that are not MCP servers.
 
 use bytes::Bytes;
 use http::{Method, Request, header};
@@ -8,28 +8,28 @@ use octroi_core::server::Remote;
 use crate::error::UpstreamError;
 use crate::http::{Address, HttpClient, collect};
 
-/// What a receiver says is read up to here and thrown away.
+/// At most so much of a response body is read, and discarded.
 const ANSWER_BYTES: usize = 64 << 10;
 
 /// An address that JSON is posted to.
 #[derive(Debug)]
-pub struct Postbox {
+pub struct PostTarget {
     client: HttpClient,
     address: Address,
 }
 
-impl Postbox {
-    /// The postbox at an address. Nothing is sent yet.
+impl PostTarget {
+    /// Creates the target. Nothing is sent yet.
     pub fn new(client: &HttpClient, remote: &Remote) -> Result<Self, UpstreamError> {
         let mut address = client.address(remote)?;
-        // The path of a webhook often is its password: it must not stand in an error.
+        // The path of a webhook is often its password: it must not appear in errors.
         let port = address.uri.port().map(|port| format!(":{port}")).unwrap_or_default();
         let scheme = address.uri.scheme_str().unwrap_or_default();
-        address.shown = format!("{scheme}://{}{port}", address.uri.host().unwrap_or_default());
+        address.display = format!("{scheme}://{}{port}", address.uri.host().unwrap_or_default());
         Ok(Self { client: client.clone(), address })
     }
 
-    /// Posts a JSON text with the configured headers; tells the status of the answer.
+    /// Posts a JSON text with the configured headers; returns the status of the response.
     pub async fn post(&self, body: Bytes) -> Result<u16, UpstreamError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
@@ -39,7 +39,7 @@ impl Postbox {
         request.headers_mut().insert(header::CONTENT_TYPE, json);
         let response = self.client.send(&self.address, request).await?;
         let status = response.status().as_u16();
-        // Read, so that the connection can be used again; too much only costs the connection.
+        // Read so that the connection can be reused; a larger body only costs the connection.
         let _ = collect(response.into_body(), ANSWER_BYTES).await;
         Ok(status)
     }
@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_error_does_not_tell_the_path() {
+    async fn an_error_does_not_contain_the_path() {
         let url = "http://127.0.0.1:1/hooks/password?key=password".to_owned();
         let remote = Remote { url, headers: BTreeMap::new() };
-        let postbox = Postbox::new(&HttpClient::new(crate::system_clock()).unwrap(), &remote).unwrap();
+        let postbox = PostTarget::new(&HttpClient::new(crate::system_clock()).unwrap(), &remote).unwrap();
         let error = postbox.post(Bytes::from_static(b"[]")).await.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(text.contains("127.0.0.1:1") && !text.contains("password"), "{text}");

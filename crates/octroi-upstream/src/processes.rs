@@ -1,11 +1,11 @@
-//! What the kernel says about processes.
+//! Process information from the kernel (`/proc`).
 
 use std::collections::HashMap;
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Every process that descends from this one, however deep.
+/// All descendants of a process.
 pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for id in all() {
@@ -24,8 +24,8 @@ pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
     found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
 }
 
-/// Kills every process whose environment holds this variable, and says how many there were. Children
-/// inherit it, however they detach themselves.
+/// Kills every process whose environment has this variable; returns how many there were. Children
+/// inherit it, even if they detach themselves.
 pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> usize {
     let mut killed = 0;
     for id in all() {
@@ -46,7 +46,7 @@ pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> us
     killed
 }
 
-/// Memory that these processes and their descendants hold and share with nobody, in bytes.
+/// Private memory of these processes and their descendants, in bytes.
 pub(crate) fn memory_of(processes: &[Pid]) -> u64 {
     let below = processes.iter().flat_map(|process| descendants(*process));
     let all = processes.iter().copied().chain(below);
@@ -66,6 +66,6 @@ fn all() -> impl Iterator<Item = i32> {
 
 fn parent(id: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The second field is the program's name in brackets, which may hold anything.
+    // The second field is the program's name in brackets, which may contain anything.
     stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,9 +1,9 @@
 //! The process between Octroi and a server's program.
 //!
 //! Programs start others: `npx` starts node, node starts a browser, the browser detaches itself. Killing
-//! a process group misses what left the group, and nothing at all is killed when Octroi itself is killed.
-//! So each program gets a reaper. It adopts whatever its descendants abandon (the kernel calls that a
-//! subreaper), hears when Octroi dies, and ends only when all of them have. The streams are the program's
+//! a process group misses processes that left the group, and nothing is killed when Octroi itself is killed.
+//! So each program gets a reaper. It adopts the orphans among its descendants (as a Linux subreaper), is
+//! signalled when Octroi dies, and ends only when all of them have. The streams belong to the program
 //! alone: no byte passes through the reaper.
 
 use std::ffi::{OsStr, OsString};
@@ -22,15 +22,15 @@ use tokio::time::Instant;
 use crate::clock::system_clock;
 use crate::processes::descendants;
 
-/// The program that is running, also after its file was replaced by an update.
+/// The running program, also after an update replaced its file.
 const SELF: &str = "/proc/self/exe";
 /// First word of a reaper's command line.
 pub(crate) const KEEP: &str = "keep";
 /// First word of the command line that becomes the program.
 const LAUNCH: &str = "launch";
-/// Stands where a program has no limit on its memory.
+/// The command line argument for "no memory limit".
 const UNLIMITED: &str = "-";
-/// What a shell answers when a program cannot be run.
+/// The exit code of a shell when a program cannot be run.
 const NOT_RUN: u8 = 126;
 
 /// The command line of a reaper: `keep PARENT GRACE_MS MEMORY PROGRAM ARGS…`.
@@ -40,10 +40,10 @@ pub(crate) fn command_line(grace: Duration, memory: Option<Memory>, program: &st
     words.into_iter().chain([program.to_owned()]).map(OsString::from).collect()
 }
 
-/// How much memory each process of a program may take for itself, in bytes.
+/// The memory limit of each process of a program, in bytes.
 ///
-/// It limits private writable memory (`RLIMIT_DATA`), not addresses (`RLIMIT_AS`): V8 sets aside gigabytes
-/// of addresses that it never fills, and Node.js hangs at its start where it cannot have them.
+/// It limits private writable memory (`RLIMIT_DATA`), not address space (`RLIMIT_AS`): V8 reserves gigabytes
+/// of address space that it never uses, and Node.js hangs at its start without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory(u64);
 
@@ -52,27 +52,27 @@ impl Memory {
         Self(u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(1 << 20))
     }
 
-    /// Limits a process, or this one. A program that hits the limit leaves no memory image either.
+    /// Limits a process, or this one. Also disables core dumps.
     pub(crate) fn limit(self, process: Option<Pid>) -> io::Result<()> {
-        // What Octroi itself is limited to cannot be exceeded.
+        // Octroi's own hard limit cannot be exceeded.
         let bytes = getrlimit(Resource::Data).maximum.map_or(self.0, |most| most.min(self.0));
         prlimit(process, Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) })?;
         prlimit(process, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
         Ok(())
     }
 
-    /// Limits this process to what its command line says.
-    fn obey(word: &OsStr) -> io::Result<()> {
+    /// Limits this process to the value from its command line.
+    fn apply(word: &OsStr) -> io::Result<()> {
         if word == UNLIMITED {
             return Ok(());
         }
         let bytes = word.to_str().and_then(|digits| digits.parse().ok());
-        Self(bytes.ok_or_else(|| io::Error::other("the memory limit is no number"))?).limit(None)
+        Self(bytes.ok_or_else(|| io::Error::other("the memory limit is not a number"))?).limit(None)
     }
 }
 
 /// Takes over if the command line is that of a reaper. To be called before anything else: a process
-/// with several threads could not do what follows.
+/// with several threads could not do the following.
 pub fn take_over(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let role = arguments.next()?;
     let outcome = if role == KEEP {
@@ -88,7 +88,7 @@ pub fn take_over(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCo
         return None;
     };
     Some(outcome.unwrap_or_else(|error| {
-        // The reader of this is Octroi, which keeps a server's last words.
+        // Octroi reads this and keeps a server's last output.
         let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{error}\n"));
         ExitCode::from(NOT_RUN)
     }))
@@ -98,7 +98,7 @@ fn number(argument: Option<OsString>) -> Option<i32> {
     argument?.to_str()?.parse().ok()
 }
 
-/// Becomes the program. It dies with its reaper, should somebody kill that.
+/// Replaces this process with the program, which is killed when its reaper dies.
 fn launch(reaper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>) -> io::Error {
     let Some(program) = words.next() else {
         return io::Error::other("no program was named");
@@ -109,15 +109,15 @@ fn launch(reaper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>
     #[expect(clippy::disallowed_methods, reason = "this process becomes the program")]
     let mut command = Command::new(&program);
     command.args(words);
-    // Last of all, because this process may hold more already.
-    if let Err(error) = Memory::obey(memory) {
+    // Last, because this process may already use more.
+    if let Err(error) = Memory::apply(memory) {
         return error;
     }
     let error = command.exec();
     io::Error::new(error.kind(), format!("cannot run `{}`: {error}", program.display()))
 }
 
-/// Asks for a signal when the parent dies, which may have happened already.
+/// Requests a signal when the parent dies, which may have happened already.
 fn die_with(parent: Pid, by: Signal) -> io::Result<()> {
     set_parent_process_death_signal(Some(by))?;
     if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the parent process is gone")) }
@@ -151,7 +151,7 @@ fn keep(
             };
             tokio::select! {
                 _ = terminate.recv() => {
-                    // Each of them once, also what left the group: some take a second signal for haste.
+                    // Each one once, also those that left the group: a second signal may mean urgency.
                     for process in descendants(getpid()) {
                         let _ = kill_process(process, Signal::TERM);
                     }
@@ -159,7 +159,7 @@ fn keep(
                 }
                 _ = child_ended.recv() => {
                     ended = reap(program).or(ended);
-                    // Once they were asked to leave, all of them have the time to.
+                    // After SIGTERM, all of them get the grace period.
                     if ended.is_some() && (give_up.is_none() || descendants(getpid()).is_empty()) {
                         return io::Result::Ok(ended);
                     }
@@ -173,7 +173,7 @@ fn keep(
 }
 
 fn start(memory: OsString, words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
-    #[expect(clippy::disallowed_methods, reason = "the reaper starts what Octroi told it to")]
+    #[expect(clippy::disallowed_methods, reason = "the reaper starts the program that Octroi names")]
     let child = Command::new(SELF)
         .arg(LAUNCH)
         .arg(getpid().as_raw_nonzero().to_string())
@@ -181,7 +181,7 @@ fn start(memory: OsString, words: impl Iterator<Item = OsString>) -> io::Result<
         .args(words)
         .process_group(0)
         .spawn()?;
-    // The pipes belong to the program: held open here, their other ends would never see the end.
+    // The pipes belong to the program: if they stayed open here, the other ends would never see EOF.
     let nothing = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
@@ -189,7 +189,7 @@ fn start(memory: OsString, words: impl Iterator<Item = OsString>) -> io::Result<
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("no process id"))
 }
 
-/// Waits for every process that has ended, and says how the program did, if it is among them.
+/// Reaps every process that has ended; returns the exit status of the program if it is among them.
 fn reap(program: Pid) -> Option<ExitStatus> {
     let mut ended = None;
     while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
@@ -200,7 +200,7 @@ fn reap(program: Pid) -> Option<ExitStatus> {
     ended
 }
 
-/// Kills everything that is left, also what is started meanwhile.
+/// Kills all remaining descendants, including those started meanwhile.
 fn end_all() {
     const ROUNDS: u32 = 2_000;
     for _ in 0..ROUNDS {
@@ -216,7 +216,7 @@ fn end_all() {
     }
 }
 
-/// Ends as the program did, so that Octroi can tell what happened.
+/// Ends with the status of the program, so that Octroi can report it.
 fn mirror(status: Option<ExitStatus>) -> ExitCode {
     let Some(status) = status else {
         return signalled(Signal::KILL);
@@ -229,9 +229,9 @@ fn mirror(status: Option<ExitStatus>) -> ExitCode {
 }
 
 fn signalled(signal: Signal) -> ExitCode {
-    // The program may have left a memory image; one of its reaper helps nobody.
+    // The program may have dumped core; a core dump of its reaper is useless.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = kill_process(getpid(), signal);
-    // Some signals do not end this process; then the shell's way to say it.
+    // Some signals do not end this process; then the exit code that shells use.
     ExitCode::from(u8::try_from(128 + signal.as_raw()).unwrap_or(1))
 }

@@ -1,4 +1,4 @@
-//! A server as a child process, over its standard streams.
+//! A server as a child process, connected over its standard streams.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{Order, Process, ProcessList, Streams};
+use crate::child::{LaunchSpec, Process, ProcessList, Streams};
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
@@ -19,13 +19,12 @@ use crate::logs::Logs;
 use crate::mux::Mux;
 use crate::upstream::Context;
 
-/// Messages that may wait for a child that does not read.
+/// How many messages may be queued for a child that does not read.
 const QUEUED: usize = 64;
 /// How long a process that closed its input may take to end.
 const CLOSED_INPUT: Duration = Duration::from_secs(1);
 
-/// Starts the program and a channel to it. The channel closes when the process ends, and the process
-/// ends when the channel closes.
+/// Starts the program and a channel to it. The channel closes when the process ends, and vice versa.
 pub(crate) async fn start(
     spec: &ServerSpec,
     program: &Program,
@@ -35,8 +34,8 @@ pub(crate) async fn start(
     shutdown: &CancellationToken,
 ) -> Result<Arc<Mux>, UpstreamError> {
     let Context { tasks, spawner, .. } = context;
-    let order = Order { name: spec.name().as_str(), program, memory: None };
-    let (process, Streams { stdin, stdout }) = Process::spawn(order, spawner, kept, tasks).await?;
+    let launch = LaunchSpec { name: spec.name().as_str(), program, memory: None };
+    let (process, Streams { stdin, stdout }) = Process::spawn(launch, spawner, kept, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
     let mux = Mux::new(writer, events, limit);
@@ -64,7 +63,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, mux: Arc
         out.clear();
         one_line(&mut out, &message);
         out.push(b'\n');
-        // What came in the meantime goes out in the same write.
+        // Messages that were queued meanwhile go out in the same write.
         while let Ok(message) = queue.try_recv() {
             one_line(&mut out, &message);
             out.push(b'\n');
@@ -75,7 +74,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>, mux: Arc
             written = stdin.write_all(&out) => written,
         };
         if written.is_err() {
-            // The process is ending, and its supervisor says why; or it will never read again.
+            // Either the process is ending, and its supervisor reports why, or it will never read again.
             if tokio::time::timeout(CLOSED_INPUT, closed.cancelled()).await.is_err() {
                 mux.close("it closed its input");
             }
@@ -110,14 +109,14 @@ async fn supervise(
     tokio::select! {
         biased;
         how = process.ended() => {
-            // Answers that are still in the pipe count; a grandchild may hold it open for ever.
+            // Answers that are still in the pipe are read; a grandchild may hold it open for ever.
             let _ = tokio::time::timeout(Duration::from_millis(200), &mut reader).await;
             mux.close(how);
-            // Should somebody have killed its reaper, what that kept is still there.
+            // If its reaper was killed, the descendants are still there to end.
             process.stop(Duration::ZERO).await;
         }
         _ = &mut reader => {
-            // A server that closes its output is done; give it the time to say so by ending.
+            // A server that closes its output is done; give it time to exit with a status.
             let how = tokio::time::timeout(Duration::from_secs(1), process.ended()).await;
             mux.close(how.unwrap_or_else(|_| "it closed its output".to_owned()));
             process.stop(patience).await;

@@ -1,4 +1,4 @@
-//! Streamable HTTP: every message is a POST of its own, answered by JSON or by a stream.
+//! Streamable HTTP: every message is a separate POST, answered with JSON or with a stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
-use crate::event::{CallEvent, EventSink, Owner, Question, ReplyTo};
+use crate::event::{CallEvent, EventSink, Owner, ReplyTo, ServerQuestion};
+use crate::event_queue::CallEventQueue;
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
-use crate::notes::Notes;
 use crate::wire::Body;
 
 mod call;
@@ -26,17 +26,17 @@ mod listener;
 
 pub(crate) use call::HttpCall;
 
-/// How long a server may take to hear that its session is over.
+/// How long to wait for the server's response when a session is closed.
 const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// One remote server, in one era, and for the legacy era one session.
+/// One remote server in one era; in the legacy era, with one session.
 #[derive(Debug)]
 pub(crate) struct Streamable {
     client: HttpClient,
     address: Address,
     era: Era,
-    session: ArcSwap<Session>,
-    /// What a lost session is opened again with.
+    session: ArcSwap<LegacySession>,
+    /// The parameters for opening a lost session again.
     initialize_params: Bytes,
     reopening: tokio::sync::Mutex<()>,
     next_id: AtomicU64,
@@ -48,32 +48,32 @@ pub(crate) struct Streamable {
     limit: usize,
 }
 
-/// The legacy session in use; a modern server has none.
+/// The current legacy session; a modern server has none.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct LegacySession {
     id: Option<HeaderValue>,
-    /// What every request carries.
+    /// The headers of every request.
     headers: HeaderMap,
-    /// What every message carries: the same, and what it is, is answered by, and how long it is.
+    /// The headers of every POST: the same, plus content type, accepted types and content length.
     posting: HeaderMap,
 }
 
-/// A call in flight, to which a question on the session's own stream may belong.
+/// A call in flight; questions on the session stream may belong to it.
 #[derive(Debug)]
 struct Active {
-    notes: Arc<Notes>,
+    events: Arc<CallEventQueue>,
     owner: Owner,
     may_be_asked: bool,
 }
 
-/// The headers that mirror a request's body.
+/// The headers that mirror parts of a request's body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mirror {
     pub(crate) name: Option<String>,
     pub(crate) params: Vec<(String, String)>,
 }
 
-/// What is needed to make a [`Streamable`].
+/// The parts of a [`Streamable`].
 pub(crate) struct Setup {
     pub(crate) client: HttpClient,
     pub(crate) address: Address,
@@ -90,7 +90,7 @@ impl Streamable {
             Era::Modern => Some(Version::LATEST_MODERN),
             Era::Legacy => None,
         };
-        let session = Session::new(&setup.address.headers, None, version);
+        let session = LegacySession::new(&setup.address.headers, None, version);
         Arc::new(Self {
             client: setup.client,
             address: setup.address,
@@ -123,7 +123,7 @@ impl Streamable {
     /// Opens a legacy session; returns the server's answer to `initialize`.
     pub(crate) async fn initialize(&self) -> Result<Bytes, UpstreamError> {
         let id = Id::number(self.next_id());
-        self.session.store(Arc::new(Session::new(&self.address.headers, None, None)));
+        self.session.store(Arc::new(LegacySession::new(&self.address.headers, None, None)));
         let message = envelope::request(&id, &Method::Initialize, &self.initialize_params);
         let response = self.post(&Method::Initialize, &Mirror::default(), message).await?;
         let session = response.headers().get(mcp_header::SESSION_ID).cloned();
@@ -133,30 +133,30 @@ impl Streamable {
             (None, error) => return Err(UpstreamError::refused(error)),
         };
         let version = crate::handshake::negotiated_version(&result)?;
-        let session = Session::new(&self.address.headers, session, Some(version));
+        let session = LegacySession::new(&self.address.headers, session, Some(version));
         self.session.store(Arc::new(session));
         self.notify(&Method::Initialized, b"{}").await?;
         Ok(result)
     }
 
-    /// Opens the session again after the server forgot it. Of several calls that notice at once, one
-    /// does it.
-    async fn reopen(&self, lost: &Arc<Session>) -> Result<(), UpstreamError> {
+    /// Opens a new session after the server lost the old one. If several calls notice at the same time,
+    /// one of them does it.
+    async fn reopen(&self, lost: &Arc<LegacySession>) -> Result<(), UpstreamError> {
         let _turn = self.reopening.lock().await;
         if !Arc::ptr_eq(lost, &self.session.load_full()) {
             return Ok(());
         }
-        tracing::info!(address = %self.address.shown, "server forgot the session, opening a new one");
+        tracing::info!(address = %self.address.display, "server lost the session, opening a new one");
         self.initialize().await.map(drop)
     }
 
-    /// Ends the session at the server, as a good client does.
+    /// Closes the session at the server.
     pub(crate) async fn end_session(&self) {
         self.closed.cancel();
         let session = self.session.load_full();
         if session.id.is_some() {
             let request = self.request(HttpMethod::DELETE, &session.headers, Bytes::new());
-            // A server that does not answer is no reason to wait.
+            // Best effort: a server that does not answer must not delay the close.
             let _ = tokio::time::timeout(GOODBYE, self.client.send(&self.address, request)).await;
         }
     }
@@ -174,12 +174,12 @@ impl Streamable {
         self.tasks.spawn("http-answer", async move {
             let posted = link.post(&Method::Other("".into()), &Mirror::default(), message).await;
             if let Err(error) = posted {
-                tracing::debug!(address = %link.address.shown, %error, "answer to a question could not be delivered");
+                tracing::debug!(address = %link.address.display, %error, "answer to a question could not be delivered");
             }
         });
     }
 
-    /// Sends one message.
+    /// Posts one message.
     pub(crate) async fn post(
         &self,
         method: &Method,
@@ -222,14 +222,14 @@ impl Streamable {
         request
     }
 
-    /// Reads the answer to a request of our own: JSON, or a stream that ends with it.
+    /// Reads the answer to a request of Octroi itself: JSON, or a stream that ends with it.
     pub(crate) async fn read_answer(
         &self,
         response: Response<Body>,
         id: &Id,
     ) -> Result<Envelope, UpstreamError> {
         let status = response.status();
-        // Whatever the body says: what is missing is a sign-in.
+        // Before the body is read: authentication is missing, whatever the body contains.
         if status == http::StatusCode::UNAUTHORIZED {
             return Err(UpstreamError::NeedsAuth);
         }
@@ -257,8 +257,12 @@ impl Streamable {
         }
     }
 
-    /// Takes a request of the server: answers it, or puts it to the call it belongs to.
-    fn question(self: &Arc<Self>, request: &Envelope, notes: Option<&Notes>) -> Option<Question> {
+    /// Handles a request of the server: answers it, or forwards it to the call it belongs to.
+    fn question(
+        self: &Arc<Self>,
+        request: &Envelope,
+        queue: Option<&CallEventQueue>,
+    ) -> Option<ServerQuestion> {
         let id = request.id()?;
         if *request.method() == Method::Ping {
             self.reply(&id, envelope::result(&id, b"{}"));
@@ -266,52 +270,52 @@ impl Streamable {
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let question = Question::new(request, withdrawn, ReplyTo::Http(Arc::clone(self)))?;
-        let Some(notes) = notes else {
+        let question = ServerQuestion::new(request, withdrawn, ReplyTo::Http(Arc::clone(self)))?;
+        let Some(queue) = queue else {
             return Some(question);
         };
-        // A full queue drops the question, and a dropped question refuses itself.
-        notes.push(CallEvent::Question(question));
+        // A full queue drops the question, and a dropped question is refused.
+        queue.push(CallEvent::Question(question));
         None
     }
 
-    /// The call that something on the session's own stream must be about: the newest, if all calls in
+    /// The call that a message on the session stream must belong to: the newest, if all calls in
     /// flight belong to one owner.
-    fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<Notes>> {
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<CallEventQueue>> {
         let calls = self.calls.lock();
         let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
         let (first, call) = candidates.next()?;
         let newest = candidates
             .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
-        calls.get(&newest).map(|call| Arc::clone(&call.notes))
+        calls.get(&newest).map(|call| Arc::clone(&call.events))
     }
 
-    /// Hands a notification about a call to it; some servers send them on the session's own stream.
-    fn note_outside(&self, notification: &Envelope) -> bool {
-        let notes = match notification.method() {
+    /// Forwards a notification to its call; some servers send them on the session stream.
+    fn notification_outside(&self, notification: &Envelope) -> bool {
+        let queue = match notification.method() {
             Method::LogMessage => self.only_owner(false),
             Method::Progress => {
                 let token =
                     Params::read(notification.params()).ok().and_then(|params| params.notified_token());
                 let id = token.map(Id::from_json).as_ref().and_then(Id::as_number);
-                id.and_then(|id| self.calls.lock().get(&id).map(|call| Arc::clone(&call.notes)))
+                id.and_then(|id| self.calls.lock().get(&id).map(|call| Arc::clone(&call.events)))
             }
             _ => return false,
         };
-        if let Some(notes) = notes {
-            // A full queue means a client that does not keep up, which misses it.
-            notes.push(CallEvent::Notification(notification.clone()));
+        if let Some(queue) = queue {
+            // A full queue means that the client is too slow; it misses the notification.
+            queue.push(CallEvent::Notification(notification.clone()));
         }
         true
     }
 
-    /// A request of the server on the session's own stream, which does not say which call it is for.
+    /// Handles a server request on the session stream, which does not name the call it belongs to.
     fn question_outside(self: &Arc<Self>, request: &Envelope) {
         let Some(id) = request.id() else {
             return;
         };
         match self.only_owner(true) {
-            Some(notes) => drop(self.question(request, Some(&notes))),
+            Some(queue) => drop(self.question(request, Some(&queue))),
             None if *request.method() == Method::Ping => self.reply(&id, envelope::result(&id, b"{}")),
             None if *request.method() == Method::RootsList => {
                 self.reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
@@ -340,13 +344,13 @@ impl Streamable {
         }
     }
 
-    /// Whether a response says that the server no longer knows the session.
-    fn is_session_lost(session: &Session, status: StatusCode) -> bool {
+    /// Whether a response means that the server no longer knows the session.
+    fn is_session_lost(session: &LegacySession, status: StatusCode) -> bool {
         session.id.is_some() && status == StatusCode::NOT_FOUND
     }
 }
 
-impl Session {
+impl LegacySession {
     fn new(configured: &HeaderMap, id: Option<HeaderValue>, version: Option<Version>) -> Self {
         let mut headers = configured.clone();
         if let Some(version) = version {
@@ -359,7 +363,7 @@ impl Session {
         let mut posting = headers.clone();
         posting.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         posting.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        // Each has its own; only so nobody has to make room for it.
+        // A placeholder that every message overwrites, so that the map need not grow for it.
         posting.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         Self { id, headers, posting }
     }
@@ -368,7 +372,7 @@ impl Session {
 const METHOD: HeaderName = HeaderName::from_static(mcp_header::METHOD);
 const NAME: HeaderName = HeaderName::from_static(mcp_header::NAME);
 
-/// A value as a header, encoded where it has to be.
+/// A value as a header, encoded where necessary.
 fn written(value: &str) -> Result<HeaderValue, UpstreamError> {
     HeaderValue::from_str(&mcp_header::encode(value))
         .map_err(|_| UpstreamError::Protocol("the request cannot be written as HTTP".to_owned()))

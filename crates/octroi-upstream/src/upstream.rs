@@ -41,26 +41,26 @@ use slots::Slots;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// One attempt to connect is up to so many tries.
+/// How many tries one attempt to connect makes.
 const TRIES: usize = 3;
 const TRIES_APART: Duration = Duration::from_secs(1);
 
 /// What all servers share.
 #[derive(Debug)]
 pub struct Context {
-    /// For remote servers.
+    /// The client for remote servers.
     pub http: HttpClient,
-    /// For processes.
+    /// Starts all processes.
     pub spawner: Spawner,
-    /// Name and version that Octroi gives, as JSON text.
+    /// Octroi's name and version for handshakes, as JSON text.
     pub client_info: Bytes,
     /// Owner of every task.
     pub tasks: BackgroundTasks,
-    /// Ends everything.
+    /// Cancelled at shutdown.
     pub shutdown: CancellationToken,
-    /// What time it is.
+    /// The clock for deadlines and timestamps.
     pub clock: Clock,
-    /// Where events go.
+    /// The channel for the events of all servers.
     pub events: mpsc::Sender<(ServerKey, ServerEvent)>,
 }
 
@@ -75,12 +75,12 @@ pub struct Upstream {
     era: Mutex<Option<Era>>,
     shared: Arc<Slot>,
     slots: Slots,
-    /// Ends this server for good.
+    /// Cancelled when this server is closed for good.
     closing: CancellationToken,
-    /// Whether it may be connected to.
-    is_wanted: AtomicBool,
+    /// Whether connecting is allowed: the server is enabled and was not stopped.
+    may_connect: AtomicBool,
     is_connecting: AtomicBool,
-    /// Something changed that its supervisor should look at.
+    /// Wakes the supervisor after a change.
     changed: Notify,
     checks: Mutex<Checks>,
     restarts: AtomicU64,
@@ -93,16 +93,16 @@ pub struct Upstream {
     last_used: AtomicU64,
 }
 
-/// Room for one connection, made by one caller at a time.
+/// A place for one connection, which one caller at a time opens.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     current: ArcSwapOption<Connection>,
     connecting: tokio::sync::Mutex<Option<(Instant, UpstreamError)>>,
     last_error: Mutex<Option<UpstreamError>>,
     watched: Watched,
-    /// As the server's own.
+    /// When its last call began or ended, in milliseconds after the server's `made`.
     last_used: AtomicU64,
-    /// Nobody finds it any more.
+    /// Set once the slot is removed, so that a connection that is being opened gets closed.
     is_gone: AtomicBool,
 }
 
@@ -113,14 +113,14 @@ impl Slot {
 }
 
 impl Upstream {
-    /// A server that is not connected yet.
+    /// Creates a server that is not connected yet.
     pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
         let events = EventSink::new(spec.key.clone(), context.events.clone());
         let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
         let closing = context.shutdown.child_token();
         let logs = Arc::new(Logs::new(&spec, &context.clock));
         let made = Instant::from_std(context.clock.instant());
-        let is_wanted = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
+        let may_connect = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
         Arc::new(Self {
             spec,
             context,
@@ -131,7 +131,7 @@ impl Upstream {
             shared: Arc::default(),
             slots: Slots::default(),
             closing,
-            is_wanted,
+            may_connect,
             is_connecting: AtomicBool::new(false),
             changed: Notify::new(),
             checks: Mutex::default(),
@@ -145,12 +145,12 @@ impl Upstream {
         })
     }
 
-    /// How the server is defined.
+    /// The server's configuration.
     pub fn spec(&self) -> &ServerSpec {
         &self.spec
     }
 
-    /// The connection in use, if there is one.
+    /// The shared connection, if it is open.
     pub fn current(&self) -> Option<Arc<Connection>> {
         self.shared.ready()
     }
@@ -165,12 +165,12 @@ impl Upstream {
         &self.logs
     }
 
-    /// Memory that its processes hold, in bytes.
+    /// Memory of its processes, in bytes.
     pub fn memory(&self) -> u64 {
         memory_of(&self.running.list())
     }
 
-    /// The connection that lists go over.
+    /// The shared connection, which lists are fetched over; connects if necessary.
     pub async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         self.connect(&self.shared, None).await
     }
@@ -187,20 +187,20 @@ impl Upstream {
         slot.watched.add(uri).await
     }
 
-    /// Watches a resource no longer.
+    /// Stops watching a resource for a client.
     pub fn unwatch(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities, uri: &str) {
         let slot = self.slots.find(&self.spec, sharer, capabilities);
         slot.as_ref().unwrap_or(&self.shared).watched.remove(uri);
     }
 
-    /// Forgets a connection that turned out not to work, so that the next caller opens a new one and
-    /// looks again which era the server speaks.
+    /// Drops a connection that turned out not to work, so that the next caller opens a new one and
+    /// detects the server's era again.
     pub async fn discard(&self, connection: &Arc<Connection>) {
         *self.era.lock() = None;
         connection.close().await;
     }
 
-    /// Lets go of what is kept for later and was not needed for a while; to be called now and then.
+    /// Closes idle connections; to be called periodically.
     pub async fn sweep(&self) {
         for slot in self.slots.idle(self.now()) {
             self.close_slot(&slot).await;
@@ -210,7 +210,7 @@ impl Upstream {
         }
     }
 
-    /// Ends all connections. Processes are ended by their own supervisors.
+    /// Closes all connections. Processes are ended by their own supervisors.
     pub async fn close(&self) {
         let slots = self.slots.clear();
         for slot in &slots {
@@ -241,7 +241,7 @@ impl Upstream {
         if let Some(connection) = slot.ready() {
             return Ok(connection);
         }
-        // In a task of its own: a caller that gives up does not undo a slow start that others wait for.
+        // In a separate task: a caller that gives up must not cancel a slow start that others wait for.
         let attempt = Arc::clone(self).attempt(Arc::clone(slot), capabilities.cloned());
         let attempt = self.context.tasks.spawn_on_main("connect", attempt);
         attempt.await.unwrap_or(Err(UpstreamError::Stopping))
@@ -252,7 +252,7 @@ impl Upstream {
         slot: Arc<Slot>,
         capabilities: Option<ClientCapabilities>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        // One attempt at a time; whoever waited takes what came out of it.
+        // One attempt at a time; a caller that waited for the lock uses the result.
         let mut last_failure = slot.connecting.lock().await;
         if let Some(connection) = slot.ready() {
             return Ok(connection);
@@ -273,7 +273,7 @@ impl Upstream {
         };
         self.is_connecting.store(false, Ordering::Relaxed);
         match opened {
-            // Somebody stopped it meanwhile.
+            // It was stopped meanwhile.
             Ok(connection) if self.refusal().is_some() => {
                 connection.close().await;
                 Err(self.refusal().unwrap_or(UpstreamError::Stopping))
@@ -282,7 +282,7 @@ impl Upstream {
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));
-                // Its session ended while it was being opened.
+                // The slot was removed while the connection was being opened.
                 if slot.is_gone.load(Ordering::Relaxed) {
                     connection.close().await;
                     return Err(UpstreamError::Stopping);
@@ -314,7 +314,7 @@ impl Upstream {
         }
     }
 
-    /// Reports a new connection and keeps its news coming. Lists are followed over one connection.
+    /// Reports a new connection and follows its notifications. Lists are followed over one connection only.
     async fn announce(self: &Arc<Self>, slot: &Arc<Slot>, connection: &Arc<Connection>) {
         let is_shared = Arc::ptr_eq(slot, &self.shared);
         let identity = connection.identity();
@@ -343,7 +343,7 @@ impl Upstream {
         Instant::from_std(self.context.clock.instant())
     }
 
-    /// How long there has been this server.
+    /// The time since this server was created.
     fn age(&self) -> Duration {
         self.instant().duration_since(self.made)
     }

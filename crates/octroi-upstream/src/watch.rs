@@ -1,4 +1,4 @@
-//! Keeping a server's news coming: list changes, and the resources that clients watch.
+//! Subscriptions to a server's notifications: list changes, and the resources that clients watch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use octroi_mcp::{Era, Method, RpcError, code};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::connection::{Connection, Control};
+use crate::connection::{Connection, ControlRequest};
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink};
 use crate::live::LiveCall;
 
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a stream that has been replaced is read on for news under way.
+/// How long a replaced stream is still read for notifications in transit.
 const LEFTOVERS: Duration = Duration::from_secs(1);
 
-/// The resources that somebody watches, and how far the server has been told.
+/// The resources that clients watch, and how much of that the server knows.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    wanted: watch::Sender<WatchedUris>,
+    requested: watch::Sender<WatchedUris>,
     established: watch::Sender<Established>,
 }
 
@@ -38,13 +38,13 @@ struct Established {
 }
 
 impl Watched {
-    /// Adds a watcher and waits until the server knows, so that no change after this is missed.
+    /// Adds a watcher and waits until the server knows, so that no later change is missed.
     pub(crate) async fn add(&self, uri: &str) -> Result<(), UpstreamError> {
         let mut generation = 0;
-        self.wanted.send_modify(|wanted| {
-            *wanted.uris.entry(uri.to_owned()).or_default() += 1;
-            wanted.generation += 1;
-            generation = wanted.generation;
+        self.requested.send_modify(|requested| {
+            *requested.uris.entry(uri.to_owned()).or_default() += 1;
+            requested.generation += 1;
+            generation = requested.generation;
         });
         let mut established = self.established.subscribe();
         let reached = established.wait_for(|established| established.generation >= generation);
@@ -61,25 +61,25 @@ impl Watched {
         outcome
     }
 
-    /// Whether nobody watches anything.
+    /// Whether no resource is watched.
     pub(crate) fn is_empty(&self) -> bool {
-        self.wanted.borrow().uris.is_empty()
+        self.requested.borrow().uris.is_empty()
     }
 
     /// Removes a watcher.
     pub(crate) fn remove(&self, uri: &str) {
-        self.wanted.send_modify(|wanted| {
-            if let Some(watchers) = wanted.uris.get_mut(uri) {
+        self.requested.send_modify(|requested| {
+            if let Some(watchers) = requested.uris.get_mut(uri) {
                 *watchers -= 1;
                 if *watchers == 0 {
-                    wanted.uris.remove(uri);
+                    requested.uris.remove(uri);
                 }
             }
-            wanted.generation += 1;
+            requested.generation += 1;
         });
     }
 
-    /// Tells one connection what is wanted, for as long as it lives.
+    /// Keeps the subscriptions of one connection up to date for as long as it lives.
     pub(crate) async fn follow(&self, connection: Arc<Connection>, events: EventSink) {
         tokio::select! {
             biased;
@@ -98,13 +98,13 @@ impl Watched {
     }
 
     async fn follow_legacy(&self, connection: &Connection) {
-        let mut wanted = self.wanted.subscribe();
+        let mut requested = self.requested.subscribe();
         let mut active = BTreeSet::new();
         loop {
-            let goal = wanted.borrow_and_update().clone();
+            let goal = requested.borrow_and_update().clone();
             let mut refused = BTreeMap::new();
             for uri in goal.uris.keys().filter(|uri| !active.contains(*uri)).cloned().collect::<Vec<_>>() {
-                match connection.control(Control::Subscribe(&uri), PATIENCE).await {
+                match connection.control(ControlRequest::Subscribe(&uri), PATIENCE).await {
                     Ok(_) => drop(active.insert(uri)),
                     Err(UpstreamError::Refused(error)) => drop(refused.insert(uri, error)),
                     Err(error) => {
@@ -115,22 +115,22 @@ impl Watched {
             }
             for uri in active.iter().filter(|uri| !goal.uris.contains_key(*uri)).cloned().collect::<Vec<_>>()
             {
-                // A server that does not let go costs a few notifications nobody reads.
-                let _ = connection.control(Control::Unsubscribe(&uri), PATIENCE).await;
+                // If the server refuses, it only sends notifications that are ignored.
+                let _ = connection.control(ControlRequest::Unsubscribe(&uri), PATIENCE).await;
                 active.remove(&uri);
             }
             self.establish(goal.generation, refused);
-            if wanted.changed().await.is_err() {
+            if requested.changed().await.is_err() {
                 return;
             }
         }
     }
 
     async fn follow_modern(&self, connection: &Connection, events: &EventSink) {
-        let mut wanted = self.wanted.subscribe();
+        let mut requested = self.requested.subscribe();
         let mut stream: Option<LiveCall> = None;
         loop {
-            let goal = wanted.borrow_and_update().clone();
+            let goal = requested.borrow_and_update().clone();
             let uris: Vec<&String> = goal.uris.keys().collect();
             let filter = filter(&connection.identity().capabilities, &uris);
             let opening = async {
@@ -139,8 +139,8 @@ impl Watched {
                     Some(filter) => opened(connection, filter).await.map(Some),
                 }
             };
-            // What happens before the server knows of the new stream it says only on the old one, which
-            // is therefore read meanwhile and for a moment longer. Hearing of a change twice is harmless.
+            // Until the server knows the new stream, it sends only on the old one, so that one is read
+            // meanwhile and a moment longer. Receiving a change twice is harmless.
             let outcome = tokio::select! {
                 biased;
                 outcome = opening => outcome,
@@ -156,7 +156,7 @@ impl Watched {
                         UpstreamError::Refused(error) => error,
                         other => RpcError::new(code::INTERNAL_ERROR, other.to_string()),
                     };
-                    tracing::debug!(server.name = %events.server(), error = error.message, "no news from server");
+                    tracing::debug!(server.name = %events.server(), error = error.message, "no notifications from server");
                     (None, goal.uris.keys().map(|uri| (uri.clone(), error.clone())).collect())
                 }
             };
@@ -170,7 +170,7 @@ impl Watched {
             };
             tokio::select! {
                 biased;
-                changed = wanted.changed() => {
+                changed = requested.changed() => {
                     if changed.is_err() {
                         return;
                     }
@@ -179,7 +179,7 @@ impl Watched {
                 () = forward(stream.as_mut(), events) => {
                     stream = None;
                     tokio::time::sleep(REOPEN_DELAY).await;
-                    // Whatever changed while no stream was open is found by asking again.
+                    // Changes while no stream was open are found by fetching the lists again.
                     events.send(crate::event::ServerEvent::Connected).await;
                 }
             }
@@ -187,7 +187,7 @@ impl Watched {
     }
 }
 
-/// The filter for a listen request; `None` when there is nothing to listen for.
+/// The filter for a listen request; `None` when there is nothing to subscribe to.
 fn filter(capabilities: &Value, uris: &[&String]) -> Option<Value> {
     let declares = |list: &str| {
         capabilities.get(list).and_then(|list| list.get("listChanged")) == Some(&Value::Bool(true))
@@ -208,7 +208,7 @@ fn filter(capabilities: &Value, uris: &[&String]) -> Option<Value> {
     (!filter.is_empty()).then_some(Value::Object(filter))
 }
 
-/// A listen stream whose acknowledgment has come.
+/// Opens a listen stream and waits for its acknowledgment.
 async fn opened(connection: &Connection, filter: &Value) -> Result<LiveCall, UpstreamError> {
     let mut call = connection.listen(filter);
     let acknowledged = async {
@@ -226,7 +226,7 @@ async fn opened(connection: &Connection, filter: &Value) -> Result<LiveCall, Ups
     Ok(call)
 }
 
-/// Passes news on until the stream ends; waits for ever without one.
+/// Forwards notifications until the stream ends; pending for ever without one.
 async fn forward(stream: Option<&mut LiveCall>, events: &EventSink) {
     let Some(stream) = stream else {
         return std::future::pending().await;

@@ -1,8 +1,8 @@
-//! HTTP/1.1 connections to one server, driven by the request that uses them.
+//! HTTP/1.1 connections to one server, driven by the requests that use them.
 //!
 //! A pooled client hands every request to a task that owns the connection, and the answer back: two
 //! wake-ups on another core for each call. Here the future of the request drives the connection itself,
-//! and dropping that future closes it, which is how a modern server learns of a cancellation.
+//! and dropping that future closes it, which signals the cancellation to a modern server.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,41 +24,41 @@ use tokio::net::TcpStream;
 use tokio::runtime::{self, Handle};
 use tower::Service as _;
 
-/// Idle connections that are kept for each runtime. More are closed: a burst should not hold sockets for ever.
+/// How many idle connections each runtime keeps. More are closed, so that a burst does not hold sockets.
 const IDLE_MAX: usize = 256;
-/// Servers close idle connections after a while; one older than this is not worth trying.
+/// Servers close idle connections after a while; older ones are not reused.
 const IDLE_FOR: Duration = Duration::from_secs(30);
 
 type Connector = HttpsConnector<HttpConnector>;
 type Connection = http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Full<Bytes>>;
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Connections that wait for their next request.
+/// Idle connections, ready for the next request.
 ///
-/// A socket reports to the runtime that opened it. Used from another one it works, at the price of a
-/// wake-up across threads for every read, so each runtime takes back only its own.
+/// A socket is registered with the runtime that opened it. Another runtime could use it, but every read
+/// would wake a thread of the first, so each runtime takes back only its own.
 #[derive(Debug)]
-pub(crate) struct Idle {
+pub(crate) struct IdleConnections {
     clock: Clock,
     runtimes: Mutex<Vec<(runtime::Id, Stack)>>,
 }
 
-/// The newest on top.
-type Stack = Vec<(Instant, Wire)>;
+/// The newest last.
+type Stack = Vec<(Instant, PooledConnection)>;
 
-/// One connection.
+/// One connection and the runtime that opened it.
 #[derive(Debug)]
-struct Wire {
+struct PooledConnection {
     home: runtime::Id,
     sender: SendRequest<Full<Bytes>>,
     /// `None` once it is closed.
     connection: Option<Box<Connection>>,
 }
 
-/// Why there is no answer.
-pub(crate) enum Broken {
-    /// No connection could be made.
-    Connect(Failure),
+/// Why an exchange failed.
+pub(crate) enum ExchangeError {
+    /// No connection could be opened.
+    Connect(BoxError),
     /// The connection broke during the exchange.
     During(hyper::Error),
 }
@@ -66,34 +66,37 @@ pub(crate) enum Broken {
 /// Sends a request over an idle connection, or over a new one.
 pub(crate) async fn send(
     connector: &Connector,
-    idle: &Arc<Idle>,
+    idle: &Arc<IdleConnections>,
     origin: &http::Uri,
     mut request: Box<Request<Full<Bytes>>>,
-) -> Result<Response<Body>, Broken> {
+) -> Result<Response<Body>, ExchangeError> {
     loop {
-        let (mut wire, is_new) = match idle.take() {
-            Some(wire) => (wire, false),
-            // Boxed, as is all that happens rarely: the future of every call would have room for it.
-            None => (Box::pin(Wire::open(connector, origin)).await.map_err(Broken::Connect)?, true),
+        let (mut pooled, is_new) = match idle.take() {
+            Some(pooled) => (pooled, false),
+            // Boxed because it is rare: otherwise the future of every call would reserve space for it.
+            None => (
+                Box::pin(PooledConnection::open(connector, origin)).await.map_err(ExchangeError::Connect)?,
+                true,
+            ),
         };
-        if wire.ready().await.is_err() {
+        if pooled.ready().await.is_err() {
             if is_new {
-                return Err(Broken::Connect("the connection was closed at once".into()));
+                return Err(ExchangeError::Connect("the connection was closed immediately".into()));
             }
             continue;
         }
-        match wire.exchange(request).await {
-            Ok(response) => return Ok(response.map(|incoming| Body::new(incoming, wire, Arc::clone(idle)))),
+        match pooled.exchange(request).await {
+            Ok(response) => return Ok(response.map(|incoming| Body::new(incoming, pooled, Arc::clone(idle)))),
             Err(mut failed) => match failed.take_message() {
-                // An idle connection that the server closed meanwhile: nothing was sent yet.
+                // The server closed the idle connection meanwhile: nothing was sent yet.
                 Some(unsent) if !is_new => request = Box::new(unsent),
-                Some(_) | None => return Err(Broken::During(failed.into_error())),
+                Some(_) | None => return Err(ExchangeError::During(failed.into_error())),
             },
         }
     }
 }
 
-impl Idle {
+impl IdleConnections {
     pub(crate) fn new(clock: Clock) -> Self {
         Self { clock, runtimes: Mutex::default() }
     }
@@ -102,41 +105,41 @@ impl Idle {
         self.clock.instant().saturating_duration_since(since)
     }
 
-    fn take(&self) -> Option<Wire> {
+    fn take(&self) -> Option<PooledConnection> {
         let here = Handle::current().id();
         let mut runtimes = self.runtimes.lock();
-        let (_, wires) = runtimes.iter_mut().find(|(id, _)| *id == here)?;
-        let (since, wire) = wires.pop()?;
+        let (_, connections) = runtimes.iter_mut().find(|(id, _)| *id == here)?;
+        let (since, pooled) = connections.pop()?;
         if self.age(since) > IDLE_FOR {
-            // The newest is on top, so all below are older still.
-            wires.clear();
+            // The newest is last, so all others are older still.
+            connections.clear();
             return None;
         }
-        Some(wire)
+        Some(pooled)
     }
 
-    fn put(&self, wire: Wire) {
+    fn put(&self, pooled: PooledConnection) {
         let now = self.clock.instant();
         let mut runtimes = self.runtimes.lock();
-        if let Some((_, wires)) = runtimes.iter_mut().find(|(id, _)| *id == wire.home) {
-            if wires.len() < IDLE_MAX {
-                wires.push((now, wire));
+        if let Some((_, connections)) = runtimes.iter_mut().find(|(id, _)| *id == pooled.home) {
+            if connections.len() < IDLE_MAX {
+                connections.push((now, pooled));
             }
         } else {
-            runtimes.push((wire.home, vec![(now, wire)]));
+            runtimes.push((pooled.home, vec![(now, pooled)]));
         }
     }
 
-    /// Closes what has waited too long. Nobody drives an idle connection, so this must be called.
+    /// Closes connections that were idle too long. Idle connections are not polled, so this must be called.
     pub(crate) fn sweep(&self) {
-        for (_, wires) in &mut *self.runtimes.lock() {
-            wires.retain(|(since, _)| self.age(*since) <= IDLE_FOR);
+        for (_, connections) in &mut *self.runtimes.lock() {
+            connections.retain(|(since, _)| self.age(*since) <= IDLE_FOR);
         }
     }
 }
 
-impl Wire {
-    async fn open(connector: &Connector, origin: &http::Uri) -> Result<Self, Failure> {
+impl PooledConnection {
+    async fn open(connector: &Connector, origin: &http::Uri) -> Result<Self, BoxError> {
         let mut connector = connector.clone();
         std::future::poll_fn(|context| connector.poll_ready(context)).await?;
         let stream = connector.call(origin.clone()).await?;
@@ -171,7 +174,7 @@ fn alongside<F: Future>(
         return Poll::Ready(output);
     }
     drive(connection, context);
-    // What the connection just read may be what is waited for.
+    // The connection may just have read what the future waits for.
     future.poll(context)
 }
 
@@ -183,17 +186,17 @@ fn drive(connection: &mut Option<Box<Connection>>, context: &mut Context<'_>) {
     }
 }
 
-/// The body of a response. Read to its end, it gives its connection back.
+/// The body of a response. Read to its end, it returns its connection to the idle ones.
 #[derive(Debug)]
 pub(crate) struct Body {
     incoming: Incoming,
-    wire: Option<Wire>,
-    idle: Arc<Idle>,
+    pooled: Option<PooledConnection>,
+    idle: Arc<IdleConnections>,
 }
 
 impl Body {
-    fn new(incoming: Incoming, wire: Wire, idle: Arc<Idle>) -> Self {
-        let mut body = Self { incoming, wire: Some(wire), idle };
+    fn new(incoming: Incoming, pooled: PooledConnection, idle: Arc<IdleConnections>) -> Self {
+        let mut body = Self { incoming, pooled: Some(pooled), idle };
         if body.incoming.is_end_stream() {
             body.give_back();
         }
@@ -201,10 +204,10 @@ impl Body {
     }
 
     fn give_back(&mut self) {
-        if let Some(wire) = self.wire.take()
-            && wire.connection.is_some()
+        if let Some(pooled) = self.pooled.take()
+            && pooled.connection.is_some()
         {
-            self.idle.put(wire);
+            self.idle.put(pooled);
         }
     }
 }
@@ -220,9 +223,9 @@ impl http_body::Body for Body {
         let this = &mut *self;
         let mut frame = Pin::new(&mut this.incoming).poll_frame(context);
         if frame.is_pending()
-            && let Some(wire) = &mut this.wire
+            && let Some(pooled) = &mut this.pooled
         {
-            drive(&mut wire.connection, context);
+            drive(&mut pooled.connection, context);
             frame = Pin::new(&mut this.incoming).poll_frame(context);
         }
         let frame = ready!(frame);

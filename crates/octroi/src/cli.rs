@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: commands and their options.
 
 use std::path::PathBuf;
 
@@ -25,31 +25,31 @@ pub(crate) use read::read;
 #[derive(Debug, Parser)]
 #[command(name = "octroi", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command to run; without one, the status is shown.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// Say more; twice for everything.
+    /// Log more; twice for debug messages.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// The commands.
+/// All commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the gateway in the foreground.
     #[command(visible_alias = "serve")]
     Up(Up),
-    /// Offer the gateway over standard input and output, for clients that start a command: the one that runs,
-    /// or one of its own.
+    /// Serve MCP over standard input and output, for clients that start a command: from the running gateway,
+    /// or as a gateway of its own.
     Stdio(Stdio),
     /// Show, check and describe the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Show, try, explain and change what is allowed.
+    /// Show, test, explain and change policies.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// Say what is running and whether all is well.
+    /// Show which servers are running, and all problems.
     Status(Target),
     /// List the servers.
     #[command(visible_alias = "ls")]
@@ -60,41 +60,41 @@ pub(crate) enum Command {
     Logs(servers::Logs),
     /// End a server and start it again, or start a stopped one.
     Restart(servers::OneServer),
-    /// Switch a server on; undone by `octroi disable`.
+    /// Enable a server; undo with `octroi disable`.
     Enable(servers::OneServer),
-    /// Switch a server off; undone by `octroi enable`.
+    /// Disable a server; undo with `octroi enable`.
     Disable(servers::OneServer),
     /// Connect to a server and check whether it answers.
     Test(servers::OneServer),
-    /// Ask servers for their lists again.
+    /// Fetch the lists of servers again.
     Refresh(servers::Refresh),
-    /// Read the configuration file again.
+    /// Reload the configuration.
     Reload(Target),
-    /// List the tools of all servers: how risky they are, what they do, and who sees them.
+    /// List the tools of all servers, with their risk, side effects and visibility.
     Tools(tools::Tools),
-    /// Try a server's tool as an agent, past that agent's gates.
+    /// Call a server's tool as an agent, subject to that agent's gates.
     Call(calls::CallTool),
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Show what happens while it happens.
+    /// Follow the audit log.
     Tail(audit::Tail),
-    /// List the calls that wait for a person.
+    /// List the calls that wait for approval.
     Approvals(approvals::Approvals),
-    /// Let a call that waits be made, once and exactly as it was asked for.
+    /// Approve a waiting call: it may be made once, exactly as it was requested.
     Approve(approvals::Approve),
-    /// Deny a call that waits.
+    /// Deny a waiting call.
     Deny(approvals::Deny),
     /// List the definitions that are quarantined until a person has reviewed them.
     Pins(pins::Pins),
-    /// List the agents and what is set about them.
+    /// List the agents and their settings.
     Agents(agents::Agents),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,
 }
 
-/// Which gateway is meant.
+/// The gateway that a command talks to, and the format of its output.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Target {
     /// The gateway's endpoint [default: the one that uses the data directory].
@@ -115,7 +115,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// What the variables say, where nothing was typed.
+    /// The target that environment variables select.
     pub(crate) fn from_environment() -> Self {
         match Cli::parse_from(["octroi", "status"]).command {
             Some(Command::Status(target)) => target,

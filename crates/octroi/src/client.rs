@@ -1,5 +1,5 @@
-//! The command line as an MCP client of a running gateway. What it can ask for, and what comes back, is what
-//! `octroi-api` declares.
+//! The command line as an MCP client of a running gateway. Requests and responses are those that `octroi-api`
+//! declares.
 
 use std::fs;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 
 const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
 
-/// A gateway that can be called.
+/// A client of one gateway.
 pub(crate) struct Client {
     pub(crate) url: String,
     token: String,
@@ -35,7 +35,7 @@ impl Client {
         let data = target.data.clone().unwrap_or_else(data_directory);
         let url = match &target.url {
             Some(url) => url.clone(),
-            None => Announced::read(&data).map(|place| place.url).ok_or_else(|| {
+            None => Announced::read(&data).map(|endpoint| endpoint.url).ok_or_else(|| {
                 Failure::of(ErrorCode::GatewayGone, format!("no gateway uses {}", data.display()))
                     .hint("start one with `octroi up`, or name one with --url")
             })?,
@@ -46,7 +46,7 @@ impl Client {
         let is_own = target.url.is_none() || is_loopback(&url);
         let token = match &target.token {
             Some(token) => token.clone(),
-            // The admin token of this machine is no other machine's business.
+            // The admin token of this machine must not be sent to another machine.
             None if !is_own => return Err(no_token(format!("no token for {url}"))),
             None => fs::read_to_string(data.join("admin.token"))
                 .map(|text| text.trim().to_owned())
@@ -55,10 +55,10 @@ impl Client {
         Ok(Self { url, token })
     }
 
-    /// Has an operation done. What the gateway reports as an error fails the command.
+    /// Performs an operation. An error from the gateway fails the command.
     pub(crate) async fn call<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
         let arguments = serde_json::to_value(request)
-            .map_err(|error| Failure::new("the request cannot be written").cause(error))?;
+            .map_err(|error| Failure::new("the request cannot be serialized").cause(error))?;
         let answer = self.send(tool_call(O::NAME, arguments, COMMAND_LINE)).await?;
         read_answer::<O>(&answer)
     }
@@ -73,7 +73,7 @@ impl Client {
         }
         let request = builder
             .body(Full::new(request.body))
-            .map_err(|error| Failure::new(format!("`{}` is no address", self.url)).cause(error))?;
+            .map_err(|error| Failure::new(format!("`{}` is not a valid address", self.url)).cause(error))?;
         let connector = HttpsConnectorBuilder::new()
             .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
             .map_err(|error| Failure::new("cannot set up TLS").cause(error))?
@@ -96,7 +96,7 @@ impl Client {
         }
         let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
         answer.ok_or_else(|| {
-            Failure::new(format!("the gateway answered HTTP {status} and nothing that makes sense"))
+            Failure::new(format!("the gateway answered HTTP {status} without a readable message"))
         })
     }
 
@@ -109,14 +109,14 @@ impl Client {
     }
 }
 
-/// The part of a tool's result that operations answer with.
+/// The part of a tool's result that holds the response of an operation.
 #[derive(Deserialize)]
 struct ToolResult<T> {
     #[serde(rename = "structuredContent")]
     structured_content: T,
 }
 
-/// Reads the answer to an operation: what it declares, or why it was not done.
+/// Reads the answer to an operation: its declared response, or its error.
 fn read_answer<O: Operation>(answer: &Envelope) -> Result<O::Response, Failure> {
     if let Some(error) = answer.error() {
         return Err(ApiError::from_rpc(error.code, &error.message, error.data.as_ref()).into());
@@ -134,7 +134,7 @@ fn read_answer<O: Operation>(answer: &Envelope) -> Result<O::Response, Failure> 
 pub(crate) fn unreadable(error: &dyn std::fmt::Display) -> Failure {
     Failure::new("the gateway's answer cannot be read")
         .cause(error)
-        .hint("the gateway may be of another version; `octroi --version` says this one")
+        .hint("the gateway may be of another version; `octroi --version` prints this one's")
 }
 
 fn is_loopback(url: &str) -> bool {
@@ -143,9 +143,9 @@ fn is_loopback(url: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The answer that ends a stream.
+/// The last message of a stream, which is the answer.
 fn last_message(body: &Bytes) -> Option<Envelope> {
-    let mut reader = sse::Reader::new(body.len().max(1));
+    let mut reader = sse::EventReader::new(body.len().max(1));
     reader.push(body).ok()?;
     let mut last = None;
     while let Some(event) = reader.next_event() {

@@ -1,4 +1,4 @@
-//! Finding and reading the configuration. What it means is `octroi_core::config`'s business.
+//! Finds and reads the configuration. `octroi_core::config` interprets it.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -17,16 +17,16 @@ mod lookup;
 
 pub(crate) use find::data_directory;
 
-/// Where the configuration comes from. Loading from the same sources again gives what the files say then.
+/// Where the configuration comes from. Loading from the same sources again reads the files again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
-    /// The file that was named, if one was.
+    /// The file given by option or variable, if any.
     pub(crate) config: Option<PathBuf>,
-    /// Where credentials are kept.
+    /// The data directory, which holds stored credentials.
     pub(crate) data: PathBuf,
-    /// Where to listen, whatever the file says.
+    /// The address to listen at; overrides the file.
     pub(crate) listen: Option<(SocketAddr, Origin)>,
-    /// Unknown keys are only warned of, whatever the file says.
+    /// Only warn about unknown keys; overrides the file.
     pub(crate) lenient: bool,
     /// Add the demo server.
     pub(crate) demo: bool,
@@ -35,11 +35,11 @@ pub(crate) struct Sources {
 /// The configuration and what it was read from.
 #[derive(Debug)]
 pub(crate) struct Config {
-    /// What it says.
+    /// The settings, as read and checked.
     pub(crate) settings: Settings,
     /// The file, if there is one.
     pub(crate) file: Option<PathBuf>,
-    /// Every file and directory that was looked into, for a watcher.
+    /// Every file and directory that it depends on, for the watcher.
     pub(crate) watched: Vec<PathBuf>,
 }
 
@@ -54,8 +54,8 @@ pub(crate) enum ConfigError {
     Invalid { problems: Vec<Problem> },
 }
 
-/// Reads the file: the one named, else `octroi.toml` here, else the user's; none is an empty one.
-/// Files that were looked for and not found are watched as well: they may come.
+/// Reads the file: the named one, else `octroi.toml` here, else the user's; without any, the configuration is
+/// empty. Files that were looked for and not found are watched as well: they may be created later.
 pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let candidates = sources.config.clone().map_or_else(find::candidates, |named| vec![named]);
     let file = sources.config.clone().or_else(|| candidates.iter().find(|path| path.is_file()).cloned());
@@ -91,13 +91,13 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Ok(Config { settings, file, watched: watched.into_iter().collect() })
 }
 
-/// Reads one file in its format; messages call it `shown`.
-fn read(path: &Path, shown: &Path) -> Result<Node, ConfigError> {
+/// Reads one file in its format; messages name it `display_path`.
+fn read(path: &Path, display_path: &Path) -> Result<Node, ConfigError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: shown.to_path_buf(), source })?;
+        .map_err(|source| ConfigError::Read { path: display_path.to_path_buf(), source })?;
     let format = Format::of(path);
-    config::parse(format, &text, &Arc::from(shown)).map_err(|source| ConfigError::Syntax {
-        path: shown.to_path_buf(),
+    config::parse(format, &text, &Arc::from(display_path)).map_err(|source| ConfigError::Syntax {
+        path: display_path.to_path_buf(),
         format,
         source,
     })
@@ -107,13 +107,13 @@ fn read(path: &Path, shown: &Path) -> Result<Node, ConfigError> {
 fn directory_of(file: Option<&Path>) -> Arc<Path> {
     let parent = file.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
     let directory = parent.unwrap_or(Path::new("."));
-    // Fails only where there is no current directory; then a relative one is as good.
+    // Fails only if there is no current directory; then a relative path works as well.
     let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
     directory.into()
 }
 
-/// The demo server: this program, which also is one. It is configured like any other. What it says of its own tools is
-/// believed.
+/// The demo server, which is part of this program. It is configured like any other, and its own annotations
+/// are trusted.
 fn demo() -> Option<Discovered> {
     let program = std::env::current_exe().ok()?;
     let origin = Origin::Flag("--demo");

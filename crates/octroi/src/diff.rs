@@ -1,14 +1,14 @@
-//! Two texts side by side, as a unified diff.
+//! The unified diff of two texts.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
 
-/// So many lines that stay are shown around those that do not.
+/// How many unchanged lines are shown around changed ones.
 const CONTEXT_LINES: usize = 3;
 
-/// The difference; empty if there is none. How lines end makes no difference.
+/// The difference; empty if there is none. Line endings are ignored.
 pub(crate) fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT_LINES);
@@ -33,8 +33,8 @@ pub(crate) fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> S
     text
 }
 
-/// Lines of one side, as first line and count; where there are none, the line after which they would stand. The
-/// library leaves out a count of one, which is allowed but harder to read.
+/// Lines of one side, as first line and count; if there are none, the line after which they would be. The
+/// library omits a count of one, which is allowed but harder to read.
 fn range(lines: Range<usize>) -> String {
     let first = if lines.is_empty() { lines.start } else { lines.start + 1 };
     format!("{first},{}", lines.len())
@@ -71,7 +71,7 @@ mod tests {
         check("1 2 3 4 5", "1 2 3 4 5 6", "@@ -3,3 +3,4 @@| 3| 4| 5|+6|");
     }
 
-    /// What a program that applies differences makes of them; it refuses one that does not fit.
+    /// Applies a difference as `patch` does; it refuses one that does not fit.
     fn apply(old: &[&str], difference: &str) -> Vec<String> {
         let numbers = |side: &str| {
             let (first, count) = side[1..].split_once(',').unwrap();
@@ -107,7 +107,7 @@ mod tests {
         out
     }
 
-    /// Every pair of short texts: the difference makes one of the other, in as few lines as there can be.
+    /// Every pair of short texts: the difference turns one into the other, with as few lines as possible.
     #[test]
     fn nothing_is_lost() {
         let mut texts: Vec<Vec<&str>> = vec![Vec::new()];
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// How many lines can stay at most.
+    /// The largest possible number of unchanged lines.
     fn n_common(old: &[&str], new: &[&str]) -> usize {
         match (old, new) {
             ([], _) | (_, []) => 0,

@@ -1,7 +1,7 @@
-//! Where the gateway of a data directory can be reached, left there while it runs.
+//! The endpoint file: where the gateway of a data directory can be reached, while it runs.
 //!
-//! A gateway that is killed leaves the file behind, so the file also says whose it is: a client that came
-//! to whatever listens at that address later would show it a token.
+//! A gateway that is killed leaves the file behind, so the file also holds its process id. Otherwise a client
+//! would send its token to whatever listens at that address later.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 const FILE_NAME: &str = "endpoint";
 
-/// The file of a running gateway. Dropping it takes the file away.
+/// The file of a running gateway. Dropping it removes the file.
 pub(crate) struct Endpoint {
     file: PathBuf,
 }
 
 impl Endpoint {
-    /// Tells where this process listens.
+    /// Writes where this process listens.
     pub(crate) fn announce(data: &Path, mut address: SocketAddr) -> Self {
         if address.ip().is_unspecified() {
             address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -37,7 +37,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// Whoever looks finds all of the file or none.
+/// Replaces a file so that readers see all of it or none.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
@@ -45,7 +45,7 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(&new, file)
 }
 
-/// What a gateway told of itself.
+/// What the endpoint file of a gateway holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Announced {
     pub(crate) url: String,
@@ -53,7 +53,7 @@ pub(crate) struct Announced {
 }
 
 impl Announced {
-    /// What stands in the file, if the process that wrote it still runs.
+    /// The content of the file, if the process that wrote it still runs.
     pub(crate) fn read(data: &Path) -> Option<Self> {
         let text = fs::read_to_string(data.join(FILE_NAME)).ok()?;
         let (url, process) = text.trim().split_once('\n')?;
@@ -61,7 +61,7 @@ impl Announced {
         found.is_alive().then_some(found)
     }
 
-    /// Whether the process is there.
+    /// Whether the process still runs.
     pub(crate) fn is_alive(&self) -> bool {
         Path::new("/proc").join(self.process.to_string()).exists()
     }

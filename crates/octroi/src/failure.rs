@@ -12,15 +12,15 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) causes: Vec<String>,
     pub(crate) hint: Option<String>,
-    /// With what the program ends.
+    /// The exit code of the program.
     pub(crate) exit: Exit,
-    /// What kind of failure it is, for programs; without one, `exit` says it.
+    /// The error code, for programs; without one, `exit` decides the kind.
     pub(crate) code: Option<ErrorCode>,
-    /// The gate or rule that says so.
+    /// The reason that a gate or rule gave.
     pub(crate) reason: Option<String>,
-    /// What else programs may want to know: the server, the approval, the call.
+    /// More for programs, such as the server, the approval or the call.
     pub(crate) details: Box<Map<String, Value>>,
-    /// Whether people have been shown it already, as the answer to what they asked.
+    /// Whether it was already printed for people, as the output of the command.
     pub(crate) is_answered: bool,
 }
 
@@ -38,17 +38,17 @@ impl Failure {
         }
     }
 
-    /// A failure that the table of errors knows, and with it the exit code.
+    /// A failure with an error code of the table, which also gives the exit code.
     pub(crate) fn of(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { exit: code.spec().exit, code: Some(code), ..Self::new(message) }
     }
 
-    /// The command was written wrongly.
+    /// The command line is wrong.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, ..Self::new(message) }
     }
 
-    /// An answer that is not a plain yes. People have read it; scripts see it by the exit code.
+    /// An answer other than success. It was printed for people; scripts see the exit code.
     pub(crate) fn answered(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { is_answered: true, ..Self::of(code, message) }
     }
@@ -73,7 +73,7 @@ impl Failure {
         self
     }
 
-    /// The kind of failure as programs compare it.
+    /// The kind of failure, for programs to compare.
     pub(crate) fn kind(&self) -> &'static str {
         match (self.code, self.exit) {
             (Some(code), _) => code.as_str(),
@@ -82,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// The failure for programs, in one object.
+    /// The failure as one JSON object, for programs.
     pub(crate) fn to_json(&self) -> Value {
         let message = std::iter::once(&self.message).chain(&self.causes);
         let message = message.map(String::as_str).collect::<Vec<_>>().join(": ");
@@ -101,7 +101,7 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let hint = Some(error.hint().to_owned()).filter(|hint| !hint.is_empty());
         let ApiError { code, message, reason, details, .. } = error;
-        // Denials have their reason in the message already.
+        // The message of a denial contains the reason already.
         let causes = reason.iter().filter(|reason| !message.contains(*reason)).cloned().collect();
         Self { causes, hint, reason, details, ..Self::of(code, message) }
     }
@@ -143,7 +143,7 @@ mod tests {
             .with_reason("no deletes")
             .with_hint("ask somebody")
             .with_detail("gate", "policy")
-            .with_detail("kind", "never in the place of the kind");
+            .with_detail("kind", "never replaces the kind");
         let reload = ApiError::new(ErrorCode::InvalidConfig, "not usable").with_reason("line 3");
         for (failure, exit, expected) in [
             (

@@ -1,4 +1,4 @@
-//! From what the configuration says about deciding to what the gateway decides by.
+//! The gateway's governance settings, from the configuration and the files it names.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
 use crate::failure::Failure;
 
-/// Reads the files that the configuration names.
+/// Reads the policies and the lock file that the configuration names; also returns the paths, to watch them.
 pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathBuf>), Failure> {
     let mut files = Vec::new();
     let mut policies = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
         let source = std::fs::read_to_string(path).map_err(|error| {
             Failure::new(format!("cannot read the policy {}", path.display()))
                 .cause(error)
-                .hint("name a file that can be read, or take the key out")
+                .hint("name a file that can be read, or remove the key")
         })?;
         files.push(path.clone());
         policies.push(PolicyFile { level, path: path.clone(), source });
@@ -49,7 +49,7 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
     Ok((governance, files))
 }
 
-/// A lock file that is not there locks nothing.
+/// Reads the lock file; a missing one locks nothing.
 fn lock(path: &Path) -> Result<Lock, Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -65,7 +65,7 @@ fn lock(path: &Path) -> Result<Lock, Failure> {
     })
 }
 
-/// Everything in the configuration that must never be written down.
+/// Every value of the configuration that must be redacted in records and logs.
 pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
     let of_servers = settings.servers.iter().flat_map(|server| match &server.transport {
         Transport::Stdio(program) => program.env.values().collect::<Vec<_>>(),

@@ -1,8 +1,8 @@
-//! The log: facts on standard error.
+//! The log, on standard error.
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts the log. `RUST_LOG` has the last word.
+/// Starts the log. `RUST_LOG` overrides the level.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
         0 => "warn",

@@ -22,13 +22,13 @@ mod token;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Each server's process has one of these beside it, so nothing else is set up for it.
+    // Every server process has a reaper, which is this program; it needs no runtime and no command line.
     if let Some(code) = octroi_gateway::take_over(std::env::args_os().skip(1)) {
         return code;
     }
     let (cli, format) = match cli::read(std::env::args_os()) {
         Ok(read) => read,
-        Err(refused) => return refused.report(),
+        Err(error) => return error.report(),
     };
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {

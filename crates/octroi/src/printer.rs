@@ -1,4 +1,4 @@
-//! The only place that prints. Data goes to standard output, talk to standard error.
+//! The only place that prints. Data goes to standard output, messages to standard error.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -8,55 +8,55 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// For texts of agents and servers, in one line.
+/// Makes text of agents and servers safe to print in one line.
 pub(crate) use octroi_core::visible;
 
-/// Who reads failures.
+/// How failures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// People.
+    /// For people.
     Text,
-    /// Programs: `--json` was given.
+    /// For programs: `--json` was given.
     Json,
 }
 
-/// What was asked for.
+/// Prints the output of a command.
 pub(crate) fn data(text: &str) {
     let mut out = anstream::stdout().lock();
-    // Whoever read the other end has seen enough.
+    // A closed pipe is no error: the reader has seen enough.
     let _ = writeln!(out, "{text}");
 }
 
-/// What was asked for, for programs: JSON in one line.
+/// Prints the output of a command as JSON in one line.
 pub(crate) fn json(value: &impl Serialize) {
     data(&json_text(value));
 }
 
-/// A value as JSON text in one line. What commands print comes from answers in JSON, so it can be written as that.
+/// A value as JSON in one line. Commands print what they read from JSON, so serializing does not fail.
 pub(crate) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// One of many lines to come; says whether anybody still reads them.
+/// Prints one of many lines; `false` if nobody reads them any more.
 pub(crate) fn is_still_read(text: &str) -> bool {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
 }
 
-/// A label and what it says, aligned.
+/// Prints a label and its value, aligned.
 pub(crate) fn fact(label: &str, value: &str) {
     let mut out = anstream::stderr().lock();
     // A closed terminal is no reason to stop serving.
     let _ = writeln!(out, "  {:<10} {}", label.bold(), value.cyan());
 }
 
-/// A sentence.
+/// Prints a message.
 pub(crate) fn say(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{text}");
 }
 
-/// A warning.
+/// Prints a warning.
 pub(crate) fn warn(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{} {text}", "warning:".yellow().bold());
@@ -75,7 +75,7 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
     Some(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// What failed, why, and what to do next.
+/// Prints what failed, why, and what to do next.
 pub(crate) fn failure(failure: &Failure, format: Format) {
     let mut out = anstream::stderr().lock();
     if format == Format::Json {
@@ -94,13 +94,13 @@ pub(crate) fn failure(failure: &Failure, format: Format) {
     }
 }
 
-/// A text of agents or servers that may have several lines: nothing else in it moves the cursor or hides.
+/// Makes text of agents and servers safe to print: only its line breaks and tabs are kept.
 pub(crate) fn visible_lines(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The word that a value of a closed set has in JSON.
+/// The JSON string of a value from a closed set.
 pub(crate) fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
@@ -108,7 +108,7 @@ pub(crate) fn word(value: &impl Serialize) -> String {
     }
 }
 
-/// How many there are: `1 rule`, `2 rules`.
+/// A count with its noun: `1 rule`, `2 rules`.
 pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

@@ -1,9 +1,8 @@
-//! `octroi stdio` beside a gateway that runs: every message goes to its door over HTTP, and what comes back
-//! goes to the client.
+//! `octroi stdio` beside a running gateway: every message is forwarded to the gateway over HTTP, and every
+//! answer back to the client.
 //!
-//! Nothing is decided here. Ids, parameters and answers pass as they are; the relay only adds what the
-//! transport asks for (headers, and the session of a legacy client) and turns a cancellation into what means
-//! the same over HTTP.
+//! Nothing is decided here. Ids, parameters and answers pass unchanged; the relay only adds what the
+//! transport needs (headers, and the session of a legacy client) and translates cancellations to HTTP.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,28 +27,28 @@ mod legacy;
 mod link;
 mod modern;
 
-pub(crate) use link::Link;
+pub(crate) use link::GatewayLink;
 
-use legacy::Session;
+use legacy::RelaySession;
 use link::{Events, Gone, collect, is_stream};
-use modern::Mirrored;
+use modern::MirroredArguments;
 
 const QUEUED: usize = 1024;
-/// How long requests may go on after the client closed its end.
+/// How long requests may continue after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
-/// How often to look for a gateway that fails whoever comes.
+/// How often to look for a gateway that does not answer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long the last words may take.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// How long each of the last steps may take: ending the session, and writing the last messages.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves one client until it closes its end or the gateway is gone for good.
 pub(crate) async fn serve(
-    link: Link,
+    link: GatewayLink,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
-    // Apart from the requests: the writer ends after the last of them.
+    // Not among the tasks of requests: the writer ends after the last of them.
     let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = writing.spawn("stdio-write", write_lines(output, queue));
@@ -58,7 +57,7 @@ pub(crate) async fn serve(
         out: sender,
         session: Mutex::default(),
         opening: tokio::sync::Mutex::default(),
-        mirrored: Mirrored::default(),
+        mirrored: MirroredArguments::default(),
         running: Mutex::default(),
         tasks: BackgroundTasks::new(Handle::current()),
         closing: CancellationToken::new(),
@@ -88,28 +87,28 @@ pub(crate) async fn serve(
     };
     relay.close().await;
     drop(relay);
-    let _ = tokio::time::timeout(GOODBYE, writer).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, writer).await;
     ended
 }
 
 struct Relay {
-    link: Link,
+    link: GatewayLink,
     out: mpsc::Sender<Bytes>,
-    session: Mutex<Option<Arc<Session>>>,
-    /// Of several who find that the session is over, one opens another.
+    session: Mutex<Option<Arc<RelaySession>>>,
+    /// Held while a session is opened, so that several requests that find it expired open only one.
     opening: tokio::sync::Mutex<()>,
-    mirrored: Mirrored,
-    running: Mutex<HashMap<Id, Running>>,
+    mirrored: MirroredArguments,
+    running: Mutex<HashMap<Id, RelayedRequest>>,
     tasks: BackgroundTasks,
     closing: CancellationToken,
-    /// The gateway did not come back.
+    /// Cancelled when the gateway did not come back.
     lost: CancellationToken,
 }
 
 /// A request of the client that is not answered yet.
 #[derive(Clone)]
-struct Running {
-    /// It goes on until somebody ends it.
+struct RelayedRequest {
+    /// It has no end of its own, like a subscription.
     is_endless: bool,
     cancelled: CancellationToken,
 }
@@ -124,30 +123,30 @@ impl Relay {
                 for message in messages {
                     match message {
                         Ok(message) => self.dispatch(message).await,
-                        Err(malformed) => self.complain(refused(&malformed)),
+                        Err(malformed) => self.try_send(refused(&malformed)),
                     }
                 }
             }
-            Err(malformed) => self.complain(refused(&malformed)),
+            Err(malformed) => self.try_send(refused(&malformed)),
         }
     }
 
-    /// Answers without waiting, for the reading side must never wait for the writing side.
-    fn complain(&self, message: Bytes) {
+    /// Answers without waiting, because the reading side must never wait for the writing side.
+    fn try_send(&self, message: Bytes) {
         let _ = self.out.try_send(message);
     }
 
-    async fn say(&self, message: Bytes) {
-        // Nobody reads when the client is gone.
+    async fn send(&self, message: Bytes) {
+        // Fails only when the client is gone.
         let _ = self.out.send(message).await;
     }
 
-    /// Requests go their own way, so that several can run; everything else keeps its order, and nothing
-    /// overtakes the opening of a session.
+    /// Requests run as tasks of their own, so that several can run; everything else keeps its order, and
+    /// nothing overtakes the opening of a session.
     async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
             (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
-                self.carry(&message, &id).await;
+                self.forward(&message, &id).await;
             }
             (Kind::Request, Some(id)) => self.start(message, id),
             (Kind::Notification, _) if *message.method() == Method::Cancelled => self.cancel(&message).await,
@@ -157,40 +156,41 @@ impl Relay {
 
     fn start(self: &Arc<Self>, message: Envelope, id: Id) {
         let is_endless = *message.method() == Method::Listen;
-        let running = Running { is_endless, cancelled: CancellationToken::new() };
+        let running = RelayedRequest { is_endless, cancelled: CancellationToken::new() };
         self.running.lock().insert(id.clone(), running.clone());
         let relay = Arc::clone(self);
         self.tasks.spawn("relay-call", async move {
             tokio::select! {
                 biased;
                 () = running.cancelled.cancelled() => {}
-                () = relay.carry(&message, &id) => {}
+                () = relay.forward(&message, &id) => {}
             }
             relay.running.lock().remove(&id);
         });
     }
 
-    /// Carries a request to the gateway, and what it says to the client.
-    async fn carry(self: &Arc<Self>, request: &Envelope, id: &Id) {
+    /// Forwards a request to the gateway, and its messages to the client.
+    async fn forward(self: &Arc<Self>, request: &Envelope, id: &Id) {
         let params = match Params::read(request.params()) {
             Ok(params) => params,
-            Err(error) => return self.say(envelope::error(Some(id), &error)).await,
+            Err(error) => return self.send(envelope::error(Some(id), &error)).await,
         };
         let is_modern = params.declares_version() || *request.method() == Method::Discover;
         let era = if is_modern { Era::Modern } else { Era::Legacy };
-        let carried = match era {
-            Era::Modern => self.carry_modern(request, &params, id).await,
+        let forwarded = match era {
+            Era::Modern => self.forward_modern(request, &params, id).await,
             Era::Legacy if *request.method() == Method::Initialize => self.initialize(request, id).await,
-            Era::Legacy => self.carry_legacy(request, id).await,
+            Era::Legacy => self.forward_legacy(request, id).await,
         };
-        if let Err(gone) = carried {
-            self.say(envelope::error(Some(id), &gone.to_error())).await;
+        if let Err(gone) = forwarded {
+            self.send(envelope::error(Some(id), &gone.to_error())).await;
             self.look_for_gateway(gone).await;
         }
     }
 
-    /// Ends a request. In the modern era a closed connection says it all; a legacy session is told. The
-    /// request is let go first, for it gets no answer any more, and must not take that for a broken gateway.
+    /// Cancels a request. In the modern era closing the connection is enough; a legacy session gets a
+    /// notification. The request is dropped first: it gets no answer any more, and must not take that for a
+    /// lost gateway.
     async fn cancel(self: &Arc<Self>, notification: &Envelope) {
         let params = Params::read(notification.params()).ok();
         let id = params.and_then(|params| params.request_id()).map(Id::from_json);
@@ -201,7 +201,7 @@ impl Relay {
         self.pass_to_session(notification).await;
     }
 
-    /// Hands on what the gateway says about a request.
+    /// Forwards the gateway's response to a request.
     async fn pass_on(&self, response: Response<Body>, id: &Id) -> Result<(), Gone> {
         if !is_stream(&response) {
             let status = response.status();
@@ -213,12 +213,12 @@ impl Relay {
         let mut is_answered = false;
         while let Some(message) = events.next().await {
             is_answered |= is_answer(&message, id);
-            self.say(message).await;
+            self.send(message).await;
         }
         if is_answered { Ok(()) } else { Err(Gone::During) }
     }
 
-    /// Hands on an answer that came alone. One that could not be told whose it is belongs to this request.
+    /// Forwards an answer that is not a stream. An error without an id belongs to this request.
     async fn pass_answer(&self, status: hyper::StatusCode, body: Bytes, id: &Id) {
         if body.is_empty() && status.is_success() {
             // It was cancelled.
@@ -232,17 +232,17 @@ impl Relay {
             Some((None, Some(error))) => envelope::error_json(Some(id), &error),
             Some(_) => answer.map(|answer| answer.json().clone()).unwrap_or_default(),
             None => {
-                let error = format!("the gateway answered HTTP {status} and nothing that makes sense");
+                let error = format!("the gateway answered HTTP {status} without a readable message");
                 envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, error))
             }
         };
-        self.say(message).await;
+        self.send(message).await;
     }
 
-    /// Finds out whether a gateway is there again; without one there is nothing left to do.
+    /// Checks whether a gateway can be reached again; without one the relay ends.
     async fn look_for_gateway(&self, mut gone: Gone) {
         let looking = async {
-            // Connections to the one that is gone may be left, and each fails once.
+            // Old connections to the lost gateway may still be pooled, and each fails once.
             while gone == Gone::During {
                 match self.link.ask(&Method::Discover).await {
                     Ok(_) => return,
@@ -259,7 +259,7 @@ impl Relay {
         }
     }
 
-    /// Lets requests finish, and takes leave.
+    /// Lets requests finish, and ends the session.
     async fn close(&self) {
         self.closing.cancel();
         for running in self.running.lock().values().filter(|running| running.is_endless) {

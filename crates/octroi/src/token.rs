@@ -1,5 +1,5 @@
-//! The tokens that Octroi makes itself: of the person who runs it, of the agent `default`, and of clients that
-//! start `octroi stdio`.
+//! The tokens that Octroi creates itself: for the person who runs it, for the agent `default`, and for
+//! `octroi stdio`.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,17 +16,17 @@ const LOCAL_FILE: &str = "stdio.token";
 const SECRET_LENGTH: usize = 43;
 const ID_LENGTH: usize = 8;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// The checksum of zip files and Ethernet, which everybody has at hand.
+/// The checksum of zip files and Ethernet, which every language has a library for.
 const CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// A token in the data directory, and whether it was made just now.
+/// A token in the data directory, and whether it was just created.
 pub(crate) struct KeptToken {
     pub(crate) token: String,
     pub(crate) file: PathBuf,
     pub(crate) is_new: bool,
 }
 
-/// Reads the admin token from the data directory, or makes one that only its owner can read.
+/// Reads the admin token from the data directory, or creates one that only its owner can read.
 pub(crate) fn admin(data: &Path) -> io::Result<KeptToken> {
     keep(data.join(ADMIN_FILE), "adm")
 }
@@ -36,12 +36,12 @@ pub(crate) fn default_agent(data: &Path) -> io::Result<KeptToken> {
     keep(data.join(DEFAULT_AGENT_FILE), "agt")
 }
 
-/// The same for the token with which `octroi stdio` comes to a gateway that runs already.
+/// The same for the token that `octroi stdio` presents to a running gateway.
 pub(crate) fn local(data: &Path) -> io::Result<KeptToken> {
     keep(data.join(LOCAL_FILE), "agt")
 }
 
-/// The token that the gateway made for `octroi stdio`.
+/// Reads the token that the gateway created for `octroi stdio`.
 pub(crate) fn read_local(data: &Path) -> io::Result<String> {
     fs::read_to_string(data.join(LOCAL_FILE)).map(|text| text.trim().to_owned())
 }
@@ -51,14 +51,14 @@ pub(crate) fn admin_principal() -> Principal {
     Principal { id: "admin".into(), role: Role::Human, agent_id: None, token: "admin".into() }
 }
 
-/// Whose of the tokens in the data directory this is.
+/// The principal of a token that is in the data directory.
 pub(crate) fn holder(data: &Path, token: &str) -> Option<Principal> {
     let kept = [
         (ADMIN_FILE, admin_principal()),
         (DEFAULT_AGENT_FILE, Principal::default_agent()),
         (LOCAL_FILE, Principal::local()),
     ];
-    // Hashes are compared, so the time it takes tells nothing about how close a guess came.
+    // Hashes are compared, so the time reveals nothing about how close a guess is.
     let is_it = |file: &str| {
         fs::read_to_string(data.join(file)).is_ok_and(|text| hash_token(text.trim()) == hash_token(token))
     };
@@ -81,8 +81,8 @@ fn keep(file: PathBuf, kind: &str) -> io::Result<KeptToken> {
     Ok(KeptToken { token, file, is_new: true })
 }
 
-/// `oct_{kind}_{id}_{secret}{crc}`: the id may be shown, the checksum lets scanners and clients find
-/// typing errors.
+/// `oct_{kind}_{id}_{secret}{crc}`: the id is not secret; the checksum lets scanners and clients find typing
+/// errors.
 fn create(kind: &str) -> io::Result<String> {
     let body = format!("oct_{kind}_{}_{}", random(ID_LENGTH)?, random(SECRET_LENGTH)?);
     let checksum = CHECKSUM.checksum(body.as_bytes());

@@ -36,7 +36,7 @@ fn banned(ban: &Ban, graph: &Graph) -> Vec<String> {
             ));
         }
     }
-    // A wrapper that wraps nothing would let it in by the back door later.
+    // An unused wrapper would permit the package unnoticed later.
     for wrapper in &ban.wrappers {
         if !found.iter().any(|package| graph.dependents(package).contains(wrapper.as_str())) {
             complaints.push(format!("{wrapper} may use {}, and does not: remove it", ban.package));
@@ -58,8 +58,13 @@ fn duplicates(skips: &[Skip], graph: &Graph) -> Vec<String> {
         };
         let rest: Vec<&&Package> = versions.iter().filter(|package| !is_skipped(package)).collect();
         if rest.len() > 1 {
-            let shown: Vec<String> = rest.iter().map(|package| describe(package, graph)).collect();
-            complaints.push(format!("{} versions of {}: {}", rest.len(), rest[0].name, shown.join("; ")));
+            let descriptions: Vec<String> = rest.iter().map(|package| describe(package, graph)).collect();
+            complaints.push(format!(
+                "{} versions of {}: {}",
+                rest.len(),
+                rest[0].name,
+                descriptions.join("; ")
+            ));
         }
     }
     for skip in skips {

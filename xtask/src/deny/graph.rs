@@ -1,4 +1,4 @@
-//! Which package depends on which, as `cargo metadata` says it.
+//! Which package depends on which, from `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ impl Package {
     }
 }
 
-/// What a package's manifest asks for.
+/// A dependency in a package's manifest.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
@@ -173,7 +173,7 @@ pub(crate) fn made_up(packages: &[MadeUp]) -> Graph {
         let words: Vec<&str> = dependency.split(' ').collect();
         (words[..2].join(" "), words.get(2).map_or(Value::Null, |kind| json!(kind)))
     };
-    let shown = packages.iter().enumerate().map(|(index, package)| {
+    let entries = packages.iter().enumerate().map(|(index, package)| {
         let dependencies = package.dependencies.iter().map(|dependency| {
             let (id, kind) = parts(dependency);
             let path = packages.iter().find(|other| other.id == id).is_none_or(|other| other.source.is_none());
@@ -192,7 +192,7 @@ pub(crate) fn made_up(packages: &[MadeUp]) -> Graph {
         json!({"id": package.id, "deps": deps.collect::<Vec<_>>()})
     });
     let metadata = json!({
-        "packages": shown.collect::<Vec<_>>(),
+        "packages": entries.collect::<Vec<_>>(),
         "workspace_members": [packages[0].id],
         "resolve": {"nodes": nodes.collect::<Vec<_>>()},
     });

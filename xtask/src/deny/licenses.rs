@@ -1,4 +1,4 @@
-//! Licences of what becomes part of a program.
+//! Licences of packages that become part of a program.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +15,18 @@ pub(crate) fn check(rules: &Licenses, graph: &Graph) -> Vec<String> {
     for text in &rules.allow {
         match Licensee::parse(text) {
             Ok(licensee) => allowed.push((text, licensee)),
-            Err(error) => complaints.push(format!("`{text}` is no licence: {}", error.reason)),
+            Err(error) => complaints.push(format!("`{text}` is not a licence: {}", error.reason)),
         }
     }
     let mut used = BTreeSet::new();
     for package in graph.shipped() {
-        let shown = format!("{} {}", package.name, package.version);
+        let name = format!("{} {}", package.name, package.version);
         let Some(text) = &package.license else {
-            complaints.push(format!("{shown} does not say under which licence it is"));
+            complaints.push(format!("{name} does not say under which licence it is"));
             continue;
         };
         let Ok(expression) = Expression::parse_mode(text, ParseMode::LAX) else {
-            complaints.push(format!("{shown} is licensed under `{text}`, which is no SPDX expression"));
+            complaints.push(format!("{name} is licensed under `{text}`, which is not an SPDX expression"));
             continue;
         };
         let is_allowed = expression.evaluate(|requirement| {
@@ -36,7 +36,7 @@ pub(crate) fn check(rules: &Licenses, graph: &Graph) -> Vec<String> {
             !names.is_empty()
         });
         if !is_allowed {
-            complaints.push(format!("{shown} is licensed under `{text}`, which is not allowed"));
+            complaints.push(format!("{name} is licensed under `{text}`, which is not allowed"));
         }
     }
     for (text, _) in &allowed {
@@ -75,7 +75,7 @@ mod tests {
             ("Apache-2.0 WITH LLVM-exception", refused("Apache-2.0 WITH LLVM-exception")),
             (
                 "as you like",
-                vec!["a 1.0.0 is licensed under `as you like`, which is no SPDX expression".to_owned()],
+                vec!["a 1.0.0 is licensed under `as you like`, which is not an SPDX expression".to_owned()],
             ),
         ] {
             assert_eq!(complaints(&["MIT"], Some(license)), expected, "{license}");

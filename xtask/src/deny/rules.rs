@@ -1,6 +1,6 @@
 //! The rules, as `deny.toml` writes them.
 //!
-//! Only what we use is understood: every rule denies, and a key that is not listed here is an error.
+//! Only what we use is supported: every rule denies, and a key that is not listed here is an error.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(crate) struct Rules {
     pub(crate) sources: Sources,
 }
 
-/// For what the program is built.
+/// The platforms that the program is built for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Platforms {
@@ -31,7 +31,7 @@ pub(crate) struct Licenses {
     pub(crate) allow: Vec<String>,
 }
 
-/// Packages that may not be used, or not so.
+/// Rules about packages that may not be used.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Bans {
@@ -46,7 +46,7 @@ pub(crate) struct Bans {
     pub(crate) skip: Vec<Skip>,
 }
 
-/// A package that nobody may use, but for the named ones.
+/// A package that only the named wrappers may use.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ban {
@@ -58,7 +58,7 @@ pub(crate) struct Ban {
     pub(crate) reason: String,
 }
 
-/// A version that may be there beside another one.
+/// A version that is allowed beside another one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Skip {
@@ -85,7 +85,7 @@ fn crates_io() -> Vec<String> {
     vec!["https://github.com/rust-lang/crates.io-index".to_owned()]
 }
 
-/// What becomes of a finding. There are no warnings: nobody reads them.
+/// How severe a finding is. There are no warnings: nobody reads them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -128,7 +128,7 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Reads the text of `deny.toml`. An error says where it is not understood.
+/// Reads the text of `deny.toml`. An error says where it cannot be read.
 pub(crate) fn read(text: &str) -> Result<Rules, String> {
     toml::from_str(text).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Which tests run side by side, and which need the machine for themselves.
+//! Which tests run in parallel, and which need the machine for themselves.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use super::programs::{BINARY, Program};
 use crate::shell::Failure;
 
 /// Tests of the binary that run one at a time, by the beginning of their names, and why. All others start
-/// gateways of their own, on a port and in a directory that nobody else has, and wait generously.
+/// their own gateways, with their own ports and directories, and have generous timeouts.
 const ALONE: &[(&str, &str)] = &[
     ("chaos::", "compares how long calls take with and without trouble"),
     ("conformance::", "some of the suite's checks wait only half a second"),
     ("conformance_client::", "some of the suite's checks wait only a fifth of a second"),
-    ("door::closing::", "what is in flight has to begin within a third of a second"),
+    ("endpoint::closing::", "what is in flight has to begin within a third of a second"),
     ("faults::", "callers of healthy servers must not wait, by the clock"),
     ("grid::", "every era and transport at once is load enough"),
     ("leaks::", "counts the temporary files of the whole machine"),
     ("life::", "a call has to be under way within a fifth of a second"),
     ("once::", "kills at moments that are counted in milliseconds"),
-    ("peers::", "real clients and servers, which have their own patience"),
+    ("peers::", "real clients and servers, which have their own timeouts"),
     ("reload::", "fifty servers at once are load enough"),
-    ("stdio::endings::", "a client that leaves does not wait, by the clock"),
+    ("stdio::endings::", "a client that disconnects does not wait, by the clock"),
     (
         "tasks::a_task_is_made_once_whenever_the_gateway_is_killed",
         "kills at moments that are counted in milliseconds",
@@ -68,8 +68,8 @@ pub(crate) fn split(program: &Program) -> Result<Vec<(Vec<String>, Threads)>, Fa
     Ok(groups.into_iter().filter(|(tests, _)| !tests.is_empty()).collect())
 }
 
-/// Those that the list names and those that it does not. A line of the list that names no test is an error:
-/// the test was renamed, and would run with the others unnoticed.
+/// The tests that the list names and the others. A line of the list that names no test is an error: the test
+/// was renamed, and would run with the others unnoticed.
 fn partition(alone: &[(&str, &str)], tests: Vec<String>) -> Result<(Vec<String>, Vec<String>), Failure> {
     for (prefix, _) in alone {
         if !tests.iter().any(|test| test.starts_with(prefix)) {

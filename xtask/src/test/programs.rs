@@ -21,7 +21,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program, started where and with what cargo would start it.
+    /// The program, started in the directory and with the environment that cargo would use.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command
@@ -71,7 +71,7 @@ fn read(messages: &str, root: &Path) -> Vec<Program> {
             Some(Program { label, package, executable: message["executable"].as_str()?.into() })
         })
         .collect();
-    // The tests of the whole binary last: they take longest, and say least about where a fault is.
+    // The tests of the whole binary last: they take longest, and are least specific about a fault.
     programs.sort_by_key(|program| (program.package.ends_with("crates/octroi"), program.label.clone()));
     programs
 }

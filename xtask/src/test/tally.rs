@@ -1,8 +1,8 @@
-//! What the output of test programs says about how many passed.
+//! Counts passed and failed tests in the output of test programs.
 
 use crate::shell::Failure;
 
-/// How some tests came out.
+/// The results of some tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) n_passed: usize,
@@ -23,8 +23,8 @@ impl Tally {
         self.failed.extend(other.failed);
     }
 
-    /// Fails if any test did, with the names of all that did.
-    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+    /// Fails if any test failed, with the names of all that did.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.failed.is_empty() {
             return Ok(());
         }
@@ -91,7 +91,7 @@ mod tests {
             (format!("{bad}{bad}"), tally(2, 0, &["c::d", "c::d"])),
         ] {
             assert_eq!(read(&output, "p"), expected, "{output}");
-            assert_eq!(expected.verdict().is_ok(), expected.failed.is_empty());
+            assert_eq!(expected.check().is_ok(), expected.failed.is_empty());
         }
     }
 }

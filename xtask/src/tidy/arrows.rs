@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Finding, Rule};
 use crate::shell::{Failure, cargo_program, output, root};
 
-/// Which crate may know which: the arrows of ARCHITECTURE.md.
+/// Which crate may depend on which: the arrows of ARCHITECTURE.md.
 const ARROWS: [(&str, &[&str]); 11] = [
     ("octroi-core", &[]),
     ("octroi-api", &["octroi-core"]),
@@ -28,7 +28,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("octroi-bench", &["octroi-core", "octroi-gateway"]),
 ];
 
-/// What the pure crates must not depend on, because it would let IO in.
+/// Libraries that the pure crates must not depend on, because they do IO.
 const IMPURE: [&str; 7] = ["tokio", "hyper", "axum", "rustix", "getrandom", "sqlx", "tracing"];
 const PURE: [&str; 4] = ["octroi-api", "octroi-cedar", "octroi-core", "octroi-mcp"];
 
@@ -55,7 +55,7 @@ fn findings(metadata: &Value) -> Vec<Finding> {
             Some((_, allowed)) => *allowed,
             None if name == "xtask" => &[],
             None => {
-                let message = format!("{name} has no place in ARCHITECTURE.md and xtask/src/tidy/arrows.rs");
+                let message = format!("{name} is missing in ARCHITECTURE.md and xtask/src/tidy/arrows.rs");
                 add(name.to_owned(), message);
                 continue;
             }
@@ -94,7 +94,7 @@ mod tests {
                 "octroi-new",
                 "serde",
                 "normal",
-                vec!["octroi-new has no place in ARCHITECTURE.md and xtask/src/tidy/arrows.rs"],
+                vec!["octroi-new is missing in ARCHITECTURE.md and xtask/src/tidy/arrows.rs"],
             ),
         ];
         for (name, dependency, kind, expected) in table {

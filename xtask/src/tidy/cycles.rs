@@ -1,8 +1,9 @@
-//! No two top-level modules of a crate know each other, directly or by way of others.
+//! No two top-level modules of a crate depend on each other, directly or through others.
 //!
-//! A module knows what its paths name: `use crate::x`, `crate::x::y` and `super::…`, also inside macros
-//! and in the texts of attributes (`with = "crate::x"`). A name that the crate's root exports again counts
-//! as the module that it comes from. The root itself only wires, so it may know all of them.
+//! A module depends on what its paths name: `use crate::x`, `crate::x::y` and `super::…`, also inside macros
+//! and in the texts of attributes (`with = "crate::x"`). A name that the crate's root re-exports counts as
+//! the module that it comes from. The root itself only wires modules together, so it may depend on all of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -157,20 +158,20 @@ struct Mention {
 }
 
 fn mentions(module: &Module) -> Vec<Mention> {
-    let mut reader = Reader { module, found: Vec::new() };
+    let mut reader = PathReader { module, found: Vec::new() };
     for item in &module.items {
         reader.visit_item(item);
     }
     reader.found
 }
 
-struct Reader<'a> {
+struct PathReader<'a> {
     module: &'a Module,
     found: Vec<Mention>,
 }
 
-impl Reader<'_> {
-    /// Keeps a path if it is one of this crate.
+impl PathReader<'_> {
+    /// Keeps a path if it belongs to this crate.
     fn keep(&mut self, segments: &[String], line: usize) {
         let own = &self.module.path;
         let n_up = segments.iter().take_while(|segment| *segment == "super").count();
@@ -220,7 +221,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'a> Visit<'a> for Reader<'_> {
+impl<'a> Visit<'a> for PathReader<'_> {
     fn visit_item_use(&mut self, import: &'a syn::ItemUse) {
         let line = import.use_token.span.start().line;
         for (path, _) in leaves(&import.tree) {
@@ -246,7 +247,7 @@ impl<'a> Visit<'a> for Reader<'_> {
         }
     }
 
-    // `pub(in crate::x)` says who may know the item, not what the item knows.
+    // `pub(in crate::x)` says who may use the item, not what the item uses.
     fn visit_visibility(&mut self, _: &'a syn::Visibility) {}
 }
 
@@ -259,7 +260,7 @@ mod tests {
         check(&made_up(sources)).into_iter().map(|finding| finding.message).collect()
     }
 
-    /// Two modules of which `b` knows `a`, and what the first one says of the second.
+    /// Two modules of which `b` depends on `a`, and the text of `a`.
     fn check_pair(a: &str, is_circle: bool) {
         let root = "mod a; mod b; pub use b::Exported; pub use b::{Other as Renamed}; pub(crate) struct Own;";
         let sources = [("lib.rs", root), ("a.rs", a), ("a/deep.rs", a), ("b.rs", "use crate::a::A;")];
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_told_as_a_chain_with_an_example_for_each_step() {
+    fn a_circle_is_reported_as_a_chain_with_an_example_for_each_step() {
         let sources = [
             ("lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
             ("a.rs", "\nuse crate::b::B;"),
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_that_do_not_touch_are_told_apart() {
+    fn separate_circles_are_reported_separately() {
         let sources = [
             ("lib.rs", "mod a; mod b; mod c; mod d;"),
             ("a.rs", "use crate::{b, c};"),

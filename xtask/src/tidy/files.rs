@@ -1,4 +1,4 @@
-//! How long files are, how they begin, and what they must not name or hold.
+//! Rules about files: length, header, and contents that are not allowed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -6,26 +6,26 @@ use std::process::Command;
 use super::{Finding, Rule};
 use crate::shell::{Failure, output, root};
 
-/// A file longer than this holds more than one idea. Tests are tables and may be longer.
+/// A longer file holds more than one idea. Tests are tables and may be longer.
 const LINES_MAX: usize = 500;
 const TEST_LINES_MAX: usize = 800;
 
 /// Every text file of the project by its name from the root.
 pub(crate) type Files = BTreeMap<String, String>;
 
-/// Reads what git knows or would add.
+/// Reads the files that git tracks or would add.
 pub(crate) fn tracked() -> Result<Files, Failure> {
     let names = output(
         Command::new("git")
             .args(["ls-files", "--cached", "--others", "--exclude-standard"])
             .current_dir(root()),
     )?;
-    // A file that cannot be read as text is none, or was deleted and not yet committed.
+    // A file that cannot be read as text is binary, or was deleted and not yet committed.
     let read = |name: &str| Some((name.to_owned(), std::fs::read_to_string(root().join(name)).ok()?));
     Ok(names.lines().filter_map(read).collect())
 }
 
-/// Complains of files that are too long, do not say what they are for, or name somebody's machine.
+/// Finds files that are too long, do not say what they are for, or name somebody's machine.
 pub(crate) fn check(files: &Files) -> Vec<Finding> {
     let strays = strays();
     let mut findings = Vec::new();
@@ -42,8 +42,8 @@ pub(crate) fn check(files: &Files) -> Vec<Finding> {
                 add(Rule::FileHeader, format!("{name} does not begin with `//!` and what it is for"));
             }
         }
-        // Every example would be a program of its own to compile and link. Examples are tests, or stand in `docs/`, where
-        // tests run them.
+        // Every example would be compiled and linked as a program of its own. Examples are tests, or are in
+        // `docs/`, where tests run them.
         if name.ends_with(".rs")
             && let Some(number) = text.lines().position(is_doc_example)
         {
@@ -62,7 +62,7 @@ pub(crate) fn check(files: &Files) -> Vec<Finding> {
     findings
 }
 
-/// One line on how large the files of Rust are.
+/// One line about the sizes of Rust files.
 pub(crate) fn summary(files: &Files) -> String {
     let sources = files.iter().filter(|(name, _)| name.ends_with(".rs"));
     let mut lengths: Vec<(usize, &str)> =

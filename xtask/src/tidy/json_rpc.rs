@@ -6,7 +6,7 @@ use quote::ToTokens as _;
 use super::source::Target;
 use super::{Finding, Rule};
 
-/// The crate that knows the protocol, and the one that plays its peers in tests.
+/// The crate that implements the protocol, and the one that plays its peers in tests.
 const ALLOWED: [&str; 2] = ["crates/octroi-mcp", "crates/octroi-testkit"];
 
 /// One finding for each file, naming its first line.

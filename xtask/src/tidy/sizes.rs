@@ -1,5 +1,5 @@
-//! No function and no struct that is too large to be seen at one glance. Tests are tables and snapshots, which
-//! may be longer; clippy limits them.
+//! Limits on the size of functions and structs. Tests are tables and snapshots, which may be longer; clippy
+//! limits them.
 
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
@@ -26,7 +26,7 @@ pub(crate) fn check(target: &Target) -> Vec<Finding> {
 
 struct Ruler<'a> {
     module: &'a Module,
-    /// The module, and the type whose functions are looked at.
+    /// The module, and the type whose functions are being checked.
     owner: String,
     findings: Vec<Finding>,
 }
@@ -45,7 +45,7 @@ impl Ruler<'_> {
         }
     }
 
-    /// Looks at what is inside a type or a trait.
+    /// Visits the inside of a type or a trait.
     fn within(&mut self, name: &str, look: impl FnOnce(&mut Self)) {
         let outer = self.owner.clone();
         self.owner = format!("{outer}::{name}");
@@ -120,9 +120,9 @@ mod tests {
         let table = [
             (format!("fn f() {}", body(80)), vec![]),
             (format!("fn f() {}", body(81)), too_long("made-up::f", 1, "f")),
-            // What describes a function is not part of it.
+            // Attributes and comments of a function do not count.
             (format!("/// A\n/// doc.\n#[inline]\nfn f() {}", body(80)), vec![]),
-            // A signature of four lines is.
+            // A signature of four lines does.
             (format!("fn f(\n  a: u8,\n  b: u8\n) {}", body(77)), vec![]),
             (format!("fn f(\n  a: u8,\n  b: u8\n) {}", body(78)), too_long("made-up::f", 1, "f")),
             (format!("impl S {{ fn f() {} }}", body(81)), too_long("made-up::S::f", 1, "f")),

@@ -1,7 +1,7 @@
 //! The source of each library and program as a tree of modules, without its tests.
 //!
-//! Files are found as the compiler finds them, by following `mod x;` from the root of each target. What
-//! is compiled for tests only is left out: rules about sizes and imports are about the product.
+//! Files are found as the compiler finds them, by following `mod x;` from the root of each target. Test-only
+//! code is left out: rules about sizes and imports are about the product.
 
 use syn::{Attribute, ImplItem, Item, TraitItem};
 
@@ -41,7 +41,7 @@ pub(crate) fn targets(files: &Files) -> Result<Vec<Target>, String> {
     files.keys().filter_map(|file| root_of(file)).map(|root| target(files, root)).collect()
 }
 
-/// The root file of a target, taken apart.
+/// The root file of a target, with the parts of its path.
 struct Root<'a> {
     file: &'a str,
     package: &'a str,
@@ -90,7 +90,7 @@ fn read(
     enter(files, file, directory, path, parsed.items, modules)
 }
 
-/// Keeps the items of a module and goes on with the modules among them.
+/// Keeps the items of a module and descends into its child modules.
 fn enter(
     files: &Files,
     file: &str,

@@ -1,72 +1,73 @@
-//! An error as it travels.
+//! An error in transport form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{ErrorCode, Exit};
 
-/// Why an operation failed. Never holds a secret.
+/// Why an operation failed. Never contains a secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
-    /// What programs act on.
+    /// The code that programs act on.
     pub code: ErrorCode,
-    /// What failed, in a sentence for people.
+    /// The message for people.
     pub message: String,
-    /// What to do about it, if that is more exact than the code's own hint.
+    /// How to fix it, if more exact than the code's own hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The gate or rule that says so, or the cause.
+    /// The gate or rule that decided, or the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What else is known: the server, the approval, the call.
+    /// Further details: the server, the approval, the call.
     #[serde(flatten)]
     pub details: Box<Map<String, Value>>,
 }
 
 impl ApiError {
-    /// An error with the hint of its code.
+    /// An error with the default hint of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, reason: None, details: Box::default() }
     }
 
-    /// Says what to do about it.
+    /// Sets the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says which gate or rule, or what caused it.
+    /// Sets the gate, the rule or the cause.
     #[must_use]
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// Adds something that programs may want to know.
+    /// Adds a detail for programs.
     #[must_use]
     pub fn with_detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> &str {
         self.hint.as_deref().unwrap_or(self.code.spec().hint)
     }
 
-    /// With what a command ends that fails so.
+    /// The exit status of a command that fails with it.
     pub const fn exit(&self) -> Exit {
         self.code.spec().exit
     }
 
-    /// The HTTP status where HTTP is the interface.
+    /// Its HTTP status.
     pub const fn http_status(&self) -> u16 {
         self.code.spec().http
     }
 
-    /// What failed and what to do about it, in one text. The hint of the code is too general for that.
+    /// The message and the error's own hint in one text. The default hint of the code is too general for
+    /// that.
     pub fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{} ({hint})", self.message),
@@ -74,7 +75,7 @@ impl ApiError {
         }
     }
 
-    /// The error for programs, without the message, which stands beside it.
+    /// The error data for programs, without the message, which is sent beside it.
     pub fn data(&self) -> Value {
         let mut data =
             Map::from_iter([("code".to_owned(), json!(self.code)), ("hint".to_owned(), json!(self.hint()))]);

@@ -1,13 +1,13 @@
-//! The one place where an error becomes an answer, and an answer an error again.
+//! Converts errors to answers, and answers back to errors.
 
 use serde_json::{Map, Value, json};
 
 use super::{ApiError, ErrorCode, RESERVED_NUMBERS};
 
-/// Where a result that reports a failure of the gateway says so to programs.
+/// The `_meta` member with the error of a failed result.
 pub const META_ERROR: &str = "octroi/error";
 
-/// What was asked, which decides in what form a failure is answered.
+/// The kind of request, which decides the form of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// `tools/call`: a model reads the answer.
@@ -16,23 +16,23 @@ pub enum RequestKind {
     Other,
 }
 
-/// How a failure is answered.
+/// The answer to a failed request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answered {
     /// As the result of `tools/call`, with `isError`.
     Result(Value),
     /// As a JSON-RPC error.
     Error {
-        /// Its number.
+        /// The error code.
         code: i64,
-        /// What failed.
+        /// The message.
         message: String,
-        /// What programs act on.
+        /// The error data for programs.
         data: Value,
     },
 }
 
-/// Turns an error into the answer to a request.
+/// Converts an error to the answer of a request.
 pub fn rescue(error: &ApiError, request: RequestKind) -> Answered {
     let spec = error.code.spec();
     if spec.in_result && request == RequestKind::ToolCall {
@@ -46,18 +46,18 @@ pub fn rescue(error: &ApiError, request: RequestKind) -> Answered {
 }
 
 impl ApiError {
-    /// Reads a result of `tools/call`; `None` if it does not report a failure.
+    /// Parses a result of `tools/call`; `None` if it does not report a failure.
     pub fn from_result(result: &Value) -> Option<Self> {
         if result.get("isError") != Some(&Value::Bool(true)) {
             return None;
         }
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        let text = text.unwrap_or("the gateway did not say why");
+        let text = text.unwrap_or("the gateway gave no reason");
         let data = result.get("_meta").and_then(|meta| meta.get(META_ERROR));
-        // Without the gateway's word the tool itself has failed.
+        // Without an error of the gateway, the tool itself failed.
         let code = data.and_then(|data| code_in(data, "code")).unwrap_or(ErrorCode::ToolExecutionError);
         let mut error = Self::read(code, text, data);
-        // The text ends with the hint, which is shown apart.
+        // The text ends with the hint, which is displayed separately.
         if let Some(hint) = &error.hint
             && let Some(message) = text.strip_suffix(&format!(" ({hint})"))
         {
@@ -66,17 +66,17 @@ impl ApiError {
         Some(error)
     }
 
-    /// Reads a JSON-RPC error.
+    /// Parses a JSON-RPC error.
     pub fn from_rpc(number: i64, message: &str, data: Option<&Value>) -> Self {
         let by_number = || {
             ErrorCode::ALL
                 .into_iter()
                 .find(|code| code.spec().rpc == number && RESERVED_NUMBERS.contains(&number))
         };
-        // Every denial has the same type, so its message says more.
+        // All denials share one type, so the message is more specific.
         let code = data.and_then(|data| code_in(data, "code")).or_else(|| ErrorCode::parse(message));
         let code = code.or_else(|| data.and_then(|data| code_in(data, "type"))).or_else(by_number);
-        // The gateway's denials have their code as the message and say why in the data.
+        // The gateway's denials have their code as the message and the reason in the data.
         let reason = data.and_then(|data| data.get("reason")).and_then(Value::as_str);
         let message = match reason {
             Some(reason) if ErrorCode::parse(message).is_some() => format!("{message}: {reason}"),
@@ -97,7 +97,7 @@ impl ApiError {
     }
 }
 
-/// The code that a member of the data names.
+/// The error code in a member of the data.
 fn code_in(data: &Value, member: &str) -> Option<ErrorCode> {
     data.get(member).and_then(Value::as_str).and_then(ErrorCode::parse)
 }

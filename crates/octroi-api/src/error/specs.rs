@@ -1,8 +1,8 @@
-//! What every error code means, once.
+//! The specification of every error code.
 
 use super::{ErrorSpec, Exit, Fault, Retry};
 
-/// A call that Octroi does not make.
+/// A denied call.
 const DENIED: ErrorSpec = ErrorSpec {
     word: "",
     rpc: -32_951,
@@ -15,7 +15,7 @@ const DENIED: ErrorSpec = ErrorSpec {
     hint: "",
 };
 
-/// A request that names what is not there.
+/// A request for something that does not exist.
 const REJECTED: ErrorSpec = ErrorSpec {
     word: "",
     rpc: -32_602,
@@ -28,7 +28,7 @@ const REJECTED: ErrorSpec = ErrorSpec {
     hint: "",
 };
 
-/// An operation that cannot be done as things stand.
+/// An operation that is not possible in the current state.
 const REFUSED: ErrorSpec = ErrorSpec {
     word: "",
     rpc: -32_602,
@@ -67,7 +67,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
     hint: "",
 };
 
-/// In the order of the enum, which a test checks. Each row says what it has different from its base.
+/// In the order of the enum, which a test checks. Each row lists only the differences from its base.
 pub(super) static TABLE: [ErrorSpec; 44] = [
     ErrorSpec {
         word: "policy_denied",
@@ -94,7 +94,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         word: "policy_evaluator_error",
         rpc: -32_953,
         in_result: false,
-        about: "What decides about calls could not be asked, so the call was not made.",
+        about: "A policy or a gate could not be evaluated, so the call was not made.",
         hint: "look at the gateway's log, and at custom gates with `octroi status`",
         ..GATEWAY
     },
@@ -104,7 +104,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         http: 429,
         fault: Fault::Upstream,
         retry: Retry::After,
-        about: "Too many calls to this server are under way.",
+        about: "Too many calls to this server are in flight.",
         hint: "try again in a moment, or raise `max_concurrency` of the server's entry",
         ..REJECTED
     },
@@ -114,7 +114,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         http: 429,
         retry: Retry::After,
         about: "A quota is used up.",
-        hint: "try again in a moment; quotas stand under [[quotas]] in the configuration",
+        hint: "try again in a moment; quotas are configured under [[quotas]]",
         ..DENIED
     },
     ErrorSpec {
@@ -122,7 +122,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         rpc: -32_951,
         exit: Exit::Approval,
         retry: Retry::After,
-        about: "The call waits for a person. Nothing has been done yet.",
+        about: "The call is pending approval. Nothing has been done yet.",
         hint: "approve it with `octroi approve ID`, then make the identical call again",
         ..REFUSED
     },
@@ -133,7 +133,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         exit: Exit::Approval,
         retry: Retry::Yes,
         about: "Nobody decided in time, so the call was not made.",
-        hint: "make the call again to ask anew",
+        hint: "make the call again to request a new approval",
         ..DENIED
     },
     ErrorSpec {
@@ -141,8 +141,8 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         http: 409,
         exit: Exit::Approval,
         retry: Retry::Yes,
-        about: "The approval does not fit the call any more: it was used, or the tool or the policy has changed.",
-        hint: "make the call again to ask anew",
+        about: "The approval is no longer valid for the call: it was used, or the tool or the policy has changed.",
+        hint: "make the call again to request a new approval",
         ..REJECTED
     },
     ErrorSpec {
@@ -154,7 +154,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
     ErrorSpec {
         word: "tool_ambiguous",
         http: 409,
-        about: "Several tools can be meant by the name.",
+        about: "The name matches several tools.",
         hint: "write it as `server.tool`",
         ..REJECTED
     },
@@ -177,7 +177,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         http: 200,
         exit: Exit::ToolError,
         about: "The tool ran and reported an error.",
-        hint: "read what the tool says",
+        hint: "read the tool's error message",
         ..UPSTREAM
     },
     ErrorSpec {
@@ -188,7 +188,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
     },
     ErrorSpec {
         word: "resource_not_found",
-        about: "There is no such resource, or it is another's.",
+        about: "There is no such resource, or it belongs to another agent.",
         hint: "list the resources and templates",
         ..REJECTED
     },
@@ -202,7 +202,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
     ErrorSpec {
         word: "needs_auth",
         exit: Exit::SignIn,
-        about: "The server wants other credentials.",
+        about: "The server requires other credentials.",
         hint: "check the `headers` of the server's entry",
         ..UPSTREAM
     },
@@ -228,7 +228,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
     ErrorSpec {
         word: "invalid_arguments",
         http: 422,
-        about: "The arguments have the right types but make no sense, or do not fit the tool's schema.",
+        about: "The arguments have the right types but invalid values, or do not match the tool's schema.",
         hint: "look at the tool's input schema",
         ..REFUSED
     },
@@ -264,34 +264,34 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
     ErrorSpec {
         word: "not_found",
         in_result: true,
-        about: "There is no such object, or it is another's.",
-        hint: "list what there is",
+        about: "There is no such object, or it belongs to another agent.",
+        hint: "list the existing objects",
         ..REJECTED
     },
     ErrorSpec {
         word: "conflict",
         retry: Retry::After,
-        about: "Somebody else was faster: the object has changed or was decided since it was looked at.",
+        about: "Conflict: the object was changed or decided since it was read.",
         hint: "look at it again",
         ..REFUSED
     },
     ErrorSpec {
         word: "limit_reached",
         retry: Retry::After,
-        about: "There are too many already.",
-        hint: "take one away first",
+        about: "The maximum number is reached.",
+        hint: "remove one first",
         ..REFUSED
     },
     ErrorSpec {
         word: "managed_by_file",
-        about: "A file of the configuration says this, so it cannot be changed here.",
-        hint: "change the file; a running gateway reads it again by itself",
+        about: "This is set in a configuration file, so it cannot be changed here.",
+        hint: "change the file; a running gateway reloads it automatically",
         ..REFUSED
     },
     ErrorSpec {
         word: "invalid_policy",
         http: 422,
-        about: "The policy cannot be used.",
+        about: "The policy is invalid.",
         hint: "`octroi policy check FILE` lists what is wrong",
         ..REFUSED
     },
@@ -299,13 +299,13 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         word: "invalid_config",
         rpc: -32_603,
         http: 422,
-        about: "The configuration cannot be used; the old one stays in effect.",
+        about: "The configuration is invalid; the old one stays in effect.",
         hint: "`octroi config check` lists what is wrong",
         ..REFUSED
     },
     ErrorSpec {
         word: "audit_unavailable",
-        about: "It cannot be recorded, so it was not done.",
+        about: "The audit record cannot be written, so nothing was done.",
         hint: "look at the disk of the data directory and at the gateway's log",
         ..GATEWAY
     },
@@ -320,7 +320,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         rpc: -32_603,
         fault: Fault::Gateway,
         about: "The task's call did not survive a restart.",
-        hint: "look in the audit log what became of it, then call again",
+        hint: "check its outcome in the audit log, then call again",
         ..REJECTED
     },
     ErrorSpec {
@@ -328,7 +328,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         in_result: false,
         http: 502,
         exit: Exit::Unreachable,
-        about: "The gateway behind `octroi stdio` has gone.",
+        about: "The gateway behind `octroi stdio` has stopped.",
         hint: "start it again with `octroi up`",
         ..GATEWAY
     },
@@ -346,7 +346,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         rpc: -32_961,
         http: 501,
         fault: Fault::Upstream,
-        about: "The server does not report changes of this resource, so there is nothing to end.",
+        about: "The server does not report changes of this resource, so there is no subscription to end.",
         hint: "nothing has to be done",
         ..REJECTED
     },
@@ -390,7 +390,7 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         rpc: -32_603,
         http: 500,
         fault: Fault::Gateway,
-        about: "Something failed that should not.",
+        about: "Unexpected internal error.",
         hint: "look at the gateway's log",
         ..REJECTED
     },

@@ -1,35 +1,36 @@
-//! Every error code, and what is said of each.
+//! Every error code and its specification.
 
 use super::specs::TABLE;
 use super::{Exit, Fault, Retry};
 
-/// The numbers that only Octroi gives out. A server that answers with one of them pretends to be Octroi.
+/// Error codes reserved for Octroi. A server that answers with one of them impersonates Octroi.
 pub const RESERVED_NUMBERS: std::ops::RangeInclusive<i64> = -32_969..=-32_950;
 
-/// What a code means wherever it is seen.
+/// The meaning of a code in all interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorSpec {
     /// The code as text. Stable: programs compare it.
     pub word: &'static str,
-    /// The number of the JSON-RPC error.
+    /// The code of the JSON-RPC error.
     pub rpc: i64,
-    /// Whether `tools/call` answers it as a result with `isError`, which a model can read, instead of an error.
+    /// Whether `tools/call` reports it as a result with `isError`, which a model can read, instead of an
+    /// error.
     pub in_result: bool,
-    /// The HTTP status where HTTP is the interface.
+    /// The HTTP status.
     pub http: u16,
-    /// With what a command ends.
+    /// The exit status of a command.
     pub exit: Exit,
-    /// Whose fault it is.
+    /// Who caused it.
     pub fault: Fault,
-    /// Whether the same request can go well when it is made again.
+    /// Whether the same request can succeed when it is repeated.
     pub retry: Retry,
-    /// What happened.
+    /// The description for the reference page.
     pub about: &'static str,
-    /// What to do, unless the error itself says something more exact.
+    /// The default hint, unless the error has a more exact one.
     pub hint: &'static str,
 }
 
-/// Why something failed. [`ErrorCode::spec`] says what each means.
+/// Why something failed. [`ErrorCode::spec`] explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the table below says it")]
 pub enum ErrorCode {
@@ -80,7 +81,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// All of them, in the order of the table.
+    /// All codes, in the order of the table.
     pub const ALL: [Self; 44] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
@@ -133,12 +134,12 @@ impl ErrorCode {
         self.spec().word
     }
 
-    /// The code that a text stands for.
+    /// Parses the code.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.as_str() == word)
     }
 
-    /// What it means.
+    /// Its meaning.
     pub const fn spec(self) -> &'static ErrorSpec {
         &TABLE[self as usize]
     }

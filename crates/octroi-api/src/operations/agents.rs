@@ -1,4 +1,4 @@
-//! Operations about agents: what is set about them, which their calls are decided by.
+//! Operations on agents: the settings that decide about their calls.
 
 use octroi_core::audit::Kind;
 use octroi_core::decision::{Mode, Profile};
@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsList>(),
     OperationEntry::of::<AgentsGet>(),
@@ -19,18 +19,18 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<SpecsFreeze>(),
 ];
 
-/// An agent and what is set about it.
+/// An agent and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     /// Its id
     pub id: String,
     /// How strict the gates are with it
     pub profile: Wire<Profile>,
-    /// Whether it may act or only look
+    /// Whether it may act or only read
     pub mode: Wire<Mode>,
-    /// What it works on
+    /// The project it works on
     pub project: Option<String>,
-    /// The directory of that
+    /// The directory of the project
     pub project_root: Option<String>,
     /// The hash of its specification
     pub spec_hash: Option<String>,
@@ -38,23 +38,23 @@ pub struct Agent {
     pub spec_frozen: bool,
     /// Side effects that it must not have
     pub blacklist: Vec<String>,
-    /// Whether the configuration names it
+    /// Whether it is in the configuration
     pub configured: bool,
-    /// When something was last set about it, besides the configuration
+    /// When its settings were last changed, apart from the configuration
     pub set_at: Option<String>,
-    /// By whom
+    /// Who changed them
     pub set_by: Option<String>,
 }
 
-/// Lists every agent.
+/// Lists all agents.
 pub struct AgentsList;
 
-/// Every agent.
+/// All agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentList {
     /// The agents, by id
     pub agents: Vec<Agent>,
-    /// How many there are
+    /// The number of agents
     pub count: u64,
 }
 
@@ -64,7 +64,7 @@ impl Operation for AgentsList {
 
     const NAME: &'static str = "agents_list";
     const TITLE: &'static str = "List agents";
-    const DESCRIPTION: &'static str = "Every agent and what is set about it.";
+    const DESCRIPTION: &'static str = "All agents and their settings.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
@@ -74,7 +74,7 @@ impl Operation for AgentsList {
     }
 }
 
-/// Looks at one agent.
+/// Shows one agent.
 pub struct AgentsGet;
 
 /// One agent, by id.
@@ -91,7 +91,7 @@ impl Operation for AgentsGet {
 
     const NAME: &'static str = "agents_get";
     const TITLE: &'static str = "Show an agent";
-    const DESCRIPTION: &'static str = "One agent and what is set about it.";
+    const DESCRIPTION: &'static str = "One agent and its settings.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =
@@ -102,10 +102,10 @@ impl Operation for AgentsGet {
     }
 }
 
-/// Sets something about an agent.
+/// Changes settings of an agent.
 pub struct AgentsUpdate;
 
-/// What to set about an agent. What is left out stays as it is.
+/// Settings of an agent to change. Omitted ones stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateAgentRequest {
@@ -114,19 +114,19 @@ pub struct UpdateAgentRequest {
     /// How strict the gates are
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Wire<Profile>>,
-    /// planning: it may look, not touch; execution: it acts
+    /// planning: it may only read; execution: it may act
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Wire<Mode>>,
-    /// What it works on; empty leaves it to the configuration
+    /// The project it works on; empty restores the configured one
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The directory of that; empty leaves it to the configuration
+    /// The directory of the project; empty restores the configured one
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_root: Option<String>,
     /// Freeze its specification with this hash
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec_hash: Option<String>,
-    /// Open its specification again
+    /// Unfreeze its specification
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfreeze: bool,
     /// Side effects that it must not have
@@ -139,9 +139,9 @@ impl Operation for AgentsUpdate {
     type Response = Agent;
 
     const NAME: &'static str = "agents_update";
-    const TITLE: &'static str = "Set something about an agent";
+    const TITLE: &'static str = "Change an agent's settings";
     const DESCRIPTION: &'static str =
-        "Set something about an agent. It takes effect with its next call; what is left out stays as it is.";
+        "Change settings of an agent. They take effect with its next call; omitted settings stay unchanged.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
     const ERRORS: &'static [ErrorCode] =
@@ -156,7 +156,7 @@ impl Operation for AgentsUpdate {
 /// Freezes an agent's specification.
 pub struct SpecsFreeze;
 
-/// Which agent, and the hash of its specification.
+/// The agent, and the hash of its specification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FreezeSpecRequest {
@@ -172,7 +172,8 @@ impl Operation for SpecsFreeze {
 
     const NAME: &'static str = "specs_freeze";
     const TITLE: &'static str = "Freeze an agent's specification";
-    const DESCRIPTION: &'static str = "Settle what an agent is to build, so that it may act on it.";
+    const DESCRIPTION: &'static str =
+        "Freeze an agent's specification by its hash, so that it may act on it.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
     const ERRORS: &'static [ErrorCode] =

@@ -1,4 +1,4 @@
-//! Operations about calls that wait for a person.
+//! Operations on calls that need approval.
 
 use octroi_core::approval::ApprovalState;
 use octroi_core::audit::Kind;
@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsDecideRequest>(),
     OperationEntry::of::<AgentsApproveRequest>(),
@@ -30,79 +30,79 @@ const DECIDING: &[ErrorCode] = &[
 ];
 const DECIDES: Effect = Effect::Changes { audit: Kind::ApprovalResolved };
 
-/// A call about which a person was or is asked. Its arguments are shown without secrets, and shortened.
+/// A call that needs or needed approval. Its arguments are redacted and shortened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its id, ap_…
     pub id: String,
-    /// The same again, for clients that know it under this name
+    /// The same id, for clients that expect it under this name
     pub call_id: String,
-    /// The call in the audit log
+    /// The id of the call in the audit log
     pub invocation_id: String,
-    /// The agent that asked; null for a person
+    /// The agent that called; null for a person
     pub agent_id: Option<String>,
-    /// The principal that asked
+    /// The principal that called
     pub principal: String,
     /// The canonical id of the tool
     pub tool: String,
-    /// The arguments; a text if they were cut
+    /// The arguments; a string if they were cut
     pub args: Value,
-    /// How risky the tool is taken to be
+    /// The risk level of the tool
     pub risk: String,
-    /// What the tool does to the world
+    /// The side effects of the tool
     pub side_effects: Vec<String>,
-    /// Why a person is asked
+    /// Why approval is needed
     pub reasons: Vec<String>,
-    /// When it was asked for
+    /// When it was requested
     pub requested_at: String,
     /// When it can no longer be decided or used
     pub expires_at: String,
-    /// What has become of it
+    /// Its current state
     pub state: Wire<ApprovalState>,
     /// When it was decided, expired or cancelled
     pub decided_at: Option<String>,
     /// Who decided
     pub decided_by: Option<String>,
-    /// What they said about it
+    /// The reason they gave
     pub reason: Option<String>,
-    /// Whether the approver put other arguments in their place
+    /// Whether the approver changed the arguments
     pub edited: bool,
-    /// The rule that was made of the decision
+    /// The rule that was saved with the decision
     pub remembered_rule: Option<String>,
     /// When the approval was used
     pub claimed_at: Option<String>,
-    /// When the call was over
+    /// When the call ended
     pub finished_at: Option<String>,
-    /// How it went, in a word
+    /// The outcome of the call, as one word
     pub outcome: Option<String>,
 }
 
-/// What a person says to a call that waits.
+/// A decision about a pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ApprovalDecision {
     /// It may be made, once.
     Approve,
-    /// It may not; the agent goes on.
+    /// It is denied; the agent may go on.
     DenyContinue,
-    /// It may not, and the agent should stop.
+    /// It is denied, and the agent should stop.
     DenyAbort,
 }
 
-/// What a denial means to the agent.
+/// What a denial means for the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum DenyMode {
-    /// It goes on.
+    /// It may go on.
     #[default]
     Continue,
     /// It should stop.
     Abort,
 }
 
-/// For which calls a decision is remembered.
+/// The calls that a saved rule covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -113,39 +113,39 @@ pub enum RememberFor {
     Tool,
 }
 
-/// A decision about a call that waits.
+/// A decision about a pending call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest {
-    /// The agent; must be the one that asked
+    /// The agent; must be the one that called
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// The approval, ap_…
     pub call_id: String,
-    /// What to say
+    /// The decision
     pub decision: ApprovalDecision,
-    /// What to tell the agent and the history
+    /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments to make the call with; it is decided again with them
+    /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Make a rule of it: `exact` for these very arguments, `tool` for any
+    /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
-    /// How long the rule holds: a time like `8h`, or `forever` [default: 8h]
+    /// How long the rule is valid: a time like `8h`, or `forever` [default: 8h]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Only show the rule that `remember` would make; nothing is decided
+    /// Only show the rule that `remember` would save; nothing is decided
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preview: bool,
 }
 
-/// The answer to a decision: what was decided, or the rule that a preview shows.
+/// The result of a decision, or the rule of a preview.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Decided {
-    /// It is decided.
+    /// The decision was made.
     Decided(Box<DecidedApproval>),
     /// It was a preview.
     Preview(RulePreview),
@@ -154,7 +154,7 @@ pub enum Decided {
 /// An approval that was just decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecidedApproval {
-    /// What has become of it.
+    /// The approval after the decision.
     #[serde(flatten)]
     pub approval: Approval,
     /// Why the call may still not be made
@@ -162,10 +162,10 @@ pub struct DecidedApproval {
     pub warning: Option<String>,
 }
 
-/// The rule that a decision would make.
+/// The rule that a decision would save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RulePreview {
-    /// The rule, as it would stand in the policy
+    /// The rule, as it would be in the policy
     pub rule: String,
 }
 
@@ -173,7 +173,7 @@ fn effect_of(is_preview: bool) -> Effect {
     if is_preview { Effect::Reads } else { DECIDES }
 }
 
-/// Decides about a call that waits.
+/// Decides about a pending call.
 pub struct AgentsDecideRequest;
 
 impl Operation for AgentsDecideRequest {
@@ -181,9 +181,9 @@ impl Operation for AgentsDecideRequest {
     type Response = Decided;
 
     const NAME: &'static str = "agents_decide_request";
-    const TITLE: &'static str = "Decide about a waiting call";
+    const TITLE: &'static str = "Decide about a pending call";
     const DESCRIPTION: &'static str =
-        "Decide about a call that waits for a person. The first decision stands.";
+        "Decide about a call that is pending approval. The first decision stands.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = DECIDES;
     const ERRORS: &'static [ErrorCode] = DECIDING;
@@ -197,31 +197,31 @@ impl Operation for AgentsDecideRequest {
     }
 }
 
-/// Approves a call that waits.
+/// Approves a pending call.
 pub struct AgentsApproveRequest;
 
-/// Which call to approve.
+/// The call to approve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveRequest {
-    /// The agent; must be the one that asked
+    /// The agent; must be the one that called
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// The approval, ap_…
     pub call_id: String,
-    /// What to tell the agent and the history
+    /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments to make the call with; it is decided again with them
+    /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Make a rule of it: `exact` for these very arguments, `tool` for any
+    /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
-    /// How long the rule holds: a time like `8h`, or `forever` [default: 8h]
+    /// How long the rule is valid: a time like `8h`, or `forever` [default: 8h]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Only show the rule that `remember` would make; nothing is decided
+    /// Only show the rule that `remember` would save; nothing is decided
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preview: bool,
 }
@@ -239,9 +239,8 @@ impl Operation for AgentsApproveRequest {
     type Response = Decided;
 
     const NAME: &'static str = "agents_approve_request";
-    const TITLE: &'static str = "Approve a waiting call";
-    const DESCRIPTION: &'static str =
-        "Approve a call that waits: it can be made once, exactly as it was asked for.";
+    const TITLE: &'static str = "Approve a pending call";
+    const DESCRIPTION: &'static str = "Approve a pending call: it can be made once, exactly as requested.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = DECIDES;
     const ERRORS: &'static [ErrorCode] = DECIDING;
@@ -255,31 +254,31 @@ impl Operation for AgentsApproveRequest {
     }
 }
 
-/// Denies a call that waits.
+/// Denies a pending call.
 pub struct AgentsDenyRequest;
 
-/// Which call to deny.
+/// The call to deny.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DenyRequest {
-    /// The agent; must be the one that asked
+    /// The agent; must be the one that called
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// The approval, ap_…
     pub call_id: String,
-    /// continue: the agent goes on; abort: it should stop [default: continue]
+    /// continue: the agent may go on; abort: it should stop [default: continue]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<DenyMode>,
-    /// What to tell the agent and the history
+    /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Make a rule of it: `exact` for these very arguments, `tool` for any
+    /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
-    /// How long the rule holds: a time like `8h`, or `forever` [default: 8h]
+    /// How long the rule is valid: a time like `8h`, or `forever` [default: 8h]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Only show the rule that `remember` would make; nothing is decided
+    /// Only show the rule that `remember` would save; nothing is decided
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preview: bool,
 }
@@ -300,8 +299,8 @@ impl Operation for AgentsDenyRequest {
     type Response = Decided;
 
     const NAME: &'static str = "agents_deny_request";
-    const TITLE: &'static str = "Deny a waiting call";
-    const DESCRIPTION: &'static str = "Deny a call that waits. It is not made.";
+    const TITLE: &'static str = "Deny a pending call";
+    const DESCRIPTION: &'static str = "Deny a pending call. It is not made.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = DECIDES;
     const ERRORS: &'static [ErrorCode] = DECIDING;
@@ -318,41 +317,41 @@ impl Operation for AgentsDenyRequest {
 /// Lists approvals.
 pub struct ApprovalsList;
 
-/// Which approvals to list.
+/// The approvals to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListApprovalsRequest {
-    /// Only those of this agent
+    /// Only calls of this agent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Those that wait, those that do not, or all [default: pending]
+    /// Pending ones, past ones, or all [default: pending]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<ApprovalsPart>,
-    /// How many at most [default: 100]
+    /// The maximum number [default: 100]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
-/// A part of all approvals.
+/// A subset of all approvals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ApprovalsPart {
-    /// Those that wait for a person.
+    /// Those that are pending.
     #[default]
     Pending,
-    /// Those that do not.
+    /// Those that are no longer pending.
     History,
     /// All of them.
     All,
 }
 
-/// Approvals, the newest first.
+/// Approvals, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalList {
-    /// The approvals, the newest first
+    /// The approvals, newest first
     pub approvals: Vec<Approval>,
-    /// How many these are
+    /// The number of these approvals
     pub count: u64,
 }
 
@@ -362,7 +361,7 @@ impl Operation for ApprovalsList {
 
     const NAME: &'static str = "approvals_list";
     const TITLE: &'static str = "List approvals";
-    const DESCRIPTION: &'static str = "Calls about which a person was or is asked, the newest first.";
+    const DESCRIPTION: &'static str = "Calls that need or needed approval, newest first.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
@@ -372,7 +371,7 @@ impl Operation for ApprovalsList {
     }
 }
 
-/// Looks at one approval.
+/// Shows one approval.
 pub struct ApprovalsGet;
 
 /// One approval, by id.
@@ -389,7 +388,7 @@ impl Operation for ApprovalsGet {
 
     const NAME: &'static str = "approvals_get";
     const TITLE: &'static str = "Show an approval";
-    const DESCRIPTION: &'static str = "One call about which a person was or is asked.";
+    const DESCRIPTION: &'static str = "One call that needs or needed approval.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];

@@ -1,4 +1,4 @@
-//! Operations about the audit log.
+//! Operations on the audit log.
 
 use octroi_core::audit::{Kind, Ruling};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AuditQuery>(),
     OperationEntry::of::<AuditShow>(),
@@ -20,27 +20,27 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AuditReport>(),
 ];
 
-/// A record of the audit log. One that cannot be read has only its number and `unreadable`.
+/// A record of the audit log. An unreadable one has only its number and `unreadable`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
     /// Its number in the log
     pub seq: u64,
-    /// When, in milliseconds since 1970
+    /// When it happened, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
-    /// What happened, as `tool_invocation_start`
+    /// The kind of event, as `tool_invocation_start`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// How much it matters: info, warn or error
+    /// Its severity: info, warn or error
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// Who did it
+    /// The principal that did it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<AuditActor>,
-    /// For which agent
+    /// The agent on whose behalf it happened
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// In which session
+    /// The session it happened in
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The server concerned
@@ -49,39 +49,39 @@ pub struct AuditRecord {
     /// The canonical id of the tool concerned
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Where the tool comes from
+    /// The kind of source that provides the tool
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<String>,
-    /// In which project
+    /// The project it happened in
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Which call
+    /// The call it belongs to
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// How the call was decided
+    /// The decision about the call
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// Everything else, by kind of record
+    /// Further details, depending on the kind
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub context: Value,
     /// Whether the record cannot be read
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
-    /// What another version of Octroi wrote besides.
+    /// Members that another version of Octroi wrote.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// Who did something.
+/// The principal behind a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditActor {
-    /// What kind of principal, as `user` or `agent`
+    /// The kind of principal, as `user` or `agent`
     pub kind: String,
     /// Its id
     pub id: String,
 }
 
-/// Records in full.
+/// Complete records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecords {
     /// The records
@@ -91,17 +91,17 @@ pub struct AuditRecords {
 /// Searches the log.
 pub struct AuditQuery;
 
-/// Which records.
+/// The records to search for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditQueryRequest {
-    /// Not before this moment, in milliseconds since 1970
+    /// At or after this moment, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<u64>,
     /// Before this moment, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
-    /// One of these kinds of records
+    /// Only these kinds of records
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Wire<Kind>>,
     /// The agent
@@ -110,58 +110,58 @@ pub struct AuditQueryRequest {
     /// The server
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The canonical id of the tool; `*` stands for any letters
+    /// The canonical id of the tool; `*` matches any characters
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What was decided; not with `after`
+    /// The decision; not with `after`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Wire<Ruling>>,
     /// The call; not with `after`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// A text that is somewhere in the record
+    /// A text that occurs in the record
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How many at most [default: 50]
+    /// The maximum number [default: 50]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// `next` of an earlier answer, to go on; not with `after`
+    /// `next` of the previous page, to continue; not with `after`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// The number of the last record that is known already; reads on from it, the oldest first
+    /// The number of the last known record; continues after it, oldest first
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
 
-/// What was found: newest first, or with `after` oldest first.
+/// A page of records: newest first, or with `after` oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AuditPage {
-    /// A search.
+    /// A page of search results.
     Found(AuditFound),
-    /// Reading on.
+    /// A page of following records.
     Followed(AuditFollowed),
 }
 
-/// What a search found.
+/// A page of search results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditFound {
-    /// The records, the newest first; a page may be short though there are more
+    /// The records, newest first; a page may be short even if there are more
     pub records: Vec<AuditRecord>,
-    /// What to give as `before` to go on; null at the end
+    /// The value of `before` for the next page; null at the end
     pub next: Option<i64>,
     /// The number of the last record in the log
     pub position: u64,
-    /// How many of the newest records cannot be found yet
+    /// How many of the newest records are not indexed yet
     pub behind: u64,
 }
 
-/// What was read on.
+/// A page of following records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditFollowed {
-    /// The records, the oldest first
+    /// The records, oldest first
     pub records: Vec<AuditRecord>,
-    /// The number of the last record that was looked at; give it as `after` to go on
+    /// The number of the last examined record; give it as `after` to continue
     pub last: u64,
 }
 
@@ -171,7 +171,8 @@ impl Operation for AuditQuery {
 
     const NAME: &'static str = "audit_query";
     const TITLE: &'static str = "Search the audit log";
-    const DESCRIPTION: &'static str = "Search what was recorded, the newest first; or, with `after`, read on from a number, the oldest first.";
+    const DESCRIPTION: &'static str =
+        "Search the records, newest first; or, with `after`, continue from a number, oldest first.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =
@@ -182,14 +183,14 @@ impl Operation for AuditQuery {
     }
 }
 
-/// Reads records in full.
+/// Shows complete records.
 pub struct AuditShow;
 
-/// Which record, or which call.
+/// A record or a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditShowRequest {
-    /// The number of the record; all records of its call are answered
+    /// The number of the record; all records of its call are returned
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// Instead of a record: the call
@@ -203,7 +204,7 @@ impl Operation for AuditShow {
 
     const NAME: &'static str = "audit_show";
     const TITLE: &'static str = "Show audit records";
-    const DESCRIPTION: &'static str = "A record, or all records of a call, in full.";
+    const DESCRIPTION: &'static str = "A complete record, or all records of a call.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[
@@ -221,32 +222,32 @@ impl Operation for AuditShow {
 /// Verifies the log.
 pub struct AuditVerify;
 
-/// Whether the log is as it was written.
+/// The result of verifying the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditVerification {
-    /// Whether nothing is wrong
+    /// Whether there are no problems
     pub intact: bool,
-    /// The gateway that wrote it
+    /// The node that wrote the log
     pub node: String,
-    /// The public key that its checkpoints are verified with
+    /// The public key that verifies its checkpoints
     pub key: String,
     /// The first record
     pub first_seq: u64,
     /// The last record
     pub last_seq: u64,
-    /// How many records were read
+    /// The number of records that were read
     pub records: u64,
-    /// In how many segments
+    /// The number of segments
     pub segments: u64,
-    /// How many signed checkpoints were verified
+    /// The number of verified checkpoints
     pub checkpoints: u64,
     /// The last record that a signature covers
     pub signed_until: u64,
-    /// The hash of the chain at the end
+    /// The chain value at the end
     pub chain: String,
     /// The root of the Merkle tree over all records
     pub root: String,
-    /// What is wrong
+    /// All problems that were found
     pub problems: Vec<String>,
 }
 
@@ -269,7 +270,7 @@ impl Operation for AuditVerify {
 /// Removes old records.
 pub struct AuditPurge;
 
-/// Which records to remove.
+/// The records to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditPurgeRequest {
@@ -277,12 +278,12 @@ pub struct AuditPurgeRequest {
     pub before_ms: u64,
 }
 
-/// What was removed.
+/// The records that were removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPurged {
-    /// How many segments
+    /// The number of segments
     pub segments: u64,
-    /// How many records were in them
+    /// The number of records in them
     pub records: u64,
 }
 
@@ -293,7 +294,7 @@ impl Operation for AuditPurge {
     const NAME: &'static str = "audit_purge";
     const TITLE: &'static str = "Remove old audit records";
     const DESCRIPTION: &'static str =
-        "Remove old records, whole segments at a time. The log says that this was done.";
+        "Remove old records, whole segments at a time. The removal is recorded in the log.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AuditPurged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable];
@@ -305,28 +306,28 @@ impl Operation for AuditPurge {
     }
 }
 
-/// Counts what happened.
+/// Counts records.
 pub struct AuditReport;
 
-/// Since when to count.
+/// The period to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditReportRequest {
-    /// Not before this moment, in milliseconds since 1970 [default: 0]
+    /// At or after this moment, in milliseconds since 1970 [default: 0]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<u64>,
 }
 
-/// What happened, counted.
+/// Counts of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditCounts {
-    /// Since when, in milliseconds since 1970
+    /// The start of the period, in milliseconds since 1970
     pub since_ms: i64,
     /// The counts
     pub counts: Vec<AuditCount>,
 }
 
-/// How often something happened.
+/// A count of similar records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditCount {
     /// The kind of record
@@ -335,9 +336,9 @@ pub struct AuditCount {
     pub agent: Option<String>,
     /// The canonical id of the tool
     pub tool: Option<String>,
-    /// How the call was decided
+    /// The decision about the call
     pub decision: Option<String>,
-    /// How many records
+    /// The number of records
     pub n: u64,
 }
 
@@ -347,7 +348,7 @@ impl Operation for AuditReport {
 
     const NAME: &'static str = "audit_report";
     const TITLE: &'static str = "Count audit records";
-    const DESCRIPTION: &'static str = "Count what happened, by kind, agent, tool and decision.";
+    const DESCRIPTION: &'static str = "Count records by kind, agent, tool and decision.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];

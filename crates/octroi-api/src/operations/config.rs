@@ -1,4 +1,4 @@
-//! Operations about the configuration.
+//! Operations on the configuration.
 
 use octroi_core::audit::Kind;
 use schemars::JsonSchema;
@@ -9,24 +9,24 @@ use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ConfigReload>()];
 
-/// Reads the configuration again.
+/// Reloads the configuration.
 pub struct ConfigReload;
 
-/// What a new configuration changed.
+/// The changes of a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChanges {
-    /// Servers that were not there before
+    /// New servers
     pub added: Vec<String>,
-    /// Servers that were replaced
+    /// Changed servers
     pub changed: Vec<String>,
-    /// Servers that are gone
+    /// Removed servers
     pub removed: Vec<String>,
-    /// How many stayed as they were
+    /// The number of unchanged servers
     pub unchanged: u64,
-    /// What is wrong with the configuration
+    /// Problems of the configuration
     pub problems: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Operation for ConfigReload {
 
     const NAME: &'static str = "config_reload";
     const TITLE: &'static str = "Reload the configuration";
-    const DESCRIPTION: &'static str = "Read the configuration again. Servers that did not change keep running; a file that cannot be used changes \
+    const DESCRIPTION: &'static str = "Reload the configuration. Unchanged servers keep running; an invalid file changes \
          nothing.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ConfigReloaded };

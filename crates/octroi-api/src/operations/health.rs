@@ -1,4 +1,4 @@
-//! Operations about how well servers answer.
+//! Operations on the health of servers.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<HealthCheckAll>()];
 
-/// How well one server answers.
+/// The health of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerHealth {
-    /// How well it answers
+    /// Its health
     pub health: Wire<Health>,
-    /// Where it is in its life
+    /// Its lifecycle state
     pub state: Wire<Lifecycle>,
-    /// How long its last check took, in milliseconds
+    /// The latency of its last check, in milliseconds
     pub response_time_ms: Option<u64>,
-    /// How many checks in a row failed
+    /// How many checks failed in a row
     pub consecutive_failures: u32,
-    /// Why it cannot be reached, if it cannot
+    /// Why it cannot be reached, if so
     pub error: Option<String>,
 }
 
-/// How well every server answers, by name.
+/// The health of all servers, by name.
 pub type HealthByServer = BTreeMap<String, ServerHealth>;
 
-/// Checks every server that runs.
+/// Checks all running servers.
 pub struct HealthCheckAll;
 
-/// How well every server answers.
+/// The health of all servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthReport {
-    /// Every server, by name
+    /// All servers, by name
     pub servers: HealthByServer,
 }
 
@@ -49,7 +49,7 @@ impl Operation for HealthCheckAll {
 
     const NAME: &'static str = "health_check_all";
     const TITLE: &'static str = "Check every server";
-    const DESCRIPTION: &'static str = "Check every server that runs, and say how well it answers.";
+    const DESCRIPTION: &'static str = "Check all running servers and return their health.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];

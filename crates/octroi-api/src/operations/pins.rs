@@ -1,4 +1,4 @@
-//! Operations about definitions that are quarantined until a person has reviewed them.
+//! Operations on definitions that are quarantined until a person has reviewed them.
 
 use octroi_core::audit::Kind;
 use octroi_core::pin::{ChangeClass, PinKind, PinPolicy, Severity};
@@ -12,7 +12,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<PinsList>(),
     OperationEntry::of::<PinsAccept>(),
@@ -21,79 +21,79 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<PinsLock>(),
 ];
 
-/// A definition that is quarantined.
+/// A quarantined definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldPin {
-    /// Whose it is
+    /// Its server
     pub server: String,
-    /// What it is
+    /// Its kind
     pub kind: Wire<PinKind>,
-    /// Its name at its server; empty for the server's own instructions
+    /// The server's name for it; empty for the server's own instructions
     pub name: String,
-    /// The hash that tells it from every other definition
+    /// The hash of the definition
     pub hash: String,
     /// Why it is quarantined
     pub reason: String,
-    /// Who has reviewed and rejected it; it waits for nobody then
+    /// Who reviewed and rejected it; it is no longer pending then
     pub kept_out_by: Option<String>,
-    /// When the one before it was accepted
+    /// When the previous definition was accepted
     pub accepted_at: Option<String>,
-    /// By whom
+    /// Who accepted it
     pub accepted_by: Option<String>,
-    /// What differs from the one before it
+    /// The differences from the previous definition
     pub changes: Vec<DefinitionChange>,
-    /// What is suspicious about it
+    /// Suspicious details
     pub findings: Vec<DefinitionFinding>,
-    /// Tools of other servers that it may be taken for, as `server.tool`
+    /// Tools of other servers with a similar name, as `server.tool`
     pub look_alikes: Vec<String>,
-    /// The definition itself; a text if it is not JSON
+    /// The definition itself; a string if it is not JSON
     pub definition: Value,
 }
 
-/// What differs between two definitions.
+/// A difference between two definitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionChange {
-    /// Where, as `inputSchema.properties.path.type`; empty for the whole
+    /// Its path, as `inputSchema.properties.path.type`; empty for the whole definition
     pub path: String,
-    /// What stood there
+    /// The old value
     pub old: Option<String>,
-    /// What stands there now
+    /// The new value
     pub new: Option<String>,
-    /// What the change means to those who call
+    /// The class of the change
     pub class: Wire<ChangeClass>,
 }
 
-/// What is suspicious about a definition.
+/// A suspicious detail of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionFinding {
-    /// What it is, as `hidden_text` or `instruction`
+    /// Its kind, as `hidden_text` or `instruction`
     pub kind: String,
-    /// How bad it is
+    /// Its severity
     pub severity: Wire<Severity>,
-    /// Where it stands; empty for the whole
+    /// Its path; empty for the whole definition
     pub path: String,
-    /// The text around it, with hidden characters made visible
+    /// The surrounding text, with hidden characters escaped
     pub excerpt: String,
 }
 
-/// Lists what is quarantined.
+/// Lists quarantined definitions.
 pub struct PinsList;
 
-/// Which of them.
+/// The definitions to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListPinsRequest {
-    /// Also those that somebody has reviewed and rejected
+    /// Include definitions that were reviewed and rejected
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
 }
 
-/// What is quarantined.
+/// The quarantined definitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldPins {
     /// The definitions, by server, kind and name
     pub held: Vec<HeldPin>,
-    /// How many there are
+    /// The number of definitions
     pub count: u64,
 }
 
@@ -103,7 +103,8 @@ impl Operation for PinsList {
 
     const NAME: &'static str = "pins_list";
     const TITLE: &'static str = "List quarantined definitions";
-    const DESCRIPTION: &'static str = "Definitions that are quarantined until a person has reviewed them: what changed, and what is suspicious.";
+    const DESCRIPTION: &'static str =
+        "Quarantined definitions that need review, with their changes and suspicious details.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
@@ -113,16 +114,16 @@ impl Operation for PinsList {
     }
 }
 
-/// What became of a definition.
+/// The decision about a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PinDecision {
-    /// Whose it is
+    /// Its server
     pub server: String,
-    /// What it is
+    /// Its kind
     pub kind: Wire<PinKind>,
-    /// Its name at its server
+    /// The server's name for it
     pub name: String,
-    /// The definition that was decided about
+    /// The hash of the definition
     pub hash: String,
     /// Whether it was accepted
     pub accepted: bool,
@@ -133,19 +134,19 @@ pub struct PinDecision {
 /// Accepts a definition.
 pub struct PinsAccept;
 
-/// Which definition to accept.
+/// The definition to accept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptPinRequest {
-    /// Whose it is
+    /// Its server
     pub server: String,
-    /// What it is [default: tool]
+    /// Its kind [default: tool]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Wire<PinKind>>,
-    /// Its name at its server; left out for a server's own instructions
+    /// The server's name for it; omitted for a server's own instructions
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The definition that was reviewed, from `pins_list`
+    /// The hash of the reviewed definition, from `pins_list`
     pub hash: String,
 }
 
@@ -155,7 +156,7 @@ impl Operation for PinsAccept {
 
     const NAME: &'static str = "pins_accept";
     const TITLE: &'static str = "Accept a quarantined definition";
-    const DESCRIPTION: &'static str = "Accept a definition that is quarantined, so that it can be used.";
+    const DESCRIPTION: &'static str = "Accept a quarantined definition, so that it can be used.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
     const ERRORS: &'static [ErrorCode] = &[
@@ -174,19 +175,19 @@ impl Operation for PinsAccept {
 /// Rejects a definition.
 pub struct PinsReject;
 
-/// Which definition to reject.
+/// The definition to reject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RejectPinRequest {
-    /// Whose it is
+    /// Its server
     pub server: String,
-    /// What it is [default: tool]
+    /// Its kind [default: tool]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Wire<PinKind>>,
-    /// Its name at its server; left out for a server's own instructions
+    /// The server's name for it; omitted for a server's own instructions
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The definition that was reviewed [default: the present one]
+    /// The hash of the reviewed definition [default: the current one]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -197,7 +198,7 @@ impl Operation for PinsReject {
 
     const NAME: &'static str = "pins_reject";
     const TITLE: &'static str = "Reject a quarantined definition";
-    const DESCRIPTION: &'static str = "Keep a definition out, also when it comes back. Another one under its name is asked about again; \
+    const DESCRIPTION: &'static str = "Reject a definition permanently. A different one under its name needs review again; \
          `pins_accept` undoes it.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
@@ -214,39 +215,39 @@ impl Operation for PinsReject {
     }
 }
 
-/// Forgets what was accepted.
+/// Forgets accepted definitions.
 pub struct PinsForget;
 
-/// What to forget.
+/// The definitions to forget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetPinsRequest {
-    /// Whose it is
+    /// Their server
     pub server: String,
-    /// What it is, if several things have the name
+    /// Their kind, if the name is ambiguous
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Wire<PinKind>>,
-    /// Its name at its server; left out for all of the server's
+    /// The server's name; omitted for all of the server's definitions
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// What was forgotten, and what follows from it.
+/// The forgotten definitions, and the consequences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgottenPins {
-    /// Whose it was
+    /// Their server
     pub server: String,
-    /// Its name; null for all of the server's
+    /// The name; null for all of the server's definitions
     pub name: Option<String>,
-    /// How many accepted definitions were forgotten
+    /// The number of forgotten definitions
     pub forgotten: u64,
-    /// What becomes of definitions that were never seen
+    /// How definitions are treated when they are first seen
     pub mode: Wire<PinPolicy>,
-    /// How many of them stand in the lock file, which still counts
+    /// How many of them are in the lock file, which still applies
     pub locked: u64,
-    /// How many wait for a person now
+    /// How many are pending review now
     pub waiting: u64,
-    /// What follows, in a sentence
+    /// The consequences, in a sentence
     pub next: String,
 }
 
@@ -256,8 +257,8 @@ impl Operation for PinsForget {
 
     const NAME: &'static str = "pins_forget";
     const TITLE: &'static str = "Forget accepted definitions";
-    const DESCRIPTION: &'static str = "Forget what was accepted of a server, or of one thing that it lists, so that it is treated as seen for the \
-         first time. What was rejected stays rejected.";
+    const DESCRIPTION: &'static str = "Forget the accepted definitions of a server, or one of them, so that they are treated as seen for the \
+         first time. Rejected ones stay rejected.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
     const ERRORS: &'static [ErrorCode] =
@@ -269,7 +270,7 @@ impl Operation for PinsForget {
     }
 }
 
-/// Writes a lock file.
+/// Generates a lock file.
 pub struct PinsLock;
 
 /// The text of a lock file.
@@ -284,8 +285,8 @@ impl Operation for PinsLock {
     type Response = LockText;
 
     const NAME: &'static str = "pins_lock";
-    const TITLE: &'static str = "Make a lock file";
-    const DESCRIPTION: &'static str = "The text of a lock file with all that is accepted now.";
+    const TITLE: &'static str = "Generate a lock file";
+    const DESCRIPTION: &'static str = "The text of a lock file with all accepted definitions.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];

@@ -1,4 +1,4 @@
-//! Operations about policies, for people: reading, checking, trying and changing them.
+//! Operations on policies, for people: reading, checking, trying and changing them.
 
 mod shapes;
 
@@ -19,7 +19,7 @@ pub use shapes::{
     ProposalState, Replay, ReplayGaps, SchemaText, TestOutcome, TestedPolicy, WhyRequest,
 };
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsSetPolicy>(),
     OperationEntry::of::<PolicySetGlobal>(),
@@ -43,12 +43,12 @@ const SETTING: &[ErrorCode] = &[
 ];
 const SETS: Effect = Effect::Changes { audit: Kind::PolicyChanged };
 
-/// What a policy of an agent, or of everybody, is about.
+/// The object of an operation on an agent's or the global policy.
 fn object_of(agent_id: Option<&String>) -> ObjectRef<'_> {
     agent_id.map_or(ObjectRef::Gateway, |agent| ObjectRef::Agent(agent))
 }
 
-/// Makes a policy the active one of an agent.
+/// Activates a policy for an agent.
 pub struct AgentsSetPolicy;
 
 /// A policy for an agent.
@@ -59,7 +59,7 @@ pub struct SetAgentPolicyRequest {
     pub agent_id: String,
     /// The policy, as TOML
     pub source: String,
-    /// The version that is to be replaced; 0 if there is none [default: whichever is active]
+    /// The version to be replaced; 0 if there is none [default: the active one]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub expected_version: Option<i64>,
@@ -71,7 +71,7 @@ impl Operation for AgentsSetPolicy {
 
     const NAME: &'static str = "agents_set_policy";
     const TITLE: &'static str = "Set an agent's policy";
-    const DESCRIPTION: &'static str = "Make a policy the active one of an agent.";
+    const DESCRIPTION: &'static str = "Activate a policy for an agent.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = SETS;
     const ERRORS: &'static [ErrorCode] = SETTING;
@@ -81,7 +81,7 @@ impl Operation for AgentsSetPolicy {
     }
 }
 
-/// Makes a policy the active one for everybody.
+/// Activates a policy for all agents.
 pub struct PolicySetGlobal;
 
 /// A policy.
@@ -90,7 +90,7 @@ pub struct PolicySetGlobal;
 pub struct SetPolicyRequest {
     /// The policy, as TOML
     pub source: String,
-    /// The version that is to be replaced; 0 if there is none [default: whichever is active]
+    /// The version to be replaced; 0 if there is none [default: the active one]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub expected_version: Option<i64>,
@@ -102,7 +102,7 @@ impl Operation for PolicySetGlobal {
 
     const NAME: &'static str = "policy_set_global";
     const TITLE: &'static str = "Set the global policy";
-    const DESCRIPTION: &'static str = "Make a policy the active one for everybody.";
+    const DESCRIPTION: &'static str = "Activate a policy for all agents.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = SETS;
     const ERRORS: &'static [ErrorCode] = SETTING;
@@ -112,7 +112,7 @@ impl Operation for PolicySetGlobal {
     }
 }
 
-/// Makes a policy the floor.
+/// Activates the floor policy.
 pub struct PolicySetFloor;
 
 impl Operation for PolicySetFloor {
@@ -121,7 +121,7 @@ impl Operation for PolicySetFloor {
 
     const NAME: &'static str = "policy_set_floor";
     const TITLE: &'static str = "Set the floor policy";
-    const DESCRIPTION: &'static str = "Make a policy the active floor, which no other policy can loosen.";
+    const DESCRIPTION: &'static str = "Activate the floor policy, which no other policy can loosen.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = SETS;
     const ERRORS: &'static [ErrorCode] = SETTING;
@@ -131,13 +131,13 @@ impl Operation for PolicySetFloor {
     }
 }
 
-/// Which level, and at the level `agent` whose.
+/// A level, and for the level `agent` the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelRequest {
     /// The level
     pub level: Wire<Level>,
-    /// Whose, at the level `agent`
+    /// The agent, for the level `agent`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
@@ -161,7 +161,7 @@ impl Operation for PolicyShow {
     }
 }
 
-/// Shows what was active at a level.
+/// Shows the history of a level.
 pub struct PolicyHistory;
 
 impl Operation for PolicyHistory {
@@ -170,7 +170,7 @@ impl Operation for PolicyHistory {
 
     const NAME: &'static str = "policy_history";
     const TITLE: &'static str = "Show a policy's history";
-    const DESCRIPTION: &'static str = "What is and was active at a level, the newest first.";
+    const DESCRIPTION: &'static str = "The current and past policies of a level, newest first.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
@@ -200,7 +200,8 @@ impl Operation for PolicyCheckSource {
 
     const NAME: &'static str = "policy_check";
     const TITLE: &'static str = "Check a policy";
-    const DESCRIPTION: &'static str = "Say what speaks against making a policy active. Changes nothing.";
+    const DESCRIPTION: &'static str =
+        "List the problems that prevent a policy from becoming active. Changes nothing.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
@@ -213,7 +214,7 @@ impl Operation for PolicyCheckSource {
 /// Runs the tests in a policy.
 pub struct PolicyTest;
 
-/// A policy whose tests to run.
+/// A policy whose tests are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestPolicyRequest {
@@ -223,7 +224,7 @@ pub struct TestPolicyRequest {
     /// The level at which it is or would be active [default: global]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Wire<Level>>,
-    /// Whose, at the level `agent`
+    /// The agent, for the level `agent`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
@@ -235,7 +236,7 @@ impl Operation for PolicyTest {
     const NAME: &'static str = "policy_test";
     const TITLE: &'static str = "Test a policy";
     const DESCRIPTION: &'static str =
-        "Run the tests that stand in a policy; in the active one of a level, if no source is given.";
+        "Run the tests in a policy; in the active one of a level, if no source is given.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
@@ -245,7 +246,7 @@ impl Operation for PolicyTest {
     }
 }
 
-/// Says what would become of a call.
+/// Explains the decision about a hypothetical call.
 pub struct PolicyWhy;
 
 impl Operation for PolicyWhy {
@@ -255,7 +256,7 @@ impl Operation for PolicyWhy {
     const NAME: &'static str = "policy_why";
     const TITLE: &'static str = "Explain a decision";
     const DESCRIPTION: &'static str =
-        "Say what would become of a call, and what every gate says of it. Nothing is called.";
+        "Explain the decision about a hypothetical call, with the verdicts of all gates. Nothing is called.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
@@ -265,10 +266,10 @@ impl Operation for PolicyWhy {
     }
 }
 
-/// Says what is in effect for an agent.
+/// Describes the policies in effect for an agent.
 pub struct PolicyExplain;
 
-/// For whom.
+/// An agent or a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainPolicyRequest {
@@ -283,7 +284,8 @@ impl Operation for PolicyExplain {
 
     const NAME: &'static str = "policy_explain";
     const TITLE: &'static str = "Explain policies in sentences";
-    const DESCRIPTION: &'static str = "What is in effect for an agent, level by level, in plain sentences.";
+    const DESCRIPTION: &'static str =
+        "The policies in effect for an agent, level by level, in plain sentences.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
@@ -293,21 +295,21 @@ impl Operation for PolicyExplain {
     }
 }
 
-/// Decides recorded calls again under another policy.
+/// Replays recorded calls with another policy.
 pub struct PolicyReplay;
 
-/// A policy to try on recorded calls.
+/// A policy to replay recorded calls with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
     /// The policy, as TOML
     pub source: String,
-    /// The level at which it takes the place of the active one
+    /// The level at which it replaces the active one
     pub level: Wire<Level>,
-    /// Only calls of this agent; whose policy it is, at the level `agent`
+    /// Only calls of this agent; for the level `agent`, the agent of the policy
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Only calls since, in milliseconds since 1970 [default: all]
+    /// Only calls since this moment, in milliseconds since 1970 [default: all]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub since_ms: Option<i64>,
@@ -319,7 +321,7 @@ impl Operation for PolicyReplay {
 
     const NAME: &'static str = "policy_replay";
     const TITLE: &'static str = "Replay calls under a policy";
-    const DESCRIPTION: &'static str = "Decide recorded calls again with a policy in the place of the active one, and say which come out otherwise.";
+    const DESCRIPTION: &'static str = "Replay recorded calls with a policy instead of the active one, and list those with another decision.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =
@@ -339,7 +341,7 @@ impl Operation for PolicySchema {
 
     const NAME: &'static str = "policy_schema";
     const TITLE: &'static str = "Show the Cedar schema";
-    const DESCRIPTION: &'static str = "What Cedar policies may say of the tools that there are.";
+    const DESCRIPTION: &'static str = "The Cedar schema of all tools, for writing policies.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];

@@ -1,4 +1,4 @@
-//! Operations about policies that agents propose for themselves, and people decide about.
+//! Operations on policies that agents propose for themselves, and people decide about.
 
 use octroi_core::audit::Kind;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::access::{Access, AgentSetting, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<PolicyProposals>(),
     OperationEntry::of::<PolicyProposal>(),
@@ -24,22 +24,22 @@ pub static OPERATIONS: &[OperationEntry] = &[
 /// Lists proposals.
 pub struct PolicyProposals;
 
-/// Which proposals to list.
+/// The proposals to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListProposalsRequest {
-    /// Only those of this agent
+    /// Only proposals of this agent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Only those of which this has become
+    /// Only proposals with this status
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<PolicyStatus>,
 }
 
-/// What agents proposed.
+/// Proposals of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalList {
-    /// The proposals, the newest first
+    /// The proposals, newest first
     pub proposals: Vec<PolicyVersion>,
 }
 
@@ -49,7 +49,7 @@ impl Operation for PolicyProposals {
 
     const NAME: &'static str = "policy_proposals";
     const TITLE: &'static str = "List proposals";
-    const DESCRIPTION: &'static str = "What agents propose, the newest first.";
+    const DESCRIPTION: &'static str = "Policies that agents propose, newest first.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
@@ -68,7 +68,7 @@ pub struct ProposalRequest {
     pub id: i64,
 }
 
-/// Looks at one proposal.
+/// Shows one proposal.
 pub struct PolicyProposal;
 
 impl Operation for PolicyProposal {
@@ -87,7 +87,7 @@ impl Operation for PolicyProposal {
     }
 }
 
-/// Makes a proposed policy active.
+/// Activates a proposed policy.
 pub struct AgentsApproveProposal;
 
 impl Operation for AgentsApproveProposal {
@@ -96,7 +96,7 @@ impl Operation for AgentsApproveProposal {
 
     const NAME: &'static str = "agents_approve_proposal";
     const TITLE: &'static str = "Approve a proposal";
-    const DESCRIPTION: &'static str = "Make a proposed policy active.";
+    const DESCRIPTION: &'static str = "Activate a proposed policy.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ProposalResolved };
     const ERRORS: &'static [ErrorCode] = &[
@@ -112,17 +112,17 @@ impl Operation for AgentsApproveProposal {
     }
 }
 
-/// Says no to a proposed policy.
+/// Rejects a proposed policy.
 pub struct AgentsRejectProposal;
 
-/// Which proposal to reject, and why.
+/// The proposal to reject, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RejectProposalRequest {
     /// The proposal
     #[schemars(range(min = 0))]
     pub id: i64,
-    /// Why, for the agent
+    /// The reason, for the agent
     pub reason: String,
 }
 
@@ -132,7 +132,7 @@ impl Operation for AgentsRejectProposal {
 
     const NAME: &'static str = "agents_reject_proposal";
     const TITLE: &'static str = "Reject a proposal";
-    const DESCRIPTION: &'static str = "Say no to a proposed policy.";
+    const DESCRIPTION: &'static str = "Reject a proposed policy.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ProposalResolved };
     const ERRORS: &'static [ErrorCode] =
@@ -146,13 +146,13 @@ impl Operation for AgentsRejectProposal {
 /// Proposes a policy, as an agent for itself.
 pub struct PolicyPropose;
 
-/// A policy that an agent wants for itself.
+/// A policy that an agent proposes for itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeRequest {
     /// The whole policy, as TOML; it replaces your active one
     pub source: String,
-    /// Why, for the person who decides
+    /// The reason, for the person who decides
     pub rationale: String,
 }
 
@@ -179,7 +179,7 @@ impl Operation for PolicyPropose {
     }
 }
 
-/// Takes a proposal back, as the agent that made it.
+/// Withdraws a proposal, as the agent that made it.
 pub struct PolicyWithdraw;
 
 impl Operation for PolicyWithdraw {
@@ -188,7 +188,7 @@ impl Operation for PolicyWithdraw {
 
     const NAME: &'static str = "policy_withdraw";
     const TITLE: &'static str = "Withdraw a proposal";
-    const DESCRIPTION: &'static str = "Take a proposal of yours back.";
+    const DESCRIPTION: &'static str = "Withdraw one of your proposals.";
     const ACCESS: Access = Access::OwnAgent;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ProposalResolved };
     const ERRORS: &'static [ErrorCode] =
@@ -200,7 +200,7 @@ impl Operation for PolicyWithdraw {
     }
 }
 
-/// Checks a policy or a call, as an agent for itself. People have another operation of this name.
+/// Checks a policy or a call, as an agent for itself. For people, another operation has this name.
 pub struct PolicyCheckOwn;
 
 /// A policy to check, or a call to explain.
@@ -218,7 +218,7 @@ pub struct CheckOwnRequest {
     pub arguments: Option<Map<String, Value>>,
 }
 
-/// What speaks against the policy, or what would become of the call.
+/// The check of the policy, or the decision about the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CheckedOwn {
@@ -235,7 +235,7 @@ impl Operation for PolicyCheckOwn {
     const NAME: &'static str = "policy_check";
     const TITLE: &'static str = "Check a policy or a call";
     const DESCRIPTION: &'static str =
-        "Say what is wrong with a policy, or what would become of a call. Nothing is called or changed.";
+        "List the problems of a policy, or explain the decision about a call. Nothing is called or changed.";
     const ACCESS: Access = Access::OwnAgent;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidArguments, ErrorCode::NotFound];

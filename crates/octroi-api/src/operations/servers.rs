@@ -1,4 +1,4 @@
-//! Operations about servers.
+//! Operations on servers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ServersList>(),
     OperationEntry::of::<ServersGet>(),
@@ -24,7 +24,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ServersLogs>(),
 ];
 
-/// How many lines of a log are answered if the request does not say.
+/// The default number of log lines.
 pub const LOG_LINES: u64 = 100;
 
 /// One server, by name.
@@ -35,93 +35,93 @@ pub struct ServerRequest {
     pub name: String,
 }
 
-/// How a server is doing.
+/// The status of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerStatus {
     /// Its name
     pub name: String,
-    /// A name for people
+    /// Its display name
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it is for
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is reached: stdio, http or sse
+    /// Its transport: stdio, http or sse
     pub transport: String,
-    /// Where it is in its life
+    /// Its lifecycle state
     pub state: Wire<Lifecycle>,
-    /// How well it answers
+    /// Its health
     pub health: Wire<Health>,
-    /// The era of the protocol that it speaks, once known: legacy or modern
+    /// The protocol era, once known: legacy or modern
     pub era: Option<String>,
-    /// The protocol version agreed on, once known
+    /// The negotiated protocol version, once known
     pub version: Option<String>,
-    /// How many tools it offers
+    /// The number of its tools
     pub tools: u64,
-    /// How long its last check took, in milliseconds
+    /// The latency of its last check, in milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// How many checks in a row failed
+    /// How many checks failed in a row
     pub consecutive_failures: u32,
-    /// How often it was connected to again
+    /// How often it was reconnected
     pub restarts: u64,
-    /// Calls that are under way
+    /// Calls in flight
     pub in_flight: u64,
-    /// Calls that wait because of the concurrency limit
+    /// Calls that are queued because of the concurrency limit
     pub waiting: u64,
-    /// Why it cannot be reached, if it cannot
+    /// Why it cannot be reached, if so
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What its entry says of tools that it does not have
+    /// Settings of its entry for tools that it does not have
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// How a custom gate is doing.
+/// The status of a custom gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateStatus {
     /// Its name
     pub name: String,
-    /// `failing` if it gave no verdict when it was last asked, so that calls are denied
+    /// `failing` if its last evaluation gave no verdict, so that calls are denied
     pub state: GateState,
-    /// Whether its program runs at present
+    /// Whether its program is running
     pub is_running: bool,
-    /// How often it was asked
+    /// How often it was evaluated
     pub asked: u64,
     /// How often it gave no verdict
     pub failed: u64,
-    /// Why it last gave none
+    /// The last error
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// When that was, in milliseconds since 1970
+    /// When it last failed, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failed_at_ms: Option<i64>,
 }
 
-/// Whether a custom gate works.
+/// The state of a custom gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum GateState {
-    /// It was not asked yet.
+    /// It has not been evaluated yet.
     Idle,
-    /// It gave a verdict when it was last asked.
+    /// Its last evaluation gave a verdict.
     Working,
-    /// It gave none.
+    /// Its last evaluation gave no verdict.
     Failing,
 }
 
-/// Lists every server and every custom gate.
+/// Lists all servers and custom gates.
 pub struct ServersList;
 
-/// Every server and custom gate.
+/// All servers and custom gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerList {
-    /// Every server, by name
+    /// All servers, by name
     pub servers: Vec<ServerStatus>,
-    /// What is wrong with the configuration
+    /// Problems of the configuration
     pub problems: Vec<String>,
-    /// Every custom gate, in the order in which they are asked
+    /// All custom gates, in their order of evaluation
     pub gates: Vec<GateStatus>,
 }
 
@@ -131,7 +131,7 @@ impl Operation for ServersList {
 
     const NAME: &'static str = "servers_list";
     const TITLE: &'static str = "List servers";
-    const DESCRIPTION: &'static str = "Every server and every custom gate, and how they are doing.";
+    const DESCRIPTION: &'static str = "All servers and custom gates with their status.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
@@ -141,29 +141,29 @@ impl Operation for ServersList {
     }
 }
 
-/// Looks at one server.
+/// Shows one server.
 pub struct ServersGet;
 
-/// A server and its last checks.
+/// A server and its recent checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerDetail {
-    /// How it is doing now.
+    /// Its current status.
     #[serde(flatten)]
     pub status: ServerStatus,
-    /// Its last checks, the newest first
+    /// Its recent checks, newest first
     pub checks: Vec<ServerCheck>,
 }
 
 /// One check of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCheck {
-    /// When, in milliseconds since 1970
+    /// When it was made, in milliseconds since 1970
     pub at: i64,
-    /// How well it answered
+    /// The resulting health
     pub health: Wire<Health>,
-    /// How long it took, in milliseconds
+    /// Its latency, in milliseconds
     pub latency_ms: Option<i64>,
-    /// Why it failed, if it did
+    /// Why it failed, if so
     pub error: Option<String>,
 }
 
@@ -173,7 +173,7 @@ impl Operation for ServersGet {
 
     const NAME: &'static str = "servers_get";
     const TITLE: &'static str = "Show a server";
-    const DESCRIPTION: &'static str = "One server, how it is doing, and its last checks.";
+    const DESCRIPTION: &'static str = "One server with its status and its recent checks.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
@@ -183,10 +183,10 @@ impl Operation for ServersGet {
     }
 }
 
-/// Switches a server on or off.
+/// Enables or disables a server.
 pub struct ServersToggle;
 
-/// Which server, and whether it may be used.
+/// The server, and whether it may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToggleRequest {
@@ -201,8 +201,8 @@ impl Operation for ServersToggle {
     type Response = ServerStatus;
 
     const NAME: &'static str = "servers_toggle";
-    const TITLE: &'static str = "Switch a server on or off";
-    const DESCRIPTION: &'static str = "Switch a server on or off. It stays so until it is switched again.";
+    const TITLE: &'static str = "Enable or disable a server";
+    const DESCRIPTION: &'static str = "Enable or disable a server. The setting persists.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
@@ -213,7 +213,7 @@ impl Operation for ServersToggle {
     }
 }
 
-/// Ends a server and starts it again.
+/// Restarts a server.
 pub struct ServersRestart;
 
 impl Operation for ServersRestart {
@@ -223,7 +223,7 @@ impl Operation for ServersRestart {
     const NAME: &'static str = "servers_restart";
     const TITLE: &'static str = "Restart a server";
     const DESCRIPTION: &'static str =
-        "End a server and start it again, or start a stopped one. Calls in flight are cut off.";
+        "Restart a server, or start a stopped one. Calls in flight are aborted.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
@@ -253,34 +253,34 @@ impl Operation for ServersTest {
     }
 }
 
-/// Asks servers for their lists again.
+/// Refreshes the lists of servers.
 pub struct ServersRefresh;
 
-/// Which server to refresh.
+/// The server to refresh.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshRequest {
-    /// The server [default: all that are switched on]
+    /// The server [default: all enabled servers]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// What came of it: of one server how it is doing, of all how many answered.
+/// The result of a refresh: the status of one server, or a summary of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Refreshed {
-    /// One server was named.
+    /// One server was refreshed.
     One(Box<ServerStatus>),
-    /// All were asked.
+    /// All servers were refreshed.
     All(RefreshedServers),
 }
 
-/// What came of asking all servers for their lists.
+/// The result of refreshing all servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefreshedServers {
     /// How many answered
     pub refreshed: u64,
-    /// The others by name, and why they did not
+    /// The others by name, with the error
     pub failed: BTreeMap<String, String>,
 }
 
@@ -291,9 +291,9 @@ impl Operation for ServersRefresh {
     const NAME: &'static str = "servers_refresh";
     const TITLE: &'static str = "Refresh servers";
     const DESCRIPTION: &'static str =
-        "Ask a server, or every one, for its lists again. Servers that do not run are started for it.";
+        "Refresh the lists of one or all servers. Stopped servers are started for it.";
     const ACCESS: Access = Access::People;
-    // What a list says anew is recorded as a changed definition.
+    // A changed list is recorded as a changed definition.
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
 
@@ -302,19 +302,19 @@ impl Operation for ServersRefresh {
     }
 }
 
-/// Reads what a server wrote to its standard error.
+/// Shows the standard error of a server.
 pub struct ServersLogs;
 
-/// Which lines of which server.
+/// The log lines to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogsRequest {
     /// The server
     pub name: String,
-    /// How many lines at most [default: 100]
+    /// The maximum number of lines [default: 100]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// The number of the first line to answer [default: 0]
+    /// The number of the first line to return [default: 0]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
 }
@@ -322,14 +322,14 @@ pub struct LogsRequest {
 /// Lines of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLines {
-    /// The lines, the oldest first
+    /// The lines, oldest first
     pub lines: Vec<LogLine>,
 }
 
 /// One line of a server's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
-    /// Grows, and never repeats while the gateway runs
+    /// Increasing and unique while the gateway runs
     pub number: u64,
     /// When it was read, in milliseconds since 1970
     pub at: u64,
@@ -343,7 +343,7 @@ impl Operation for ServersLogs {
 
     const NAME: &'static str = "servers_logs";
     const TITLE: &'static str = "Show a server's log";
-    const DESCRIPTION: &'static str = "What a server last wrote to its standard error.";
+    const DESCRIPTION: &'static str = "The latest lines of a server's standard error.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];

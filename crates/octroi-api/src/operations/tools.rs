@@ -1,4 +1,4 @@
-//! Operations about the tools of all servers, and calling one as an agent.
+//! Operations on the tools of all servers, and calling one as an agent.
 
 use octroi_core::server::Trust;
 use octroi_core::tool::{Risk, Source};
@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
-/// In the order in which lists have them.
+/// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ToolsListCatalog>(),
     OperationEntry::of::<ToolsGet>(),
@@ -23,40 +23,40 @@ pub static OPERATIONS: &[OperationEntry] = &[
 pub struct ToolSummary {
     /// Its canonical id, as `mcp:server:tool`
     pub tool_id: String,
-    /// Its name at its server
+    /// The server's name for it
     pub name: String,
     /// The name that clients call it by
     pub wire_name: String,
-    /// What its server says that it does
+    /// The description that its server gives
     pub description: Option<String>,
-    /// Where it comes from
+    /// The kind of its source
     pub source_type: Wire<Source>,
-    /// Its server, or what else offers it
+    /// The id of its source, such as its server
     pub source_id: String,
     /// The version of its source, if known
     pub source_version: Option<String>,
-    /// How risky it is taken to be
+    /// Its risk level
     pub risk_level: Wire<Risk>,
-    /// What it does to the world, as `fs.write`
+    /// Its side effects, as `fs.write`
     pub side_effect_tags: Vec<String>,
     /// Whether calls need the admin token
     pub requires_admin_token: bool,
-    /// How far its server is trusted
+    /// The trust in its server
     pub trust: Wire<Trust>,
-    /// How long a call may take, in milliseconds
+    /// The timeout of a call, in milliseconds
     pub timeout_ms: u64,
-    /// Whether it is switched on
+    /// Whether it is enabled
     pub enabled: bool,
     /// Whether clients see it
     pub visible: bool,
-    /// Why they do not, if they do not
+    /// Why they do not, if so
     pub hidden_because: Option<String>,
 }
 
-/// Lists tools of all sources.
+/// Lists the tools of all sources.
 pub struct ToolsListCatalog;
 
-/// Which tools to list. What is empty does not matter.
+/// Filters for tools. Empty filters match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogRequest {
@@ -74,10 +74,10 @@ pub struct CatalogRequest {
     pub side_effect_tags: Vec<String>,
 }
 
-/// The tools that were asked for.
+/// The matching tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCatalog {
-    /// How many there are
+    /// The number of tools
     pub count: u64,
     /// The tools, by id
     pub tools: Vec<ToolSummary>,
@@ -89,7 +89,8 @@ impl Operation for ToolsListCatalog {
 
     const NAME: &'static str = "tools_list_catalog";
     const TITLE: &'static str = "List tools";
-    const DESCRIPTION: &'static str = "Every tool of every source as the gates see it: its risk, its side effects, and whether clients see it.";
+    const DESCRIPTION: &'static str =
+        "All tools of all sources as the gates see them: risk, side effects, and whether clients see them.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
@@ -99,10 +100,10 @@ impl Operation for ToolsListCatalog {
     }
 }
 
-/// Looks at one tool.
+/// Shows one tool.
 pub struct ToolsGet;
 
-/// Which tool.
+/// The tool to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolRequest {
@@ -113,7 +114,7 @@ pub struct ToolRequest {
 /// A tool with its schemas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDetail {
-    /// What the list says of it.
+    /// Its entry in the list.
     #[serde(flatten)]
     pub summary: ToolSummary,
     /// The hash of its definition, which pins compare
@@ -122,7 +123,7 @@ pub struct ToolDetail {
     pub input_schema: Value,
     /// The JSON Schema of its result; null if it has none
     pub output_schema: Value,
-    /// The hints of its server; null if there are none
+    /// The annotations of its server; null if there are none
     pub annotations: Value,
 }
 
@@ -145,11 +146,11 @@ impl Operation for ToolsGet {
 /// Calls a tool as an agent.
 pub struct ToolsCall;
 
-/// Which tool to call as which agent.
+/// The tool to call, and the agent to call it as.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallRequest {
-    /// The agent whose gates the call passes
+    /// The agent whose gates apply to the call
     pub agent: String,
     /// The tool: its canonical id, `server.tool`, or the name that clients call it by
     pub tool: String,
@@ -158,27 +159,27 @@ pub struct CallRequest {
     pub arguments: Option<Map<String, Value>>,
 }
 
-/// What came of a call. Which members there are depends on the outcome.
+/// The result of a call. Its members depend on the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallResponse {
-    /// What became of it
+    /// The outcome of the call
     pub outcome: CallOutcome,
-    /// The approval that the call waits for, ap_…
+    /// The pending approval, ap_…
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
-    /// Why a person is asked
+    /// Why approval is needed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// When the approval expires
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// Why the tool gave no result
+    /// Why there is no result
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The error, with its `code` and `hint`; the server's own if it answered with one
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Map<String, Value>>,
-    /// What the tool answered: a result of MCP's `tools/call`, with `content`
+    /// The tool's answer: a result of MCP's `tools/call`, with `content`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Map<String, Value>>,
     /// The agent as which it was called
@@ -187,7 +188,7 @@ pub struct CallResponse {
     pub tool: String,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -196,13 +197,13 @@ pub enum CallOutcome {
     Completed,
     /// The tool ran and reported an error.
     ToolError,
-    /// A person has to approve it; the identical call then goes through.
+    /// It needs approval; after that the identical call is allowed.
     Waiting,
-    /// A gate, a policy or a person refused it.
+    /// A gate, a policy or a person denied it.
     Denied,
     /// Nobody decided in time.
     Expired,
-    /// It could not be made, or nobody knows what became of it.
+    /// It could not be made, or its outcome is unknown.
     Failed,
 }
 
@@ -212,11 +213,11 @@ impl Operation for ToolsCall {
 
     const NAME: &'static str = "tools_call";
     const TITLE: &'static str = "Call a tool as an agent";
-    const DESCRIPTION: &'static str = "Call a server's tool as an agent: past the gates of that agent, recorded with its name and yours. A call \
+    const DESCRIPTION: &'static str = "Call a server's tool as an agent: its gates apply, and its name and yours are recorded. A call \
          that needs approval is not waited for; approve it and call again with the same arguments.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Calls;
-    // What becomes of a call that a tool was found for is an answer, not an error.
+    // The outcome of a call is an answer, not an error, as soon as a tool was found.
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
     const DESTRUCTIVE: bool = true;
 

@@ -1,4 +1,4 @@
-//! The page about errors.
+//! The reference page of errors.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ pub fn errors() -> String {
     let mut page = String::from("# Errors\n\n");
     page.push_str(NOTICE);
     page.push_str(
-        "\nEvery error has a code that stays the same, a message for people and a hint. Programs compare the code.\n\
+        "\nEvery error has a stable code, a message for people and a hint. Programs compare the code.\n\
          In a JSON-RPC error it is `data.code`; in a result of `tools/call` with `isError` it is \
-         `_meta[\"octroi/error\"].code`. Both also have `hint`, and `reason` where a gate or a rule said no.\n\n\
+         `_meta[\"octroi/error\"].code`. Both also have `hint`, and `reason` for a denial by a gate or a rule.\n\n\
          ## Codes\n\n\
          | Code | JSON-RPC | In `tools/call` | HTTP | Exit code | Fault | Retry | Meaning | Hint |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -34,10 +34,10 @@ pub fn errors() -> String {
         );
     }
     page.push_str(
-        "\nWhere a server says that a resource does not exist, clients of the legacy era get the number -32002. *Fault* \
-         says who can mend it: the client, this gateway, or a server behind it. *Retry* says whether the same request \
-         can go well when it is made again: `yes` at once, `after` a while or after somebody has decided.\n\n\
-         Denials (-32950, -32951, -32953 to -32955) come as results with `isError` where `errors = \"result\"` is set \
+        "\nIf a server reports an unknown resource, clients of the legacy era get the code -32002. *Fault* says who can \
+         fix the error: the client, this gateway, or a server behind it. *Retry* says whether the same request can \
+         succeed when it is repeated: `yes` immediately, `after` some time or a decision.\n\n\
+         Denials (-32950, -32951, -32953 to -32955) are sent as results with `isError` where `errors = \"result\"` is set \
          under `[policy]` or for a token.\n\n\
          ## Exit codes of the command line\n\n| Exit code | Meaning |\n|---|---|\n",
     );

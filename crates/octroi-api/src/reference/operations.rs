@@ -1,4 +1,4 @@
-//! The page about operations.
+//! The reference page of operations.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ pub fn operations() -> String {
     let mut page = String::from("# Operations\n\n");
     page.push_str(NOTICE);
     page.push_str(
-        "\nEvery operation is an MCP tool at `/mcp`. A person's token reaches those for people, an agent's token those \
-         for agents; the command line, and every other interface, uses the same. An answer is the tool's \
-         `structuredContent`. Members that an answer may leave out are marked *optional*; members whose type says \
-         *or null* are always there. [Errors](errors.md) are described on their own page, \
-         [resources](reference-resources.md) too.\n",
+        "\nEvery operation is an MCP tool at `/mcp`. A person's token gives access to those for people, an agent's \
+         token to those for agents; the command line and every other interface use the same operations. An answer is \
+         the tool's `structuredContent`. Members that an answer may omit are marked *optional*; members with the type \
+         *or null* are always present. [Errors](errors.md) and [resources](reference-resources.md) have their own \
+         pages.\n",
     );
     let mut shapes = Shapes::new();
     for group in &OPERATIONS {
@@ -49,7 +49,7 @@ fn describe(page: &mut String, operation: &OperationEntry, shapes: &mut Shapes) 
         Some(setting) => format!(", with `{}`", setting.as_str()),
         None => String::new(),
     };
-    let _ = writeln!(page, "- Who may: {}{setting}", operation.access.sentence());
+    let _ = writeln!(page, "- Access: {}{setting}", operation.access.sentence());
     let _ = writeln!(page, "- Effect: {effect}");
     let answer = kind_of(operation.response_shape(shapes.generator()).as_value());
     let _ = writeln!(page, "- Answer: {answer}");
@@ -62,7 +62,7 @@ fn describe(page: &mut String, operation: &OperationEntry, shapes: &mut Shapes) 
     if arguments.is_empty() {
         return;
     }
-    page.push_str("\n| Argument | Type | Needed | Description |\n|---|---|---|---|\n");
+    page.push_str("\n| Argument | Type | Required | Description |\n|---|---|---|---|\n");
     for (name, argument) in arguments {
         let needed = if required.contains(&name.as_str()) { "yes" } else { "" };
         let about = cell(argument["description"].as_str().unwrap_or_default());

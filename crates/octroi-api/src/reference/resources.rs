@@ -1,4 +1,4 @@
-//! The page about resources.
+//! The reference page of resources.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,10 @@ pub fn resources() -> String {
     let mut page = String::from("# Resources\n\n");
     page.push_str(NOTICE);
     page.push_str(
-        "\nOctroi's own resources, read with `resources/read` at `/mcp`. Whoever may read one may also watch it: \
-         `notifications/resources/updated` says that it changed. What belongs to another agent is not found.\n\n\
-         | URI | What it shows | Content | Who may | Changes when |\n|---|---|---|---|---|\n",
+        "\nOctroi's own resources, read with `resources/read` at `/mcp`. Everyone who may read one may also \
+         subscribe to it: `notifications/resources/updated` reports a change. Resources of another agent are not \
+         found.\n\n\
+         | URI | Description | Content | Access | Changes when |\n|---|---|---|---|---|\n",
     );
     let mut shapes = Shapes::new();
     for resource in &RESOURCES {
@@ -27,7 +28,7 @@ pub fn resources() -> String {
             }
             Content::Toml => "a policy, as TOML".to_owned(),
         };
-        // The shapes stand on the other page; most of them are answers of operations too.
+        // The shapes are on the other page; most of them are answers of operations too.
         let content = content.replace("](#", "](reference-operations.md#");
         let setting = match resource.agent_setting {
             Some(setting) => format!(" (agents with `{}`)", setting.as_str()),

@@ -19,12 +19,12 @@ impl Shapes {
         Self { generator: schema::shapes() }
     }
 
-    /// What schemas are made with, so that it learns of their shapes.
+    /// The generator for schemas; it records the shapes they refer to.
     pub(super) fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
-    /// All shapes, by name: those that were asked for, and those of resources.
+    /// All shapes, by name: those of the page, and those of resources.
     pub(super) fn describe(mut self) -> String {
         for resource in &RESOURCES {
             match resource.content {
@@ -81,7 +81,7 @@ fn table(text: &mut String, properties: &Map<String, Value>, required: &Value) {
     }
 }
 
-/// The type that a schema stands for, in words.
+/// The type of a schema, in words.
 pub(super) fn kind_of(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());

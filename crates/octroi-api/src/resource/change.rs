@@ -1,32 +1,32 @@
-//! What makes resources change, and which of them have to be reported.
+//! Changes of resources, and the notifications that follow.
 
 use octroi_core::ServerName;
 
 use super::ResourceUri;
 
-/// What a change is about.
+/// The topic of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
-    /// Servers came, went, or are doing otherwise.
+    /// Servers were added or removed, or their status changed.
     Servers,
-    /// Tools came, went or changed.
+    /// Tools were added, removed or changed.
     Tools,
-    /// An approval was asked for, decided, used or given up.
+    /// An approval was requested, decided, used or cancelled.
     Approvals,
     /// A definition was quarantined, accepted, rejected or forgotten.
     Pins,
-    /// Something was set about an agent.
+    /// The settings of an agent changed.
     Agents,
-    /// Other policies are in effect.
+    /// The policies in effect changed.
     Policies,
-    /// A policy was proposed, decided about, or changed at its level.
+    /// A policy was proposed, decided, or changed at its level.
     Proposals,
-    /// Something was recorded.
+    /// An audit record was written.
     Audit,
 }
 
 impl Topic {
-    /// All of them.
+    /// All topics.
     pub const ALL: [Self; 8] = [
         Self::Servers,
         Self::Tools,
@@ -41,56 +41,56 @@ impl Topic {
     /// When it happens, for the reference page.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Servers => "servers come, go, or are doing otherwise",
-            Self::Tools => "tools come, go or change",
-            Self::Approvals => "an approval is asked for, decided, used or given up",
+            Self::Servers => "servers are added or removed, or their status changes",
+            Self::Tools => "tools are added, removed or changed",
+            Self::Approvals => "an approval is requested, decided, used or cancelled",
             Self::Pins => "a definition is quarantined, accepted, rejected or forgotten",
-            Self::Agents => "something is set about an agent",
-            Self::Policies => "other policies take effect",
-            Self::Proposals => "a policy is proposed, decided about, or changed",
-            Self::Audit => "something is recorded",
+            Self::Agents => "the settings of an agent change",
+            Self::Policies => "the policies in effect change",
+            Self::Proposals => "a policy is proposed, decided, or changed",
+            Self::Audit => "an audit record is written",
         }
     }
 }
 
 /// A change that has happened.
 #[derive(Clone, Copy, Debug)]
-pub enum Change<'a> {
-    /// Of servers; these are all that there are.
+pub enum ResourceChange<'a> {
+    /// Of servers, with all that exist now.
     Servers(&'a [ServerName]),
     /// Of tools.
     Tools,
     /// Of an approval.
     Approval {
-        /// Which one.
+        /// Its id.
         id: &'a str,
-        /// Whose call it is about; none for a person's.
+        /// The agent whose call it covers; `None` for a person's.
         agent: Option<&'a str>,
     },
     /// Of several approvals of an agent, or of a person.
     Approvals {
-        /// Whose calls they are about; none for a person's.
+        /// The agent whose calls they cover; `None` for a person's.
         agent: Option<&'a str>,
     },
-    /// Of what is quarantined.
+    /// Of quarantined definitions.
     Pins,
-    /// Of what is set about agents.
+    /// Of settings of agents.
     Agents,
     /// Of the policies in effect.
     Policies,
     /// Of one policy, proposed or set.
     Policy {
-        /// Which one.
+        /// Its id.
         id: i64,
-        /// Whose it is; none for the floor and the global one.
+        /// Its agent; `None` for the floor and the global policy.
         agent: Option<&'a str>,
     },
     /// Of the audit log.
     Audit,
 }
 
-impl Change<'_> {
-    /// What it is about.
+impl ResourceChange<'_> {
+    /// The topic of the change.
     pub const fn topic(&self) -> Topic {
         match self {
             Self::Servers(_) => Topic::Servers,
@@ -104,7 +104,7 @@ impl Change<'_> {
         }
     }
 
-    /// The resources that are not what they were.
+    /// The resources that changed.
     pub fn resources(&self) -> Vec<ResourceUri> {
         match *self {
             Self::Servers(names) => {
@@ -114,7 +114,7 @@ impl Change<'_> {
             }
             Self::Tools => vec![ResourceUri::Tools],
             Self::Approval { id, agent } => {
-                let mut uris = Change::Approvals { agent }.resources();
+                let mut uris = ResourceChange::Approvals { agent }.resources();
                 uris.push(ResourceUri::approval(agent, id));
                 uris
             }

@@ -1,4 +1,4 @@
-//! Every resource, once. No other place in the workspace spells one of these URIs.
+//! Every resource, defined once. No other module of the workspace contains one of these URIs.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,12 @@ use crate::operations::proposals::ProposalList;
 use crate::operations::servers::ServerStatus;
 use crate::operations::tools::ToolCatalog;
 
-/// What the list of servers shows as a resource.
+/// The list of servers as a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServersResource {
-    /// Every server, by name
+    /// All servers, by name
     pub servers: Vec<ServerStatus>,
-    /// What is wrong with the configuration
+    /// Problems of the configuration
     pub problems: Vec<String>,
 }
 
@@ -30,9 +30,9 @@ pub struct ServersResource {
 pub struct PastApprovals {
     /// The agent
     pub agent_id: String,
-    /// How many these are
+    /// The number of these approvals
     pub count: u64,
-    /// The approvals, the newest first
+    /// The approvals, newest first
     pub approvals: Vec<Approval>,
 }
 
@@ -63,7 +63,7 @@ const fn of_people(
 }
 
 impl ResourceEntry {
-    /// Lets agents read what is their own, where they may propose policies.
+    /// Lets agents read their own, if they may propose policies.
     const fn or_own_agent(mut self) -> Self {
         self.access = Access::PeopleAndOwnAgent;
         self.agent_setting = Some(AgentSetting::Proposals);
@@ -71,13 +71,13 @@ impl ResourceEntry {
     }
 }
 
-/// All resources. Where two can match a URI, the one without places to fill comes first.
+/// All resources. If two match a URI, the one that is not a template comes first.
 pub static RESOURCES: [ResourceEntry; 18] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
         ("servers", "Servers"),
-        "Every server and how it is doing",
+        "All servers and their status",
         json::<ServersResource>(),
         &[Topic::Servers],
     ),
@@ -85,7 +85,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::Server,
         "resource://servers/{id}",
         ("server", "Server"),
-        "One server and how it is doing",
+        "One server and its status",
         json::<ServerStatus>(),
         &[Topic::Servers],
     ),
@@ -93,7 +93,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::Health,
         "resource://health/servers",
         ("health", "Health"),
-        "How well every server answers",
+        "The health of all servers",
         json::<HealthByServer>(),
         &[Topic::Servers],
     ),
@@ -101,7 +101,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::Tools,
         "resource://tools/list",
         ("tools", "Tools"),
-        "Every tool of every source as the gates see it",
+        "All tools of all sources as the gates see them",
         json::<ToolCatalog>(),
         &[Topic::Tools],
     ),
@@ -109,7 +109,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::PendingApprovals,
         "resource://approvals/pending",
         ("approvals", "Pending approvals"),
-        "Every call that waits for a person",
+        "All calls that are pending approval",
         Content::JsonItems(SchemaGenerator::subschema_for::<Approval>),
         &[Topic::Approvals],
     ),
@@ -117,7 +117,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::Approval,
         "resource://approvals/{id}",
         ("approval of a person", "Approval of a person's call"),
-        "One call of a person about which a person was asked",
+        "One call of a person that needs or needed approval",
         json::<Approval>(),
         &[Topic::Approvals],
     ),
@@ -125,7 +125,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::AgentPendingApprovals,
         "resource://agents/{agent_id}/approvals/pending",
         ("pending approvals of an agent", "Pending approvals of an agent"),
-        "The calls of an agent that wait for a person",
+        "The calls of an agent that are pending approval",
         Content::JsonItems(SchemaGenerator::subschema_for::<Approval>),
         &[Topic::Approvals],
     ),
@@ -133,7 +133,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::AgentPastApprovals,
         "resource://agents/{agent_id}/approvals/history",
         ("past approvals of an agent", "Past approvals of an agent"),
-        "The newest hundred of an agent's calls about which a person was asked",
+        "The newest hundred of an agent's calls that needed approval",
         json::<PastApprovals>(),
         &[Topic::Approvals],
     ),
@@ -141,7 +141,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::AgentApproval,
         "resource://agents/{agent_id}/approvals/{id}",
         ("approval", "Approval"),
-        "One call about which a person was asked",
+        "One call that needs or needed approval",
         json::<Approval>(),
         &[Topic::Approvals],
     ),
@@ -149,7 +149,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::HeldPins,
         "resource://pins/held",
         ("held definitions", "Quarantined definitions"),
-        "Every definition that is quarantined, and what changed",
+        "All quarantined definitions and their changes",
         json::<HeldPins>(),
         &[Topic::Pins],
     ),
@@ -157,7 +157,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::Agents,
         "resource://agents/list",
         ("agents", "Agents"),
-        "Every agent and what is set about it",
+        "All agents and their settings",
         json::<AgentList>(),
         &[Topic::Agents],
     ),
@@ -165,7 +165,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::ActivePolicy,
         "resource://approval-policy/policy",
         ("policy", "Active policy"),
-        "The active policy: an agent's own for the agent, the one for everybody for a person",
+        "The active policy: an agent's own for the agent, the global one for a person",
         Content::Toml,
         &[Topic::Policies],
     )
@@ -174,7 +174,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
     of_people(
         ResourceKind::ActivePolicyAlias,
         "resource://approval-policy/policy.py",
-        ("policy-alias", "Active policy, under its other name"),
+        ("policy-alias", "Active policy (alias)"),
         "The same as resource://approval-policy/policy",
         Content::Toml,
         &[Topic::Policies],
@@ -202,7 +202,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::AgentProposals,
         "resource://agents/{agent_id}/policy/proposals",
         ("policy-proposals", "Proposals of an agent"),
-        "What an agent proposed",
+        "The proposals of an agent",
         json::<ProposalList>(),
         &[Topic::Proposals],
     )
@@ -220,7 +220,7 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         ResourceKind::RecentAudit,
         "resource://audit/recent",
         ("audit", "Recent audit records"),
-        "What was recorded last, the newest first",
+        "The newest audit records, newest first",
         json::<AuditRecords>(),
         &[Topic::Audit],
     ),

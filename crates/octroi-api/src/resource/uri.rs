@@ -1,4 +1,4 @@
-//! URIs of resources, typed.
+//! Typed URIs of resources.
 
 use std::fmt;
 
@@ -8,45 +8,45 @@ use super::table::RESOURCES;
 use super::{ResourceEntry, ResourceKind};
 use crate::access::ObjectRef;
 
-/// A resource that can be asked for.
+/// The URI of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceUri {
-    /// Every server.
+    /// All servers.
     Servers,
     /// One server.
     Server(ServerName),
-    /// How well every server answers.
+    /// The health of all servers.
     Health,
-    /// Every tool.
+    /// All tools.
     Tools,
-    /// Every call that waits for a person.
+    /// All pending calls.
     PendingApprovals,
     /// An approval of a person's call, by id.
     Approval(String),
-    /// What waits of an agent, by its id.
+    /// The pending calls of an agent, by its id.
     AgentPendingApprovals(String),
-    /// What was decided about an agent's calls, by its id.
+    /// The past approvals of an agent, by its id.
     AgentPastApprovals(String),
     /// An approval of an agent's call.
     AgentApproval {
-        /// The agent.
+        /// The id of the agent.
         agent: String,
-        /// The approval.
+        /// The id of the approval.
         id: String,
     },
-    /// What is quarantined.
+    /// The quarantined definitions.
     HeldPins,
-    /// Every agent.
+    /// All agents.
     Agents,
-    /// The active policy: an agent's own for the agent, everybody's for a person.
+    /// The active policy: an agent's own for the agent, the global one for a person.
     ActivePolicy,
-    /// The same under its other name.
+    /// The same under an alias.
     ActivePolicyAlias,
     /// An agent's policy and its proposals, by its id.
     AgentPolicyState(String),
     /// An agent's policy as text, by its id.
     AgentPolicySource(String),
-    /// What an agent proposed, by its id.
+    /// The proposals of an agent, by its id.
     AgentProposals(String),
     /// One proposal.
     Proposal(i64),
@@ -55,7 +55,7 @@ pub enum ResourceUri {
 }
 
 impl ResourceUri {
-    /// Where one approval is shown.
+    /// The URI of one approval.
     pub fn approval(agent: Option<&str>, id: &str) -> Self {
         match agent {
             Some(agent) => Self::AgentApproval { agent: agent.to_owned(), id: id.to_owned() },
@@ -63,7 +63,7 @@ impl ResourceUri {
         }
     }
 
-    /// Reads a URI; `None` if it is not one of Octroi's own.
+    /// Parses a URI; `None` if it is not one of Octroi's own.
     pub fn parse(uri: &str) -> Option<Self> {
         RESOURCES.iter().find_map(|entry| {
             let parts = match_template(entry.uri, uri)?;
@@ -95,7 +95,7 @@ impl ResourceUri {
         })
     }
 
-    /// Which resource it is, and what is put into the places of its template.
+    /// The kind of resource, and the variables of its template.
     fn parts(&self) -> (ResourceKind, Vec<String>) {
         match self {
             Self::Servers => (ResourceKind::Servers, vec![]),
@@ -126,7 +126,7 @@ impl ResourceUri {
         &RESOURCES[self.parts().0 as usize]
     }
 
-    /// What it is about, for the rule that says who may.
+    /// The object that the access rule checks.
     pub fn object(&self) -> ObjectRef<'_> {
         match self {
             Self::Server(name) => ObjectRef::Server(name.as_str()),
@@ -168,7 +168,7 @@ fn is_place(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-/// What a URI has in the places of a template. A place takes one segment, which is never empty.
+/// The variables of a template in a URI. Each matches one non-empty segment.
 fn match_template<'a>(template: &str, uri: &'a str) -> Option<Vec<&'a str>> {
     let (mut expected, mut given) = (template.split('/'), uri.split('/'));
     let mut parts = Vec::new();
@@ -182,7 +182,7 @@ fn match_template<'a>(template: &str, uri: &'a str) -> Option<Vec<&'a str>> {
     }
 }
 
-/// A number in the one way in which it is written, so that no resource has two URIs.
+/// A number in canonical form only, so that no resource has two URIs.
 fn number(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
 }

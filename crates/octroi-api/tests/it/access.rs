@@ -1,9 +1,9 @@
-//! Who may do what: every operation and every resource with a person, an agent, another agent and nobody.
+//! Access rules: every operation and every resource with a person, an agent, another agent and nobody.
 
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
-use octroi_api::{Access, ObjectRef, Owner, RESOURCES, Verdict, operations};
+use octroi_api::{Access, AccessVerdict, ObjectRef, Owner, RESOURCES, operations};
 use octroi_core::{Principal, Role};
 
 fn person() -> Principal {
@@ -15,7 +15,7 @@ fn agent(name: &str) -> Principal {
     Principal { id: id.into(), role: Role::Agent, agent_id: Some(name.into()), token: name.into() }
 }
 
-/// What each of them is answered about an object of the agent `coder`, or of the gateway.
+/// The answer to each caller, for an object of the agent `coder`, or of the gateway.
 fn row(access: Access, owner: Owner<'_>) -> String {
     let principals = [Some(person()), Some(agent("coder")), Some(agent("writer")), None];
     let verdicts =
@@ -44,22 +44,22 @@ fn who_may_do_what() {
 fn owners_decide() {
     let nameless = Principal { agent_id: None, ..agent("coder") };
     for (access, principal, owner, expected) in [
-        (Access::People, person(), Owner::Gateway, Verdict::Permitted),
-        (Access::People, person(), Owner::Agent("coder"), Verdict::Permitted),
-        (Access::People, person(), Owner::Nobody, Verdict::NotFound),
-        (Access::People, agent("coder"), Owner::Agent("coder"), Verdict::Forbidden),
+        (Access::People, person(), Owner::Gateway, AccessVerdict::Permitted),
+        (Access::People, person(), Owner::Agent("coder"), AccessVerdict::Permitted),
+        (Access::People, person(), Owner::Nobody, AccessVerdict::NotFound),
+        (Access::People, agent("coder"), Owner::Agent("coder"), AccessVerdict::Forbidden),
         // An agent does not learn whether the object exists.
-        (Access::People, agent("coder"), Owner::Nobody, Verdict::Forbidden),
-        (Access::OwnAgent, agent("coder"), Owner::Agent("coder"), Verdict::Permitted),
-        (Access::OwnAgent, agent("coder"), Owner::Agent("writer"), Verdict::NotFound),
-        (Access::OwnAgent, agent("coder"), Owner::Gateway, Verdict::NotFound),
-        (Access::OwnAgent, agent("coder"), Owner::Nobody, Verdict::NotFound),
-        (Access::OwnAgent, person(), Owner::Agent("coder"), Verdict::Forbidden),
-        (Access::OwnAgent, nameless.clone(), Owner::Gateway, Verdict::Forbidden),
-        (Access::PeopleAndOwnAgent, person(), Owner::Agent("coder"), Verdict::Permitted),
-        (Access::PeopleAndOwnAgent, agent("coder"), Owner::Agent("coder"), Verdict::Permitted),
-        (Access::PeopleAndOwnAgent, agent("coder"), Owner::Agent("writer"), Verdict::NotFound),
-        (Access::PeopleAndOwnAgent, nameless, Owner::Agent("coder"), Verdict::Forbidden),
+        (Access::People, agent("coder"), Owner::Nobody, AccessVerdict::Forbidden),
+        (Access::OwnAgent, agent("coder"), Owner::Agent("coder"), AccessVerdict::Permitted),
+        (Access::OwnAgent, agent("coder"), Owner::Agent("writer"), AccessVerdict::NotFound),
+        (Access::OwnAgent, agent("coder"), Owner::Gateway, AccessVerdict::NotFound),
+        (Access::OwnAgent, agent("coder"), Owner::Nobody, AccessVerdict::NotFound),
+        (Access::OwnAgent, person(), Owner::Agent("coder"), AccessVerdict::Forbidden),
+        (Access::OwnAgent, nameless.clone(), Owner::Gateway, AccessVerdict::Forbidden),
+        (Access::PeopleAndOwnAgent, person(), Owner::Agent("coder"), AccessVerdict::Permitted),
+        (Access::PeopleAndOwnAgent, agent("coder"), Owner::Agent("coder"), AccessVerdict::Permitted),
+        (Access::PeopleAndOwnAgent, agent("coder"), Owner::Agent("writer"), AccessVerdict::NotFound),
+        (Access::PeopleAndOwnAgent, nameless, Owner::Agent("coder"), AccessVerdict::Forbidden),
     ] {
         assert_eq!(access.permits(Some(&principal), owner), expected, "{access:?} {principal:?} {owner:?}");
     }

@@ -1,4 +1,4 @@
-//! Errors keep their codes and numbers, and come back as what they were.
+//! Errors keep their codes, and survive conversion to answers and back.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn every_code_stands_in_the_table_under_its_own_name() {
     for (place, code) in ErrorCode::ALL.into_iter().enumerate() {
         assert_eq!(code as usize, place, "{code}");
         assert_eq!(ErrorCode::parse(code.as_str()), Some(code));
-        // The variant and its word are the same name, so no row of the table can have slipped.
+        // The variant and its word are the same name, so the rows of the table are in the right order.
         assert_eq!(format!("{code:?}").to_lowercase(), code.as_str().replace('_', ""));
         let spec = code.spec();
         assert!(spec.about.ends_with('.') && !spec.hint.is_empty() && !spec.hint.ends_with('.'), "{code}");
@@ -20,7 +20,7 @@ fn every_code_stands_in_the_table_under_its_own_name() {
     assert_eq!(ErrorCode::parse("policy"), None);
 }
 
-/// The numbers on which clients act.
+/// The codes on which clients act.
 #[test]
 fn numbers_stay() {
     for (code, rpc, http, exit) in [
@@ -57,11 +57,10 @@ fn numbers_stay() {
 #[test]
 fn a_model_reads_results_and_a_program_errors() {
     let error = ApiError::new(ErrorCode::NotFound, "there is no approval `ap_1`")
-        .with_hint("`octroi approvals` lists what waits")
+        .with_hint("`octroi approvals` lists pending approvals")
         .with_detail("approval", "ap_1");
-    let data =
-        json!({"code": "not_found", "hint": "`octroi approvals` lists what waits", "approval": "ap_1"});
-    let text = "there is no approval `ap_1` (`octroi approvals` lists what waits)";
+    let data = json!({"code": "not_found", "hint": "`octroi approvals` lists pending approvals", "approval": "ap_1"});
+    let text = "there is no approval `ap_1` (`octroi approvals` lists pending approvals)";
     assert_eq!(
         rescue(&error, RequestKind::ToolCall),
         Answered::Result(json!({
@@ -94,7 +93,7 @@ fn what_was_answered_is_read_back() {
 
 #[test]
 fn answers_of_others_are_understood() {
-    // What the gates answer: the code is the message, and the reason stands in the data.
+    // Denials of the gates: the code is the message, and the reason is in the data.
     let data = json!({"type": "policy_denied", "decision": "deny_continue", "gate": "mode", "reason": "it only looks"});
     for (number, message, data, code, expected) in [
         (-32951, "policy_denied_continue", None, ErrorCode::PolicyDeniedContinue, "policy_denied_continue"),

@@ -1,4 +1,4 @@
-//! What is made from the tables is what is kept. `UPDATE_EXPECT=1` accepts a change.
+//! Generated files match the tables. `UPDATE_EXPECT=1` accepts a change.
 
 use expect_test::expect_file;
 use octroi_api::reference;

@@ -1,4 +1,4 @@
-//! What the tables promise.
+//! Tests of the tables.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 

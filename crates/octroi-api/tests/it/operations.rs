@@ -1,4 +1,4 @@
-//! Every operation is declared in full, and its schemas are such as every client reads.
+//! Every operation is fully declared, and its schemas are in the form that every client can read.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn names_are_unique_where_they_are_seen() {
     assert_eq!(find(Face::Management, "policy_propose").map(|operation| operation.name), None);
 }
 
-/// So that none is lost without notice: other programs call them.
+/// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
     assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 49);
@@ -97,7 +97,7 @@ fn every_operation_says_what_it_is() {
     }
 }
 
-/// Which operations change something, and what they leave in the audit log.
+/// Which operations change something, and their kinds of audit records.
 #[test]
 fn whatever_changes_something_is_recorded() {
     let effects: Vec<String> = operations::all()
@@ -153,7 +153,7 @@ fn schemas_are_plain() {
     }
 }
 
-/// Looks at a schema and everything in it.
+/// Checks a schema and everything in it.
 fn check(operation: &OperationEntry, schema: &Value, path: &str, is_input: bool) {
     let place = format!("{} {path}: {schema}", operation.name);
     assert!(schema.get("$ref").is_none() && schema.get("$defs").is_none(), "a reference in {place}");

@@ -1,4 +1,4 @@
-//! What was accepted before there was a table is accepted still, and what was refused is refused.
+//! Requests stay compatible with those that were accepted before the table existed.
 
 use octroi_api::operations::agents::{AgentsUpdate, SpecsFreeze};
 use octroi_api::operations::approvals::{
@@ -19,7 +19,7 @@ use octroi_api::operations::tools::{ToolsCall, ToolsGet, ToolsListCatalog};
 use octroi_api::{Effect, Operation, read_request};
 use serde_json::{Value, json};
 
-/// Reads arguments as a request and writes it again; the schema must accept them too.
+/// Parses arguments as a request and serializes it again; the schema must accept them too.
 fn again<O: Operation>(arguments: &Value) -> Value {
     let entry = octroi_api::OperationEntry::of::<O>();
     let validator = jsonschema::draft202012::new(&entry.input_schema()).expect("a schema");

@@ -1,8 +1,8 @@
-//! URIs of resources are read as they are written.
+//! URIs of resources are parsed and formatted consistently.
 
 use std::collections::BTreeSet;
 
-use octroi_api::{Change, Face, ObjectRef, RESOURCES, ResourceKind, ResourceUri, Topic};
+use octroi_api::{Face, ObjectRef, RESOURCES, ResourceChange, ResourceKind, ResourceUri, Topic};
 use octroi_core::ServerName;
 use proptest::prelude::*;
 
@@ -76,22 +76,22 @@ fn every_resource_is_declared_in_full() {
     assert_eq!(RESOURCES[ResourceKind::RecentAudit as usize].uri, "resource://audit/recent");
 }
 
-/// Whatever has changed is reported under every URI that shows it, and under no other.
+/// Every change is reported under every URI that shows it, and under no other.
 #[test]
 fn changes_report_what_the_table_says() {
     let servers = [server("files"), server("mail")];
     let changes = [
-        Change::Servers(&servers),
-        Change::Tools,
-        Change::Approval { id: "ap_1", agent: Some("coder") },
-        Change::Approval { id: "ap_1", agent: None },
-        Change::Approvals { agent: Some("coder") },
-        Change::Pins,
-        Change::Agents,
-        Change::Policies,
-        Change::Policy { id: 7, agent: Some("coder") },
-        Change::Policy { id: 7, agent: None },
-        Change::Audit,
+        ResourceChange::Servers(&servers),
+        ResourceChange::Tools,
+        ResourceChange::Approval { id: "ap_1", agent: Some("coder") },
+        ResourceChange::Approval { id: "ap_1", agent: None },
+        ResourceChange::Approvals { agent: Some("coder") },
+        ResourceChange::Pins,
+        ResourceChange::Agents,
+        ResourceChange::Policies,
+        ResourceChange::Policy { id: 7, agent: Some("coder") },
+        ResourceChange::Policy { id: 7, agent: None },
+        ResourceChange::Audit,
     ];
     let mut reported = BTreeSet::new();
     for change in &changes {
@@ -105,7 +105,7 @@ fn changes_report_what_the_table_says() {
     assert_eq!(reported, declared.collect::<BTreeSet<_>>());
     let topics: BTreeSet<Topic> = reported.iter().map(|(topic, _)| *topic).collect();
     assert_eq!(topics, BTreeSet::from(Topic::ALL));
-    let of_everybody = Change::Policy { id: 7, agent: None }.resources();
+    let of_everybody = ResourceChange::Policy { id: 7, agent: None }.resources();
     assert_eq!(of_everybody, [ResourceUri::Proposal(7)]);
 }
 
@@ -127,7 +127,7 @@ fn whose_a_resource_is() {
 
 fn any_uri() -> impl Strategy<Value = ResourceUri> {
     let agent = "[A-Za-z0-9._-]{1,64}";
-    // These words stand for lists in the place of an id.
+    // These words are lists in the position of an id.
     let id =
         "[A-Za-z0-9_-]{1,40}".prop_filter("a word of the lists", |id| id != "pending" && id != "history");
     let name = "[a-z0-9][a-z0-9-]{0,31}".prop_filter("the list", |name| name != "list");

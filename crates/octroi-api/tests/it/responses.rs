@@ -1,4 +1,4 @@
-//! Answers have the shape that programs rely on, member by member, and fit the schema that is published.
+//! Answers have the shape that programs rely on, member by member, and match the published schema.
 
 use octroi_api::operations::approvals::{AgentsApproveRequest, ApprovalsGet};
 use octroi_api::operations::audit::{AuditQuery, AuditShow};
@@ -10,7 +10,7 @@ use octroi_api::operations::tools::{ToolsCall, ToolsGet};
 use octroi_api::{Operation, OperationEntry};
 use serde_json::{Value, json};
 
-/// An answer as it was written before there was a table is read, written the same, and fits the schema.
+/// An answer from before the table existed is parsed, serialized identically, and matches the schema.
 fn same<O: Operation>(answer: &Value) {
     let read: O::Response = serde_json::from_value(answer.clone())
         .unwrap_or_else(|error| panic!("{} {answer}: {error}", O::NAME));

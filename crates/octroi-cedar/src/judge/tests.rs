@@ -4,11 +4,11 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::tests::support::{judge, load, told};
+use crate::tests::support::{judge, load, summary};
 
 #[track_caller]
 fn check(policies: &str, call: &str, expected: Expect) {
-    expected.assert_eq(&told(&judge(&load(policies), call)));
+    expected.assert_eq(&summary(&judge(&load(policies), call)));
 }
 
 const READ: &str = r#"bot calls files.read_file {"path": "/data/x"}"#;
@@ -43,7 +43,11 @@ fn every_verdict_has_its_policy() {
     check(policies, "bot calls github.create_issue {}", expect!["deny by denies"]);
     check(policies, r#"bot calls shell.run {"command": "ls"}"#, expect!["abort by aborts"]);
     check(policies, "bot calls shell.list {}", expect!["silent"]);
-    check(policies, "bot calls shell.unheard_of {}", expect!["deny; error: policies do not know this tool"]);
+    check(
+        policies,
+        "bot calls shell.unheard_of {}",
+        expect!["deny; error: the policies' schema does not contain this tool"],
+    );
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn facts_can_be_looked_at_for_every_tool() {
         @id("new") @decision("ask") forbid(principal, action, resource) when { context.facts.is_first_use };
         @id("keys") forbid(principal, action, resource) when { context.facts.secrets != [] };
     "#;
-    // An empty set has no type of its own.
+    // An empty set has no element type.
     assert!(crate::Policies::load(policies, &crate::tests::support::schema()).is_err());
     let policies = &policies.replace("context.facts.secrets != []", "!context.facts.secrets.isEmpty()");
     check(policies, READ, expect!["silent"]);
@@ -218,7 +222,7 @@ fn arguments_that_do_not_fit_deny() {
         expect!["deny; error: argument `repo.name` is missing"],
     );
     check(policies, "bot calls github.create_issue {}", expect!["deny; error: argument `repo` is missing"]);
-    // No policy looks at the path, so nobody can be misled by it.
+    // No policy uses the path, so its value does not matter.
     check(policies, r#"bot calls files.read_file {"path": 7, "other": []}"#, expect!["allow by all"]);
 }
 
@@ -278,7 +282,7 @@ fn facts_are_found_only_if_a_policy_looks_at_them() {
             },
             arguments: &arguments,
             facts: &facts,
-            session: Session { mode: "normal", project: None, is_spec_frozen: false, spec_hash: None },
+            session: SessionState { mode: "normal", project: None, is_spec_frozen: false, spec_hash: None },
         });
         asked.get()
     };

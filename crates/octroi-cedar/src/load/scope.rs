@@ -1,4 +1,4 @@
-//! Which tools a policy is about, by what it says outside of its conditions.
+//! The tools that a policy can match, by its scope.
 
 use cedar_policy::{ActionConstraint, EntityUid, Policy, ResourceConstraint};
 use octroi_core::suggest::did_you_mean;
@@ -41,7 +41,7 @@ impl<'a> Scopes<'a> {
         Self { schema, every_call: types.action(EVERY_CALL), tools: tools.collect() }
     }
 
-    /// The tools that a policy can apply to.
+    /// The tools that a policy can match.
     pub(super) fn tools_of(&self, policy: &Policy) -> Vec<String> {
         let (action, resource) = (policy.action_constraint(), policy.resource_constraint());
         let applies = |tool: &&Names| self.has_action(&action, tool) && has_resource(&resource, tool);
@@ -58,8 +58,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// Tools and servers that do not exist. Cedar knows actions, but of tools and servers only that
-    /// there are such.
+    /// Reports unknown tools and servers. Cedar itself only checks actions.
     pub(super) fn unknown_names(&self, text: &str, loaded: &Loaded) -> Vec<Problem> {
         let mut problems = Vec::new();
         for literal in loaded.policy.entity_literals() {
@@ -75,7 +74,7 @@ impl<'a> Scopes<'a> {
         problems
     }
 
-    /// What an unknown name stands for, and all names that it could be instead.
+    /// The kind of an unknown name, and all names that it could be instead.
     fn known(&self, literal: &EntityUid, id: &str) -> Option<(&'static str, Vec<String>)> {
         let types = &self.schema.types;
         let tools = || self.tools.iter().map(|tool| tool.name.clone());

@@ -21,7 +21,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     check_refused(
         "permit(principal == ?principal, action, resource);",
         expect![
-            "1:1: policy `policy0`: `?principal` and `?resource` are places in templates, which nobody fills here"
+            "1:1: policy `policy0`: `?principal` and `?resource` are template slots, which are not supported here"
         ],
     );
 }
@@ -46,7 +46,7 @@ fn an_unknown_attribute_names_the_tool_that_lacks_it() {
             1:62: policy `policy0`: attribute `facts.host` in context for Action::"db.query" not found (did you mean `hosts`?)
             1:62: policy `policy0`: attribute `facts.host` in context for Action::"files.read_file" not found (did you mean `hosts`?)
             1:62: policy `policy0`: attribute `facts.host` in context for Action::"files.write_file" not found (did you mean `hosts`?)
-            1:62: policy `policy0`: 3 more complaints about the same place"#]],
+            1:62: policy `policy0`: 3 more problems at the same position"#]],
     );
 }
 
@@ -86,7 +86,7 @@ fn a_policy_that_can_never_match_is_refused() {
     );
     check_refused(
         r#"forbid(principal == Tool::"shell.run", action, resource);"#,
-        expect!["1:1: policy `policy0`: it can never match a call (there is no tool that it could be about)"],
+        expect!["1:1: policy `policy0`: it can never match a call (no tool matches it)"],
     );
 }
 
@@ -136,7 +136,7 @@ fn types_must_fit() {
             "1:44: policy `policy0`: the types String and Set<String> are not compatible (both operands to a `==` expression must have compatible types. Types must be exactly equal to be compatible)"
         ],
     );
-    // Nothing is known of an agent but the one that calls.
+    // No agent is known except the caller.
     check_refused(
         "forbid(principal, action, resource) when { Agent::\"bob\".role == \"human\" };",
         expect!["1:44: policy `policy0`: entity literals cannot be dereferenced at any level"],
@@ -160,7 +160,7 @@ fn annotations_are_checked() {
     check_refused(
         "@decision(\"ask\") permit(principal, action, resource);",
         expect![
-            "1:1: policy `policy0`: `@decision` stands on a `permit`, which can only allow (write `forbid`, or leave `@decision` out)"
+            "1:1: policy `policy0`: `@decision` is on a `permit`, which can only allow (write `forbid`, or leave `@decision` out)"
         ],
     );
     check_refused(
@@ -171,13 +171,13 @@ fn annotations_are_checked() {
     );
     check_refused(
         "@decision forbid(principal, action, resource);",
-        expect!["1:1: policy `policy0`: `@decision` says nothing"],
+        expect!["1:1: policy `policy0`: `@decision` is empty"],
     );
     check_refused(
         "@id(\"\") @reason(\"\") forbid(principal, action, resource);",
         expect![[r"
-            1:1: policy `policy0`: `@id` says nothing
-            1:9: policy `policy0`: `@reason` says nothing"]],
+            1:1: policy `policy0`: `@id` is empty
+            1:9: policy `policy0`: `@reason` is empty"]],
     );
     check_refused(
         "@id(\"a\") @id(\"b\") forbid(principal, action, resource);",
@@ -206,7 +206,7 @@ forbid(principal, action, resource == Tool::"shell.rum");"#,
             4:8: policy `second`: attribute `args.path` in context for Action::"db.query" not found
             4:8: policy `second`: attribute `args.path` in context for Action::"github.create_issue" not found
             4:8: policy `second`: attribute `args.path` in context for Action::"shell.list" not found
-            4:8: policy `second`: 1 more complaints about the same place
+            4:8: policy `second`: 1 more problems at the same position
             5:39: policy `policy2`: there is no tool `shell.rum` (did you mean `shell.run`?)"#]],
     );
 }
@@ -236,13 +236,13 @@ forbid(principal, action, resource in Server::"shell") when { context.facts.shel
 forbid(principal, action in Action::"call", resource == Tool::"db.query");
 "#,
     );
-    let shown: Vec<String> = policies.describe().map(show).collect();
+    let described: Vec<String> = policies.describe().map(show).collect();
     expect![[r#"
         2: permit reading (reading is harmless) for files.read_file shell.list: @id("reading") … resource);
         5: ask policy1 (no reason) for files.read_file files.write_file: @decision("ask") … resource);
         7: abort stop (no reason) for shell.list shell.run: @id("stop") … };
         9: deny policy3 (no reason) for db.query: forbid(principal, … Tool::"db.query");"#]]
-    .assert_eq(&lines(&shown));
+    .assert_eq(&lines(&described));
 }
 
 fn show(policy: Described<'_>) -> String {
@@ -285,6 +285,6 @@ forbid(principal, action, resource) when { context.facts.calls_last_minute > 30 
 fn no_policies_are_fine_and_no_tools_fit_no_policy() {
     assert!(load("// nothing yet\n").is_empty());
     let nobody = Schema::new(&[]).unwrap();
-    expect!["1:1: policy `policy0`: it can never match a call (there is no tool that it could be about)"]
+    expect!["1:1: policy `policy0`: it can never match a call (no tool matches it)"]
         .assert_eq(&lines(&Policies::load("forbid(principal, action, resource);", &nobody).unwrap_err()));
 }

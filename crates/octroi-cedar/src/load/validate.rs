@@ -1,4 +1,4 @@
-//! What Cedar's own validator says, in its strictest mode. Its warnings are errors here.
+//! Runs Cedar's validator in its strictest mode. Its warnings are errors here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,8 +12,8 @@ use super::{Loaded, NEVER, unreadable};
 use crate::problem::Problem;
 use crate::schema::Schema;
 
-/// Attributes may be taken of the caller, the tool and the context, not of what hangs on them: nothing
-/// else is there when a call is judged.
+/// Attributes can be read from the caller, the tool and the context, but not from entities they refer to:
+/// those do not exist when a call is judged.
 const DEREFERENCES_MAX: u32 = 1;
 
 pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
@@ -26,7 +26,7 @@ pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Pro
     let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCES_MAX);
     let mut problems = errors(text, &spans, &result);
     problems.extend(warnings(text, &spans, &result));
-    // Whatever was passed over above, nothing that Cedar refuses is loaded.
+    // A text that Cedar refuses is never loaded, even if all its errors were filtered out above.
     if !result.validation_passed() && problems.is_empty() && known.is_empty() {
         problems.push(Problem::at(text, 0, None, result.to_string()));
     }
@@ -36,15 +36,15 @@ pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Pro
 type Spans<'a> = BTreeMap<&'a str, &'a Range<usize>>;
 
 fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
-    // Unknown actions are told where names are looked at, with a better guess.
-    let is_told = |error: &&ValidationError| matches!(error, ValidationError::UnrecognizedActionId(_));
-    let errors = result.validation_errors().filter(|error| !is_told(error));
+    // Unknown actions are reported by the name check, with a better suggestion.
+    let is_reported = |error: &&ValidationError| matches!(error, ValidationError::UnrecognizedActionId(_));
+    let errors = result.validation_errors().filter(|error| !is_reported(error));
     let problem =
         |error: &ValidationError| problem(text, spans, error.policy_id(), &DetailedError::from(error));
     errors.map(|error| problem(error).with_believable_help()).collect()
 }
 
-/// What follows from an error is not told again.
+/// Warnings that follow from an error are not reported.
 fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
     let wrong: BTreeSet<&PolicyId> = result.validation_errors().map(ValidationError::policy_id).collect();
     let is_nowhere =
@@ -61,11 +61,9 @@ fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Pro
             ..problem.clone()
         };
         problems.push(match warning {
-            // Paths and names in other alphabets than Latin are as good as any other.
+            // Paths and names in non-Latin scripts are legitimate.
             ValidationWarning::MixedScriptString(_) | ValidationWarning::MixedScriptIdentifier(_) => continue,
-            ValidationWarning::InvalidActionApplication(_) => {
-                never("there is no tool that it could be about")
-            }
+            ValidationWarning::InvalidActionApplication(_) => never("no tool matches it"),
             ValidationWarning::ImpossiblePolicy(_) if nowhere.contains(id) => continue,
             ValidationWarning::ImpossiblePolicy(_) => never("its conditions contradict each other"),
             _ => problem,

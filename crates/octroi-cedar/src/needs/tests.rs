@@ -11,15 +11,15 @@ fn check(condition: &str, expected: Expect) {
     needs.add_policy(&policy.to_json().unwrap());
     let Needs { agent, tool, arguments, facts, session } = needs;
     let all = [("agent", agent), ("tool", tool), ("args", arguments), ("facts", facts), ("session", session)];
-    let told: Vec<String> = all
+    let summary: Vec<String> = all
         .into_iter()
-        .filter(|(_, wanted)| !wanted.is_nothing())
-        .map(|(name, wanted)| match wanted {
-            Wanted::Only(names) => format!("{name}: {}", names.into_iter().collect::<Vec<_>>().join(" ")),
-            Wanted::All => format!("{name}: everything"),
+        .filter(|(_, used)| !used.is_nothing())
+        .map(|(name, used)| match used {
+            UsedParts::Only(names) => format!("{name}: {}", names.into_iter().collect::<Vec<_>>().join(" ")),
+            UsedParts::All => format!("{name}: everything"),
         })
         .collect();
-    expected.assert_eq(&told.join("; "));
+    expected.assert_eq(&summary.join("; "));
 }
 
 #[test]

@@ -156,14 +156,14 @@ fn no_name_breaks_out_of_the_schema() {
         let arguments = &schema.tools["server"][name].arguments;
         assert_eq!(arguments.record.fields.len(), 3, "{name:?}");
         assert_eq!(arguments.left_out.len(), 1, "{name:?}");
-        // A policy finds the argument under its very name.
+        // A policy finds the argument under its exact name.
         let quoted = name.escape_debug();
         let policy = format!(
             "permit(principal, action == Action::\"server.{quoted}\", resource)
              when {{ context.args[\"{quoted}\"] == \"x\" }};"
         );
         let problems = crate::Policies::load(&policy, &schema).err();
-        // Cedar does not let policies name what cannot be told by looking at it.
+        // Cedar does not accept names with ambiguous appearance.
         let is_strange = name.contains(['\n', '\0', '\u{202e}', '🦀']);
         assert_eq!(problems.is_some(), is_strange, "{name:?}: {problems:?}");
     }

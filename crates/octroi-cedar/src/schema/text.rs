@@ -1,13 +1,13 @@
-//! A schema in Cedar's own language.
+//! The schema in Cedar's own language.
 //!
-//! Names come from servers: whatever is not a plain word is a quoted and escaped text.
+//! Names come from servers: everything that is not a plain identifier is quoted and escaped.
 
 use std::fmt::Write as _;
 
 use super::{EVERY_CALL, Tools, group_name, tool_name};
 use crate::shape::{Field, LeftOut, Record, Scalar, Type};
 
-/// What is the same for all tools. `docs/cedar.md` explains it.
+/// The part that is the same for all tools. `docs/cedar.md` explains it.
 const PREAMBLE: &str = r#"// Who calls. A profile is empty if there is none.
 entity Agent = {
   profile: String,
@@ -49,7 +49,7 @@ type Session = {
 };
 "#;
 
-/// Words that stand for something in Cedar and so must be quoted as names.
+/// Reserved words of Cedar, which must be quoted as names.
 const RESERVED: [&str; 11] =
     ["true", "false", "if", "then", "else", "in", "is", "like", "has", "__cedar", "Set"];
 
@@ -104,7 +104,7 @@ fn write_field(text: &mut String, depth: usize, name: &str, field: &Field) {
 }
 
 fn write_line(text: &mut String, depth: usize, line: &str) {
-    // Writing to a text cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(text, "{:1$}{line}", "", depth * 2);
 }
 
@@ -124,14 +124,14 @@ fn explained(left_out: &LeftOut) -> String {
     }
 }
 
-/// A name as it is, if Cedar reads it as one.
+/// A name without quotes, if Cedar parses it as an identifier.
 fn attribute(name: &str) -> String {
     let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|other| other.is_ascii_alphanumeric() || other == '_');
     if is_word && !RESERVED.contains(&name) { name.to_owned() } else { quoted(name) }
 }
 
-/// Rust's escapes are Cedar's.
+/// Rust's escapes are valid in Cedar.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.escape_debug())
 }

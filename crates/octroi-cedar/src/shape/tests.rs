@@ -16,11 +16,11 @@ fn check(property: Value, expected: Expect) {
             "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "v": {"type": "integer"}}},
         },
     }));
-    let told = match arguments.record.fields.get("x") {
+    let described = match arguments.record.fields.get("x") {
         Some(field) => show(field),
         None => arguments.left_out.iter().map(|left_out| left_out.why).collect::<Vec<_>>().join(", "),
     };
-    expected.assert_eq(&told);
+    expected.assert_eq(&described);
 }
 
 fn show(field: &Field) -> String {
@@ -118,7 +118,7 @@ fn definitions_that_contain_themselves_end() {
 
 #[test]
 fn what_is_too_large_is_read_less_deep() {
-    // Each level has the next one ten times.
+    // Each level contains the next one ten times.
     let mut definitions = serde_json::Map::new();
     for level in 0..6 {
         let next = json!({"$ref": format!("#/$defs/L{}", level + 1)});

@@ -1,6 +1,6 @@
-//! The guide for writers of policies is true: every example loads and judges as it says.
+//! Every example of the guide for policy authors loads and judges as documented.
 
-use super::support::{judge, load, schema, told};
+use super::support::{judge, load, schema, summary};
 
 const GUIDE: &str = include_str!("../../../../docs/cedar.md");
 
@@ -29,7 +29,7 @@ fn every_example_does_what_the_guide_says() {
         let policies = load(policies);
         for line in calls.lines() {
             let (call, expected) = line.split_once(" => ").expect("`call => verdict`");
-            assert_eq!(told(&judge(&policies, call)), expected, "{call}");
+            assert_eq!(summary(&judge(&policies, call)), expected, "{call}");
         }
     }
 }
@@ -53,7 +53,10 @@ fn every_attribute_is_explained() {
     for line in preamble.lines().filter_map(|line| line.strip_prefix("  ")) {
         let (name, _) = line.split_once(':').unwrap();
         let name = name.trim_end_matches('?');
-        let is_told = [format!("`{name}`"), format!("`resource.{name}`"), format!("`principal.{name}`")];
-        assert!(is_told.iter().any(|told| GUIDE.contains(told.as_str())), "`{name}` is not in the guide");
+        let spellings = [format!("`{name}`"), format!("`resource.{name}`"), format!("`principal.{name}`")];
+        assert!(
+            spellings.iter().any(|spelling| GUIDE.contains(spelling.as_str())),
+            "`{name}` is not in the guide"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever servers define and agents send, nothing breaks and nothing is allowed by accident.
+//! For arbitrary definitions and arguments, nothing panics and nothing is allowed by accident.
 
 use octroi_core::Role;
 use octroi_core::facts::Facts;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::support::{judge, load};
-use crate::{Agent, Policies, Request, Schema, Session, Tool, ToolShape, Verdict};
+use crate::{Agent, CedarVerdict, Policies, Request, Schema, SessionState, Tool, ToolShape};
 
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -29,7 +29,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Few names, so that arguments often meet their definitions, and some that are anything.
+/// Few names, so that arguments often match their definitions, and some arbitrary ones.
 fn property_name() -> impl Strategy<Value = String> {
     prop_oneof![4 => "[a-c]", 1 => any::<String>(), 1 => "(if|Set|__cedar|\\$ref|\"|\\\\|\n|Long)"]
 }
@@ -74,7 +74,7 @@ fn object_schema(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = V
     })
 }
 
-fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> Verdict {
+fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> CedarVerdict {
     let request = Request {
         agent: Agent { id: "bot", role: Role::Agent, profile: "" },
         tool: Tool {
@@ -87,7 +87,7 @@ fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> Verdict {
         },
         arguments,
         facts: &Facts::default,
-        session: Session { mode: "", project: None, is_spec_frozen: false, spec_hash: None },
+        session: SessionState { mode: "", project: None, is_spec_frozen: false, spec_hash: None },
     };
     policies.judge(&request).verdict
 }
@@ -110,14 +110,14 @@ proptest! {
         if tool == "*" {
             return Ok(());
         }
-        // Looks at all arguments, so that all are made.
+        // Uses all arguments, so that all are converted.
         let looking = "permit(principal, action, resource);
                        forbid(principal, action, resource) when { {a: context.args} == {a: context.args} };";
         let looking = Policies::load(looking, &schema).map_err(|problems| {
             TestCaseError::fail(super::support::lines(&problems))
         })?;
         for arguments in &calls {
-            prop_assert_eq!(judge_any(&looking, &tool, arguments), Verdict::Deny);
+            prop_assert_eq!(judge_any(&looking, &tool, arguments), CedarVerdict::Deny);
         }
     }
 

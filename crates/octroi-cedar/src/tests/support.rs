@@ -1,4 +1,4 @@
-//! A few tools as real servers define them, and calls written as sentences.
+//! Sample tools as real servers define them, and calls written as sentences.
 
 use octroi_core::Role;
 use octroi_core::facts::Facts;
@@ -6,9 +6,9 @@ use octroi_core::server::Trust;
 use octroi_core::tool::Risk;
 use serde_json::{Value, json};
 
-use crate::{Agent, Judgement, Policies, Request, Schema, Session, Tool, ToolShape};
+use crate::{Agent, Judgement, Policies, Request, Schema, SessionState, Tool, ToolShape};
 
-/// A tool, and what Octroi knows about it.
+/// A tool with its risk and side effects.
 pub(crate) struct Sample {
     pub(crate) server: &'static str,
     pub(crate) tool: &'static str,
@@ -155,7 +155,7 @@ pub(crate) fn lines<T: ToString>(items: &[T]) -> String {
 
 /// Judges a sentence: `bot calls db.query {"sql": "DROP TABLE t"} with sql_verbs=DROP role=human`.
 pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
-    let call = Call::parse(sentence);
+    let call = SampleCall::parse(sentence);
     let (server, name) = call.tool.split_once('.').unwrap();
     let samples = samples();
     let sample = samples.iter().find(|sample| (sample.server, sample.tool) == (server, name));
@@ -171,7 +171,7 @@ pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
         },
         arguments: &call.arguments,
         facts: &|| call.facts.clone(),
-        session: Session {
+        session: SessionState {
             mode: &call.mode,
             project: call.project.as_deref(),
             is_spec_frozen: call.is_spec_frozen,
@@ -181,7 +181,7 @@ pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
 }
 
 /// A judgement in one line: `deny by no-drop (tables stay)`.
-pub(crate) fn told(judgement: &Judgement) -> String {
+pub(crate) fn summary(judgement: &Judgement) -> String {
     let mut text = format!("{:?}", judgement.verdict).to_lowercase();
     for (index, clause) in judgement.determining.iter().enumerate() {
         text.push_str(if index == 0 { " by " } else { ", " });
@@ -196,7 +196,7 @@ pub(crate) fn told(judgement: &Judgement) -> String {
     text
 }
 
-struct Call {
+struct SampleCall {
     agent: String,
     role: Role,
     profile: String,
@@ -209,7 +209,7 @@ struct Call {
     is_spec_frozen: bool,
 }
 
-impl Call {
+impl SampleCall {
     fn parse(sentence: &str) -> Self {
         let (agent, rest) = sentence.trim().split_once(" calls ").expect("`<agent> calls <tool>`");
         let (tool, rest) = rest.split_once(' ').expect("arguments after the tool");

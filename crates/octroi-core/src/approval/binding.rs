@@ -1,12 +1,12 @@
-//! What a grant is bound to.
+//! What an approval is bound to.
 
-/// The call that a grant is for, and what was known when it was asked for. A grant is good only while
-/// all of it is the same.
+/// The call that an approval covers, and what was known when it was requested. The approval is valid only
+/// while all of it is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Binding {
-    /// Who asked.
+    /// The principal that called.
     pub principal: String,
-    /// Which agent, if it was one.
+    /// The agent, for an agent's call.
     pub agent: Option<String>,
     /// The canonical id of the tool.
     pub tool: String,
@@ -14,17 +14,17 @@ pub struct Binding {
     pub definition_hash: [u8; 32],
     /// The hash of the canonical arguments.
     pub arguments_hash: [u8; 32],
-    /// The revision of the policies that asked for a person and, once one has approved, under which they
-    /// did.
+    /// The revision of the policies that required approval and, once approved, of those in force at that
+    /// time.
     pub policy_revision: u64,
 }
 
-/// What makes two calls identical for the one who makes them: a repeated call finds its approval by it.
+/// What makes two calls of one caller identical: a repeated call finds its approval by this key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey {
-    /// Who asks.
+    /// The principal that calls.
     pub principal: String,
-    /// Which agent, if it is one.
+    /// The agent, for an agent's call.
     pub agent: Option<String>,
     /// The canonical id of the tool.
     pub tool: String,
@@ -33,9 +33,9 @@ pub struct CallKey {
 }
 
 impl Binding {
-    /// The first thing that differs, in words.
+    /// The first part that differs, named for a message.
     pub fn differs(&self, other: &Self) -> Option<&'static str> {
-        // Taken apart, so that nothing new can be forgotten here.
+        // Destructured, so that a new field cannot be forgotten here.
         let Self { principal, agent, tool, definition_hash, arguments_hash, policy_revision } = self;
         [
             (*principal != other.principal, "who asks"),
@@ -49,12 +49,12 @@ impl Binding {
         .find_map(|(differs, what)| differs.then_some(what))
     }
 
-    /// Whether a person who is asked about this is asked the same.
+    /// Whether both would show the same request to an approver.
     pub fn is_same_question(&self, other: &Self) -> bool {
         Self { policy_revision: 0, ..self.clone() } == Self { policy_revision: 0, ..other.clone() }
     }
 
-    /// By which an identical call is found.
+    /// The key by which an identical call finds this approval.
     pub fn call_key(&self) -> CallKey {
         CallKey {
             principal: self.principal.clone(),

@@ -48,7 +48,7 @@ fn pending() -> Approval {
     }
 }
 
-fn answer(verdict: Verdict, by: &str) -> Event {
+fn answer(verdict: ApprovalVerdict, by: &str) -> Event {
     Event::Decide(Answer { verdict, by: by.to_owned(), reason: None })
 }
 
@@ -60,15 +60,15 @@ fn finish() -> Event {
     Event::Finish { outcome: "completed".to_owned() }
 }
 
-/// An approval on the usual way to a state.
+/// An approval brought to a state by the usual events.
 fn in_state(state: ApprovalState) -> Approval {
-    let approve = || (answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"), 10);
+    let approve = || (answer(ApprovalVerdict::approve(3, EXPIRES_AT_MS), "bob"), 10);
     let claim = || (Event::Claim(binding()), 20);
     let way = match state {
         ApprovalState::Pending => vec![],
         ApprovalState::Approved => vec![approve()],
-        ApprovalState::DeniedContinue => vec![(answer(Verdict::DenyContinue, "bob"), 10)],
-        ApprovalState::DeniedAbort => vec![(answer(Verdict::DenyAbort, "bob"), 10)],
+        ApprovalState::DeniedContinue => vec![(answer(ApprovalVerdict::DenyContinue, "bob"), 10)],
+        ApprovalState::DeniedAbort => vec![(answer(ApprovalVerdict::DenyAbort, "bob"), 10)],
         ApprovalState::Expired => vec![(Event::Expire, EXPIRES_AT_MS)],
         ApprovalState::Cancelled => vec![(cancel(), 10)],
         ApprovalState::Orphaned => vec![approve(), claim(), (Event::Crash, 30)],
@@ -86,9 +86,9 @@ fn in_state(state: ApprovalState) -> Approval {
 /// Every state with every event, at one moment.
 fn table(now_ms: i64) -> String {
     let events = [
-        ("approve", answer(Verdict::approve(3, EXPIRES_AT_MS), "eve")),
-        ("deny_continue", answer(Verdict::DenyContinue, "eve")),
-        ("deny_abort", answer(Verdict::DenyAbort, "eve")),
+        ("approve", answer(ApprovalVerdict::approve(3, EXPIRES_AT_MS), "eve")),
+        ("deny_continue", answer(ApprovalVerdict::DenyContinue, "eve")),
+        ("deny_abort", answer(ApprovalVerdict::DenyAbort, "eve")),
         ("expire", Event::Expire),
         ("cancel", cancel()),
         ("claim", Event::Claim(binding())),
@@ -167,13 +167,13 @@ fn in_time() {
           finish        - the approval was cancelled
           crash         cancelled
         orphaned
-          approve       - the call was cut off by a restart; nobody knows how far it came
-          deny_continue - the call was cut off by a restart; nobody knows how far it came
-          deny_abort    - the call was cut off by a restart; nobody knows how far it came
-          expire        - the call was cut off by a restart; nobody knows how far it came
-          cancel        - the call was cut off by a restart; nobody knows how far it came
-          claim         - the call was cut off by a restart; nobody knows how far it came
-          finish        - the call was cut off by a restart; nobody knows how far it came
+          approve       - a restart interrupted the call; its outcome is unknown
+          deny_continue - a restart interrupted the call; its outcome is unknown
+          deny_abort    - a restart interrupted the call; its outcome is unknown
+          expire        - a restart interrupted the call; its outcome is unknown
+          cancel        - a restart interrupted the call; its outcome is unknown
+          claim         - a restart interrupted the call; its outcome is unknown
+          finish        - a restart interrupted the call; its outcome is unknown
           crash         orphaned
         claimed
           approve       - bob has already decided: claimed
@@ -255,13 +255,13 @@ fn from_the_moment_it_expires() {
           finish        - the approval was cancelled
           crash         cancelled
         orphaned
-          approve       - the call was cut off by a restart; nobody knows how far it came
-          deny_continue - the call was cut off by a restart; nobody knows how far it came
-          deny_abort    - the call was cut off by a restart; nobody knows how far it came
-          expire        - the call was cut off by a restart; nobody knows how far it came
-          cancel        - the call was cut off by a restart; nobody knows how far it came
-          claim         - the call was cut off by a restart; nobody knows how far it came
-          finish        - the call was cut off by a restart; nobody knows how far it came
+          approve       - a restart interrupted the call; its outcome is unknown
+          deny_continue - a restart interrupted the call; its outcome is unknown
+          deny_abort    - a restart interrupted the call; its outcome is unknown
+          expire        - a restart interrupted the call; its outcome is unknown
+          cancel        - a restart interrupted the call; its outcome is unknown
+          claim         - a restart interrupted the call; its outcome is unknown
+          finish        - a restart interrupted the call; its outcome is unknown
           crash         orphaned
         claimed
           approve       - bob has already decided: claimed
@@ -286,20 +286,20 @@ fn from_the_moment_it_expires() {
 }
 
 #[test]
-fn the_first_decision_stands_and_is_told() {
+fn the_first_decision_stands_and_is_reported() {
     let mut approval = pending();
-    approval.apply(answer(Verdict::DenyContinue, "bob"), 10).unwrap();
+    approval.apply(answer(ApprovalVerdict::DenyContinue, "bob"), 10).unwrap();
     let before = approval.clone();
-    let refusal = approval.apply(answer(Verdict::approve(3, EXPIRES_AT_MS), "eve"), 11).unwrap_err();
-    let told = Refusal::Decided { state: ApprovalState::DeniedContinue, by: "bob".to_owned(), at_ms: 10 };
-    assert_eq!((refusal, approval), (told, before));
+    let refusal = approval.apply(answer(ApprovalVerdict::approve(3, EXPIRES_AT_MS), "eve"), 11).unwrap_err();
+    let expected = Refusal::Decided { state: ApprovalState::DeniedContinue, by: "bob".to_owned(), at_ms: 10 };
+    assert_eq!((refusal, approval), (expected, before));
 }
 
 #[test]
 fn what_happened_is_kept() {
     let mut approval = pending();
     let edited = Secret::new(r#"{"path":"/b"}"#);
-    let verdict = Verdict::Approve {
+    let verdict = ApprovalVerdict::Approve {
         edited_arguments: Some(edited.clone()),
         remembered_rule: Some("allow files.write".to_owned()),
         policy_revision: 3,
@@ -366,12 +366,12 @@ fn states_are_read_back_and_arguments_are_not_shown() {
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    // What leads to a claim more often than the rest, or few sequences would get there.
+    // Events that lead to a claim are more frequent, or few sequences would get there.
     prop::sample::select(vec![
-        answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"),
-        answer(Verdict::approve(3, EXPIRES_AT_MS), "bob"),
-        answer(Verdict::DenyContinue, "bob"),
-        answer(Verdict::DenyAbort, "bob"),
+        answer(ApprovalVerdict::approve(3, EXPIRES_AT_MS), "bob"),
+        answer(ApprovalVerdict::approve(3, EXPIRES_AT_MS), "bob"),
+        answer(ApprovalVerdict::DenyContinue, "bob"),
+        answer(ApprovalVerdict::DenyAbort, "bob"),
         Event::Expire,
         cancel(),
         Event::Claim(binding()),
@@ -383,7 +383,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// The clock may jump both ways; what is over stays over all the same.
+    /// The clock may jump both ways; a final state stays final.
     #[test]
     fn at_most_one_claim_and_only_while_granted(
         events in prop::collection::vec((any_event(), 0..2 * EXPIRES_AT_MS), 0..30)

@@ -1,64 +1,64 @@
-//! What may follow what.
+//! The state table of approvals.
 
 use super::{Approval, ApprovalState, Binding};
 use crate::secret::Secret;
 
-/// Something that happens to an approval.
+/// An event in the life of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A person decides.
     Decide(Answer),
-    /// Its time has passed.
+    /// Its time is over.
     Expire,
-    /// Whoever asked has gone away, or somebody takes it back.
+    /// The caller disconnected, or someone withdrew the request.
     Cancel {
-        /// Why, for the history.
+        /// The reason, for the history.
         reason: String,
     },
-    /// The call that it is for is about to be made.
+    /// The approved call is about to be made.
     Claim(Binding),
-    /// The call is over.
+    /// The call ended.
     Finish {
-        /// How it went, in a word.
+        /// The outcome, as one word.
         outcome: String,
     },
-    /// Octroi starts again.
+    /// Octroi restarts.
     Crash,
 }
 
-/// What a person decided.
+/// A person's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Yes or no.
-    pub verdict: Verdict,
+    /// Approved or denied.
+    pub verdict: ApprovalVerdict,
     /// Who decided.
     pub by: String,
-    /// What they said about it.
+    /// The reason they gave.
     pub reason: Option<String>,
 }
 
-/// A person's yes or no.
+/// The verdict of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ApprovalVerdict {
     /// The call may be made, once.
     Approve {
-        /// Other arguments to make it with, as JSON text.
+        /// Replacement arguments, as JSON text.
         edited_arguments: Option<Secret>,
-        /// The rule that was remembered with it.
+        /// The rule that was saved together with the approval.
         remembered_rule: Option<String>,
-        /// The policies under which it was approved; under others it is not good.
+        /// The policy revision under which it was approved; it is not valid under another one.
         policy_revision: u64,
         /// From this moment on it can no longer be used.
         usable_until_ms: i64,
     },
-    /// No; the agent goes on.
+    /// Denied; the agent may go on.
     DenyContinue,
-    /// No, and the agent's turn ends.
+    /// Denied, and the agent should stop.
     DenyAbort,
 }
 
-impl Verdict {
-    /// A plain yes.
+impl ApprovalVerdict {
+    /// An approval without edited arguments or a saved rule.
     pub const fn approve(policy_revision: u64, usable_until_ms: i64) -> Self {
         Self::Approve { edited_arguments: None, remembered_rule: None, policy_revision, usable_until_ms }
     }
@@ -72,79 +72,80 @@ impl Verdict {
     }
 }
 
-/// Why something cannot happen to an approval. It says what the approval is now.
+/// Why an event cannot be applied. Each variant describes the current state of the approval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is none of this id.
+    /// No approval has this id.
     #[error("there is no such approval")]
     Unknown,
-    /// The first decision stands.
+    /// Already decided; the first decision stands.
     #[error("{by} has already decided: {}", .state.as_str())]
     Decided {
-        /// What was decided, or what has become of it since.
+        /// The decision, or the state it has reached since.
         state: ApprovalState,
         /// Who decided.
         by: String,
-        /// When.
+        /// When it was decided.
         at_ms: i64,
     },
     /// Nobody has decided yet.
     #[error("nobody has decided yet")]
     Undecided,
-    /// Its time has passed.
+    /// Its time is over.
     #[error("the approval has expired")]
     Expired {
-        /// When.
+        /// When it expired.
         at_ms: i64,
     },
-    /// Its time has not passed.
+    /// Its time is not over yet.
     #[error("the approval has not expired yet")]
     NotDue {
-        /// When it will.
+        /// When it will expire.
         expires_at_ms: i64,
     },
     /// It was cancelled.
     #[error("the approval was cancelled")]
     Cancelled,
     /// The call was cut off by a restart.
-    #[error("the call was cut off by a restart; nobody knows how far it came")]
+    #[error("a restart interrupted the call; its outcome is unknown")]
     Orphaned,
-    /// The grant was good for one call, and that was made.
+    /// The approval was valid for one call, which has been made.
     #[error("the approval was used already")]
     Used {
-        /// When.
+        /// When it was used.
         at_ms: i64,
     },
     /// No call is being made with it.
     #[error("no call is being made with this approval")]
     NotClaimed {
-        /// What it is instead.
+        /// The state it is in instead.
         state: ApprovalState,
     },
-    /// It is for another call than this.
+    /// The approval covers another call.
     #[error("the approval is for another call: {what} has changed")]
     Differs {
-        /// What differs.
+        /// The part of the binding that differs.
         what: &'static str,
     },
 }
 
 impl Approval {
-    /// What becomes of it when something happens now. The one table of all of it: a call is made after
-    /// `Claim` and nothing else, and `Claim` follows `Approved` and nothing else.
+    /// The state that follows an event. This is the only transition table: a call is made after `Claim` and
+    /// nothing else, and `Claim` follows `Approved` and nothing else.
     pub fn next(&self, event: &Event, now_ms: i64) -> Result<ApprovalState, Refusal> {
         use ApprovalState::{
             Approved, Cancelled, Claimed, DeniedAbort, DeniedContinue, Done, Expired, Orphaned, Pending,
         };
         let is_due = self.is_due(now_ms);
         match (self.state, event) {
-            // A grant outlives a restart; a call that was being made does not.
+            // An approval survives a restart; a running call does not.
             (Claimed, Event::Crash) => Ok(Orphaned),
             (state, Event::Crash) => Ok(state),
 
             (Pending | Approved, Event::Expire) if is_due => Ok(Expired),
             (Pending | Approved, Event::Expire) => Err(Refusal::NotDue { expires_at_ms: self.expires_at_ms }),
-            // Whatever else happens to one whose time has passed, though nobody has marked it.
+            // After its expiry it cannot be decided, cancelled or claimed, even if the expiry is not recorded
+            // yet.
             (Pending | Approved, Event::Decide(_) | Event::Cancel { .. } | Event::Claim(_)) if is_due => {
                 Err(Refusal::Expired { at_ms: self.expires_at_ms })
             }
@@ -171,7 +172,7 @@ impl Approval {
         }
     }
 
-    /// Makes something happen to it, or says why it cannot; then nothing has changed.
+    /// Applies an event, or returns why it cannot be applied and changes nothing.
     pub fn apply(&mut self, event: Event, now_ms: i64) -> Result<(), Refusal> {
         let state = self.next(&event, now_ms)?;
         match event {
@@ -179,7 +180,7 @@ impl Approval {
                 self.decided_at_ms = Some(now_ms);
                 self.decided_by = Some(by);
                 self.decision_reason = reason;
-                if let Verdict::Approve {
+                if let ApprovalVerdict::Approve {
                     edited_arguments,
                     remembered_rule,
                     policy_revision,
@@ -194,7 +195,7 @@ impl Approval {
             }
             Event::Expire => self.decided_at_ms = self.decided_at_ms.or(Some(now_ms)),
             Event::Cancel { reason } => {
-                // The reason of a decision that was made stays with it.
+                // Cancelling keeps the reason of an earlier decision.
                 self.decision_reason = self.decision_reason.take().or(Some(reason));
                 self.decided_at_ms = self.decided_at_ms.or(Some(now_ms));
             }

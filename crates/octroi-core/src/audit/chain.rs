@@ -11,12 +11,12 @@ use sha2::{Digest as _, Sha256};
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The text in checkpoints and proofs: base64.
+    /// The base64 form used in checkpoints and proofs.
     pub fn to_base64(self) -> String {
         STANDARD.encode(self.0)
     }
 
-    /// Reads the text in checkpoints and proofs.
+    /// Parses the base64 form used in checkpoints and proofs.
     pub fn from_base64(text: &str) -> Option<Self> {
         STANDARD.decode(text).ok()?.try_into().ok().map(Self)
     }
@@ -33,8 +33,8 @@ pub fn start(node: &str) -> Hash {
     Hash(Sha256::new_with_prefix("octroi audit chain v1\n").chain_update(node).finalize().into())
 }
 
-/// The hash of a record: `SHA-256(0x00 || number, eight bytes, least first || body)`. The zero keeps
-/// records apart from the inner nodes of the tree.
+/// The hash of a record: `SHA-256(0x00 || number, eight bytes, little-endian || body)`. The zero byte
+/// separates records from the inner nodes of the tree.
 pub fn leaf(seq: u64, body: &[u8]) -> Hash {
     let hash = Sha256::new_with_prefix([0]).chain_update(seq.to_le_bytes()).chain_update(body);
     Hash(hash.finalize().into())
@@ -45,7 +45,7 @@ pub fn next(before: Hash, leaf: Hash) -> Hash {
     Hash(Sha256::new_with_prefix(before.0).chain_update(leaf.0).finalize().into())
 }
 
-/// What stands in the tree for a record that is lost, so that those after it keep their places.
+/// The placeholder for a lost record in the tree, so that later records keep their positions.
 pub fn lost_leaf(seq: u64) -> Hash {
     leaf(seq, b"")
 }
@@ -54,7 +54,7 @@ pub fn lost_leaf(seq: u64) -> Hash {
 mod tests {
     use super::*;
 
-    /// Computed by another program from the words of the documentation.
+    /// Computed by an independent program from the documentation.
     #[test]
     fn known_values() {
         let leaf = leaf(1, b"{}");

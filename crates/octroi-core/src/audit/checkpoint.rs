@@ -1,5 +1,5 @@
-//! Signed sums of the log, in the form of C2SP `tlog-checkpoint`: a note that any copy of the log can
-//! be held against.
+//! Signed summaries of the log in the form of C2SP `tlog-checkpoint`: a note against which any copy of the
+//! log can be verified.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,16 +7,16 @@ use base64::engine::general_purpose::STANDARD;
 use crate::audit::chain::Hash;
 use crate::audit::key::{PublicKey, SigningKey};
 
-/// Longer notes are none of ours.
+/// The size limit of a note.
 pub const NOTE_MAX: usize = 4_096;
 const SIGNATURE_MARK: &str = "\u{2014} ";
 
-/// What a log looked like when it had so many records.
+/// The log at a given number of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Whose log.
+    /// The node that wrote the log.
     pub node: String,
-    /// How many records: those with the numbers 1 to this.
+    /// The number of records: numbers 1 to this.
     pub size: u64,
     /// The root of the tree over them.
     pub root: Hash,
@@ -29,10 +29,10 @@ pub struct Checkpoint {
 /// Why a note is not a checkpoint of this log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// It does not have the form.
+    /// It is malformed.
     #[error("the note does not have the form of a checkpoint")]
     Form,
-    /// Another key signed it, or nobody.
+    /// It is unsigned, or signed with another key.
     #[error("the checkpoint is not signed with the key of this log")]
     Signature,
 }
@@ -54,7 +54,7 @@ impl Checkpoint {
         format!("{text}\n{SIGNATURE_MARK}{name} {signature}\n")
     }
 
-    /// Reads a note and checks who signed it. More signatures, of witnesses, may stand beside.
+    /// Parses a note and verifies its signature. Additional signatures of witnesses are allowed.
     pub fn open(note: &str, key: &PublicKey) -> Result<Self, CheckpointError> {
         let (checkpoint, text, signatures) = Self::split(note).ok_or(CheckpointError::Form)?;
         let name = origin(&checkpoint.node);
@@ -69,7 +69,7 @@ impl Checkpoint {
         if is_signed { Ok(checkpoint) } else { Err(CheckpointError::Signature) }
     }
 
-    /// What a note claims, whoever wrote it.
+    /// Parses a note without verifying its signature.
     pub fn claimed(note: &str) -> Option<Self> {
         Self::split(note).map(|(checkpoint, ..)| checkpoint)
     }
@@ -94,12 +94,12 @@ impl Checkpoint {
 
 const ORIGIN_START: &str = "octroi-audit/";
 
-/// The name of a node's log, and of the key that signs for it.
+/// The name of a node's log and of its signing key.
 pub fn origin(node: &str) -> String {
     format!("{ORIGIN_START}{node}")
 }
 
-/// Digits alone, and no needless zero: one number, one text.
+/// Digits only and no leading zero, so that each number has one text.
 fn number(text: &str) -> Option<u64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| is_plain)
@@ -136,7 +136,7 @@ mod tests {
             bytes[place] ^= 1;
             if let Ok(changed) = String::from_utf8(bytes) {
                 let opened = Checkpoint::open(&changed, &key.public());
-                // The very last line end signs nothing.
+                // Only the final newline is not signed.
                 assert!(opened.is_err() || place == note.len() - 1, "{place}: {changed}");
             }
         }

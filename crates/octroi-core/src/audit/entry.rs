@@ -10,65 +10,65 @@ use serde_json::value::RawValue;
 use crate::audit::event::{Actor, CallId, Event};
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
-/// What a record says. Borrows from its text where it can.
+/// The content of a record. Borrows from its text where it can.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
-    /// When, in milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
-    /// What kind of principal did it.
+    /// The kind of principal that did it.
     pub actor_kind: ActorKind,
-    /// Its id.
+    /// The id of that principal.
     pub actor_id: Cow<'a, str>,
-    /// For which agent.
+    /// The agent on whose behalf it happened.
     pub agent: Option<Cow<'a, str>>,
-    /// In which session.
+    /// The session it happened in.
     pub session: Option<Cow<'a, str>>,
     /// The server concerned.
     pub server: Option<Cow<'a, str>>,
     /// The canonical id of the tool concerned.
     pub tool: Option<Cow<'a, str>>,
-    /// Where the tool comes from.
+    /// The kind of source that provides the tool.
     pub source: Option<SourceType>,
-    /// In which project.
+    /// The project it happened in.
     pub project: Option<Cow<'a, str>>,
-    /// Which call.
+    /// The call that it belongs to.
     pub call: Option<CallId>,
-    /// How the call was decided.
+    /// The decision about the call.
     pub ruling: Option<Ruling>,
-    /// Everything else: the text of a JSON object, or nothing.
+    /// All other details: the text of a JSON object, or empty.
     pub context: &'a str,
 }
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// It is not the JSON that records are.
+    /// It is not JSON of the expected form.
     #[error("the record is not an audit record")]
     Json(#[from] serde_json::Error),
-    /// It is not even text.
+    /// It is not UTF-8.
     #[error("the record is not text")]
     Text(#[from] std::str::Utf8Error),
-    /// A newer Octroi wrote it, or nobody did.
+    /// It has an unknown word: a newer Octroi wrote it, or it was forged.
     #[error("the record has the {member} `{word}`, which this Octroi does not know")]
     Word {
-        /// Which member.
+        /// The member with the unknown word.
         member: &'static str,
-        /// What it says.
+        /// The unknown word.
         word: String,
     },
 }
 
 impl<'a> Entry<'a> {
-    /// Reads a record.
+    /// Parses a record.
     pub fn parse(body: &'a [u8]) -> Result<Self, EntryError> {
         Self::parse_text(str::from_utf8(body)?)
     }
 
-    /// Reads the text of a record.
+    /// Parses the text of a record.
     pub fn parse_text(body: &'a str) -> Result<Self, EntryError> {
         match plain::parse(body) {
             Some(entry) => Ok(entry),
@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whatever the order of its members, and however its texts are written.
+    /// Accepts any order of members and any escapes.
     fn parse_any(body: &'a str) -> Result<Self, EntryError> {
         let raw: Raw<'a> = serde_json::from_str(body)?;
         Ok(Self {
@@ -97,7 +97,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// An event that says the same, to be changed and written.
+    /// An event with the same content, to be changed and written again.
     pub fn event(&self) -> Event<'_> {
         Event {
             at_ms: self.at_ms,
@@ -154,7 +154,7 @@ struct RawActor<'a> {
     id: Text<'a>,
 }
 
-/// Inside an option serde would copy every text.
+/// Inside an `Option` serde would copy every text.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,6 +1,6 @@
-//! An audit event on its way into the log, and the bytes it becomes.
+//! An audit event before it is written, and its encoding.
 //!
-//! This is done twice for every call of a tool, so the text is written straight into one buffer.
+//! Two events are encoded for every tool call, so the text goes directly into one buffer.
 
 use std::fmt;
 
@@ -9,55 +9,55 @@ use uuid::{Builder, Uuid};
 
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
-/// Members besides the texts take less than this.
+/// Upper limit for everything in a record but its texts.
 const FRAME_ROOM: usize = 320;
 
-/// What is to be recorded. Everything is borrowed: an event lives as long as it takes to write it.
+/// An event to be recorded. It borrows everything, since it lives only until it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// When, in milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
-    /// Who did it.
+    /// The principal that did it.
     pub actor: Actor<'a>,
-    /// For which agent.
+    /// The agent on whose behalf it happened.
     pub agent: Option<&'a str>,
-    /// In which session.
+    /// The session it happened in.
     pub session: Option<&'a str>,
     /// The server concerned.
     pub server: Option<&'a str>,
     /// The tool concerned, by its canonical id.
     pub tool: Option<&'a str>,
-    /// Where the tool comes from.
+    /// The kind of source that provides the tool.
     pub source: Option<SourceType>,
-    /// In which project.
+    /// The project it happened in.
     pub project: Option<&'a str>,
-    /// Which call. Start and end of a call have the same.
+    /// The call that it belongs to. The start and the end of a call share it.
     pub call: Option<CallId>,
-    /// How the call was decided.
+    /// The decision about the call.
     pub ruling: Option<Ruling>,
-    /// Everything else: a JSON object, already written and free of secrets. Empty for none.
+    /// All other details: an encoded JSON object without secrets. Empty for none.
     pub context: &'a str,
 }
 
-/// Who did something.
+/// The principal behind an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Actor<'a> {
-    /// What kind of principal.
+    /// The kind of principal.
     pub kind: ActorKind,
-    /// Its id.
+    /// The id of the principal.
     pub id: &'a str,
 }
 
-/// The number of a call, which its records share: a UUID, and shown as one.
+/// The id that all records of a call share, displayed as a UUID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u128);
 
 impl<'a> Event<'a> {
-    /// An event about nothing in particular yet.
+    /// An event without any optional details.
     pub const fn new(at_ms: u64, kind: Kind, actor: Actor<'a>) -> Self {
         Self {
             at_ms,
@@ -76,7 +76,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// The record's text: one JSON object, its members always in this order.
+    /// The encoded record: one JSON object, its members always in this order.
     pub fn body(&self) -> Vec<u8> {
         let texts = [Some(self.actor.id), self.agent, self.session, self.server, self.tool, self.project];
         let room: usize = texts.iter().flatten().map(|text| text.len()).sum();
@@ -119,26 +119,26 @@ impl<'a> Actor<'a> {
     /// Octroi itself.
     pub const SYSTEM: Actor<'static> = Actor { kind: ActorKind::System, id: "octroi" };
 
-    /// A principal by kind and id.
+    /// A principal by its kind and id.
     pub const fn new(kind: ActorKind, id: &'a str) -> Self {
         Self { kind, id }
     }
 }
 
 impl CallId {
-    /// The id of a call that begins now: a UUID of version 7. No other call may have the number; those of one
-    /// millisecond are ordered by it.
+    /// The id of a call that starts now: a UUID of version 7. `number` must be unique; it orders the calls of
+    /// one millisecond.
     pub fn new(now_ms: u64, number: u64) -> Self {
         let digits = number.to_be_bytes();
-        // The variant takes the upper two bits of the third byte, so these two of the number stand before it.
+        // The variant takes the upper two bits of the third byte, so the number's top two bits go before it.
         let mut after_time = [0; 10];
         after_time[1] = digits[0] >> 6;
         after_time[2..].copy_from_slice(&digits);
         Self(Builder::from_unix_timestamp_millis(now_ms, &after_time).into_uuid().as_u128())
     }
 
-    /// The id that a text stands for. A UUID has other forms as well, but an id is compared as a text too, so
-    /// only the one that is written is read.
+    /// Parses an id. A UUID has other spellings, but ids are also compared as text, so only the spelling that
+    /// is written is accepted.
     pub fn parse(text: &str) -> Option<Self> {
         let has_form =
             text.len() == Hyphenated::LENGTH && !text.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -146,7 +146,7 @@ impl CallId {
         Some(Self(id.as_u128()))
     }
 
-    /// Writes the id into a buffer.
+    /// Formats the id into a buffer.
     fn encode(self, buffer: &mut [u8; Hyphenated::LENGTH]) -> &str {
         Uuid::from_u128(self.0).hyphenated().encode_lower(buffer)
     }
@@ -164,7 +164,7 @@ impl fmt::Debug for CallId {
     }
 }
 
-/// A word of ours, which never needs escaping.
+/// A fixed word, which never needs escaping.
 fn put_word(body: &mut Vec<u8>, name: &str, word: &str) {
     body.extend_from_slice(b",\"");
     body.extend_from_slice(name.as_bytes());
@@ -181,7 +181,7 @@ fn put_member(body: &mut Vec<u8>, name: &str, text: Option<&str>) {
     put_text(body, text);
 }
 
-/// A text as a JSON string.
+/// A text as an escaped JSON string.
 pub(super) fn put_text(body: &mut Vec<u8>, text: &str) {
     body.push(b'"');
     let bytes = text.as_bytes();

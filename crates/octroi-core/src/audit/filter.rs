@@ -1,29 +1,29 @@
-//! Which records somebody wants to see.
+//! Filters for reading audit records.
 
 use crate::audit::entry::Entry;
 use crate::audit::words::Kind;
 
-/// What a record must be like. An empty filter wants all.
+/// Conditions that a record must meet. An empty filter matches all records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Not before this moment, in milliseconds since 1970.
+    /// At or after this moment, in milliseconds since 1970.
     pub since_ms: Option<u64>,
     /// Before this moment.
     pub until_ms: Option<u64>,
-    /// One of these kinds; any if empty.
+    /// One of these kinds; any kind if empty.
     pub kinds: Vec<Kind>,
-    /// A tool whose canonical id this pattern matches: `*` stands for any letters, `?` for one.
+    /// A tool whose canonical id matches this pattern: `*` matches any characters, `?` one.
     pub tool: Option<String>,
-    /// Of this agent.
+    /// Only records of this agent.
     pub agent: Option<String>,
-    /// About this server.
+    /// Only records about this server.
     pub server: Option<String>,
-    /// With this text somewhere in the record.
+    /// Only records that contain this text.
     pub text: Option<String>,
 }
 
 impl Filter {
-    /// Whether a record is wanted. Takes the text of the record too, for what is in no member.
+    /// Whether a record matches. Also takes its encoded text, for the text search.
     pub fn wants(&self, entry: &Entry<'_>, body: &[u8]) -> bool {
         self.since_ms.is_none_or(|since_ms| entry.at_ms >= since_ms)
             && self.until_ms.is_none_or(|until_ms| entry.at_ms < until_ms)
@@ -37,11 +37,11 @@ impl Filter {
     }
 }
 
-fn is_same(wanted: Option<&str>, found: Option<&str>) -> bool {
-    wanted.is_none() || wanted == found
+fn is_same(requested: Option<&str>, found: Option<&str>) -> bool {
+    requested.is_none() || requested == found
 }
 
-/// Compares the text as it stands in JSON, where quotes and line ends are escaped.
+/// Compares JSON text, where quotes and line breaks are escaped.
 fn holds(body: &[u8], text: &str) -> bool {
     let mut escaped = Vec::with_capacity(text.len() + 2);
     super::event::put_text(&mut escaped, text);
@@ -52,7 +52,7 @@ fn holds(body: &[u8], text: &str) -> bool {
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut place) = (0, 0);
-    // Where the last star was, and how much it has swallowed: only the last one is ever retried.
+    // Where the last star was, and how much it consumed: only the last star is ever retried.
     let mut star: Option<(usize, usize)> = None;
     while place < text.len() {
         match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! The keys that sign checkpoints: Ed25519, which needs no randomness to sign.
+//! The Ed25519 keys that sign checkpoints; signing needs no randomness.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, Signer as _};
 use sha2::{Digest as _, Sha256};
 
-/// Names the algorithm in key texts and key ids.
+/// Identifies the algorithm in key texts and key ids.
 const ED25519: u8 = 1;
 
-/// Signs. Made from 32 random bytes.
+/// A signing key, made from 32 random bytes.
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
-/// Checks what was signed.
+/// A key that verifies signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey(ed25519_dalek::VerifyingKey);
 
 impl SigningKey {
-    /// The key that grows from these random bytes.
+    /// Derives the key from random bytes.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(ed25519_dalek::SigningKey::from_bytes(seed))
     }
 
-    /// The key that others check with.
+    /// The key that verifies its signatures.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
 
-    /// Signs some bytes.
+    /// Signs bytes.
     pub fn sign(&self, bytes: &[u8]) -> [u8; 64] {
         self.0.sign(bytes).to_bytes()
     }
@@ -41,7 +41,7 @@ impl fmt::Debug for SigningKey {
 }
 
 impl PublicKey {
-    /// Reads `NAME+ID+KEY`, as [`PublicKey::to_text`] writes it.
+    /// Parses `NAME+ID+KEY`, as [`PublicKey::to_text`] writes it.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, rest) = text.trim().split_once('+')?;
         let (id, key) = rest.split_once('+')?;
@@ -51,13 +51,13 @@ impl PublicKey {
         (algorithm == ED25519 && id == hex::encode(key.id(name))).then_some(key)
     }
 
-    /// The text that tools for signed notes know as a verifier key.
+    /// The key as text, in the verifier key format of signed notes.
     pub fn to_text(&self, name: &str) -> String {
         let key = STANDARD.encode([&[ED25519], self.0.as_bytes().as_slice()].concat());
         format!("{name}+{}+{key}", hex::encode(self.id(name)))
     }
 
-    /// Which key signed, in four bytes, so that a reader tries the right one.
+    /// The four-byte key id in a signature, which tells a reader which key to try.
     pub fn id(&self, name: &str) -> [u8; 4] {
         let hash =
             Sha256::new_with_prefix(name).chain_update([b'\n', ED25519]).chain_update(self.0.as_bytes());
@@ -65,7 +65,7 @@ impl PublicKey {
         [hash[0], hash[1], hash[2], hash[3]]
     }
 
-    /// Whether this key's owner signed these bytes.
+    /// Whether the signature over these bytes is valid for this key.
     pub fn verify(&self, bytes: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(bytes, &Signature::from_bytes(signature)).is_ok()
     }

@@ -1,13 +1,13 @@
-//! The Merkle tree of RFC 6962 over the leaves of a log, kept as its right edge only.
+//! The Merkle tree of RFC 6962 over the leaves of a log, stored as its right edge only.
 //!
-//! A tree of any size is a row of complete subtrees, one for each bit of its size. Their roots are all
-//! that is needed to go on, to sum up, and to prove that a later record is part of the whole.
+//! A tree of any size is a sequence of complete subtrees, one for each bit of its size. Their roots are
+//! enough to append leaves, to compute the root, and to prove that a later record is included.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::audit::chain::Hash;
 
-/// A growing tree. Takes one hash for each bit of its size.
+/// An append-only tree. Stores one hash for each bit of its size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -16,12 +16,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of which only the right edge was kept; none if the number of hashes does not fit.
+    /// A tree restored from its right edge; `None` if the number of hashes does not fit the size.
     pub fn from_peaks(size: u64, peaks: Vec<Hash>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { size, peaks })
     }
 
-    /// How many leaves there are.
+    /// The number of leaves.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -31,10 +31,10 @@ impl Tree {
         &self.peaks
     }
 
-    /// Adds a leaf at the right.
+    /// Appends a leaf.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // Each bit that carries over joins two subtrees of the same size.
+        // Each carried bit joins two subtrees of the same size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = parent(left, hash);
@@ -44,7 +44,7 @@ impl Tree {
         self.size += 1;
     }
 
-    /// The hash of the whole tree.
+    /// The root hash of the tree.
     pub fn root(&self) -> Hash {
         let mut peaks = self.peaks.iter().rev();
         match peaks.next() {
@@ -54,12 +54,12 @@ impl Tree {
     }
 }
 
-/// Collects the inclusion proof of one leaf while all leaves go by.
+/// Collects the inclusion proof of one leaf while all leaves are passed in.
 #[derive(Debug)]
 pub struct Prover {
     index: u64,
     at: u64,
-    /// The subtrees beside the way from the leaf to the root, from the left.
+    /// The sibling subtrees of the path from the leaf to the root, from the left.
     beside: Vec<Beside>,
 }
 
@@ -67,14 +67,14 @@ pub struct Prover {
 struct Beside {
     from: u64,
     until: u64,
-    /// How far from the leaf: its place in the proof.
+    /// Its distance from the leaf: its position in the proof.
     height: usize,
     tree: Tree,
 }
 
 impl Prover {
-    /// Proves leaf `index` in the tree of the first `size` leaves. The leaves that `before` holds
-    /// are not shown any more. None if the leaf is not among the others.
+    /// Proves leaf `index` in the tree of the first `size` leaves. The leaves that `before` covers are not
+    /// passed in again. `None` if the leaf is not among the remaining ones.
     pub fn new(index: u64, size: u64, before: &Tree) -> Option<Self> {
         if index >= size || index < before.size || size < before.size {
             return None;
@@ -82,8 +82,8 @@ impl Prover {
         let mut beside = Vec::new();
         ranges(index, 0, size, &mut beside);
         beside.sort_unstable_by_key(|one: &Beside| one.from);
-        // A subtree beside the way of a later leaf is never split by an earlier one: what was before
-        // is a row of whole peaks in it.
+        // An earlier leaf never splits a sibling subtree of a later leaf: what came before consists of whole
+        // peaks of that subtree.
         let mut from = 0;
         for (bit, &peak) in (0..64).rev().filter(|bit| before.size >> bit & 1 == 1).zip(&before.peaks) {
             let one = beside.iter_mut().find(|one| one.from <= from && from < one.until)?;
@@ -94,7 +94,7 @@ impl Prover {
         Some(Self { index, at: before.size, beside })
     }
 
-    /// Shows the next leaf.
+    /// Passes in the next leaf.
     pub fn push(&mut self, leaf: Hash) {
         let at = self.at;
         self.at += 1;
@@ -107,7 +107,7 @@ impl Prover {
         }
     }
 
-    /// The proof, from the leaf to the root; none if leaves are missing.
+    /// The proof, from the leaf to the root; `None` if leaves are missing.
     pub fn finish(mut self) -> Option<Vec<Hash>> {
         let is_whole = self.beside.iter().all(|one| one.tree.size == one.until - one.from);
         self.beside.sort_unstable_by_key(|one| one.height);
@@ -115,8 +115,8 @@ impl Prover {
     }
 }
 
-/// The ranges of leaves whose roots prove a leaf; the nearest gets height 0. Returns the height of
-/// the range itself.
+/// The ranges of leaves whose roots prove a leaf; the nearest one gets height 0. Returns the height of the
+/// range itself.
 fn ranges(index: u64, from: u64, until: u64, beside: &mut Vec<Beside>) -> usize {
     if until - from <= 1 {
         return 0;
@@ -130,7 +130,7 @@ fn ranges(index: u64, from: u64, until: u64, beside: &mut Vec<Beside>) -> usize 
     height + 1
 }
 
-/// The largest power of two below a size of at least two.
+/// The largest power of two below `size`, which is at least two.
 fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }
@@ -148,7 +148,7 @@ pub fn check(leaf: Hash, index: u64, size: u64, proof: &[Hash], root: Hash) -> b
         }
         if place & 1 == 1 || place == last {
             hash = parent(other, hash);
-            // At the right edge levels without a partner are passed over.
+            // At the right edge, levels without a sibling are skipped.
             while place & 1 == 0 && place != 0 {
                 place >>= 1;
                 last >>= 1;
@@ -185,7 +185,7 @@ mod tests {
         tree
     }
 
-    /// The definition in RFC 6962, word for word.
+    /// The definition in RFC 6962, literally.
     fn definition(leaves: &[Hash]) -> Hash {
         match leaves {
             [] => Hash(Sha256::digest(b"").into()),
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Computed by another program.
+    /// Computed by an independent program.
     #[test]
     fn a_known_root() {
         assert_eq!(tree(&leaves(7)).root().to_base64(), "M6Lvcwjhfcj02Kba1QwRp5CuCz9Sa3nw296thcluhoA=");

@@ -1,4 +1,4 @@
-//! The statement that old records were taken away on purpose, and where the log begins since.
+//! The signed statement that old records were deleted on purpose, and where the log starts since then.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,18 +8,18 @@ use crate::audit::chain::Hash;
 use crate::audit::key::{PublicKey, SigningKey};
 use crate::audit::merkle::Tree;
 
-/// Which records are gone, and what is needed to go on without them.
+/// Which records were deleted, and what is needed to continue the log without them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
-    /// Whose log.
+    /// The node that wrote the log.
     pub node: String,
-    /// The first record that was taken away.
+    /// The first deleted record.
     pub first_seq: u64,
-    /// The last one. The log begins with the next.
+    /// The last deleted record. The log starts with the next one.
     pub last_seq: u64,
-    /// The chain value after the last one.
+    /// The chain value after the last deleted record.
     pub chain: Hash,
-    /// The tree over everything up to the last one.
+    /// The tree over everything up to the last deleted record.
     pub tree: Tree,
 }
 
@@ -34,7 +34,7 @@ struct Context {
 }
 
 impl Purge {
-    /// The context of the `audit_purged` record, signed.
+    /// The signed context of the `audit_purged` record.
     pub fn to_context(&self, key: &SigningKey) -> String {
         let context = Context {
             first_seq: self.first_seq,
@@ -47,7 +47,7 @@ impl Purge {
         serde_json::to_string(&context).unwrap_or_default()
     }
 
-    /// Reads the context of an `audit_purged` record of this node; none unless this key signed it.
+    /// Parses the context of an `audit_purged` record of this node; `None` unless this key signed it.
     pub fn open(context: &str, node: &str, key: &PublicKey) -> Option<Self> {
         let context: Context = serde_json::from_str(context).ok()?;
         let peaks = context.peaks.iter().map(|peak| Hash::from_base64(peak)).collect::<Option<_>>()?;

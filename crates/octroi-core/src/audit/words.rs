@@ -1,6 +1,6 @@
-//! The words of audit records: each enum with the table that spells it.
+//! The vocabulary of audit records: each enum with its table of words.
 
-/// What happened.
+/// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the words below say it")]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of the enum, with the word that stands in records.
+    /// All kinds in the order of the enum, with the word used in records.
     pub const WORDS: [(&'static str, Self); 21] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
@@ -53,63 +53,63 @@ impl Kind {
         ("request_end", Self::RequestEnd),
     ];
 
-    /// The word in records.
+    /// The word used in records.
     pub const fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].0
     }
 
-    /// The kind that a word stands for.
+    /// Parses the word used in records.
     pub fn parse(word: &str) -> Option<Self> {
         find(&Self::WORDS, word)
     }
 }
 
-/// How much a record matters to somebody who reads along.
+/// The severity of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// As it should be.
+    /// Normal operation.
     Info,
-    /// Worth a look.
+    /// Worth attention.
     Warn,
     /// Something failed.
     Error,
 }
 
 impl Level {
-    /// All levels, in the order of the enum, with the word that stands in records.
+    /// All levels in the order of the enum, with the word used in records.
     pub const WORDS: [(&'static str, Self); 3] =
         [("info", Self::Info), ("warn", Self::Warn), ("error", Self::Error)];
 
-    /// The word in records.
+    /// The word used in records.
     pub const fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].0
     }
 
-    /// The level that a word stands for.
+    /// Parses the word used in records.
     pub fn parse(word: &str) -> Option<Self> {
         find(&Self::WORDS, word)
     }
 }
 
-/// What kind of principal did it.
+/// The kind of principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActorKind {
     /// A person.
     User,
-    /// A program with a token of its own.
+    /// A program with its own token.
     Agent,
     /// One session of an agent.
     Session,
-    /// A machine that reads metrics or the like.
+    /// A machine, such as one that scrapes metrics.
     Service,
     /// Octroi itself.
     System,
-    /// Somebody who did not say, or could not prove, who he is.
+    /// A caller that was not authenticated.
     Anonymous,
 }
 
 impl ActorKind {
-    /// All kinds, in the order of the enum, with the word that stands in records.
+    /// All kinds in the order of the enum, with the word used in records.
     pub const WORDS: [(&'static str, Self); 6] = [
         ("user", Self::User),
         ("agent", Self::Agent),
@@ -119,18 +119,18 @@ impl ActorKind {
         ("anonymous", Self::Anonymous),
     ];
 
-    /// The word in records.
+    /// The word used in records.
     pub const fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].0
     }
 
-    /// The kind that a word stands for.
+    /// Parses the word used in records.
     pub fn parse(word: &str) -> Option<Self> {
         find(&Self::WORDS, word)
     }
 }
 
-/// Where a tool comes from.
+/// The kind of source that provides a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceType {
     /// An MCP server.
@@ -142,36 +142,36 @@ pub enum SourceType {
 }
 
 impl SourceType {
-    /// All sources, in the order of the enum, with the word that stands in records.
+    /// All sources in the order of the enum, with the word used in records.
     pub const WORDS: [(&'static str, Self); 3] =
         [("mcp", Self::Mcp), ("extension", Self::Extension), ("builtin", Self::Builtin)];
 
-    /// The word in records.
+    /// The word used in records.
     pub const fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].0
     }
 
-    /// The source that a word stands for.
+    /// Parses the word used in records.
     pub fn parse(word: &str) -> Option<Self> {
         find(&Self::WORDS, word)
     }
 }
 
-/// How a call was decided, without the reasons: these are in the context of the record.
+/// The decision about a call. Its reasons are in the context of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ruling {
-    /// It was made.
+    /// The call was made.
     Allow,
-    /// A person was asked.
+    /// Approval was required.
     Ask,
     /// It was refused; the agent may go on.
     DenyContinue,
-    /// It was refused; the agent is to stop.
+    /// It was refused; the agent should stop.
     DenyAbort,
 }
 
 impl Ruling {
-    /// All rulings, in the order of the enum, with the word that stands in records.
+    /// All rulings in the order of the enum, with the word used in records.
     pub const WORDS: [(&'static str, Self); 4] = [
         ("allow", Self::Allow),
         ("ask", Self::Ask),
@@ -179,12 +179,12 @@ impl Ruling {
         ("deny_abort", Self::DenyAbort),
     ];
 
-    /// The word in records.
+    /// The word used in records.
     pub const fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].0
     }
 
-    /// The ruling that a word stands for.
+    /// Parses the word used in records.
     pub fn parse(word: &str) -> Option<Self> {
         find(&Self::WORDS, word)
     }

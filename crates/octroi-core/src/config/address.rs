@@ -1,4 +1,4 @@
-//! Where a server is: a command, or a URL in one of its forms.
+//! The address of a server: a command, or a URL in one of its forms.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::keys::{TRANSPORTS, TransportWord};
 use super::node::Origin;
-use super::reader::Reader;
+use super::reader::TableReader;
 use crate::secret::Secret;
 use crate::server::{Program, Remote, Transport};
 use crate::substitute::{Filled, ReferenceKind};
@@ -20,8 +20,8 @@ enum ServerAddress {
     Remote(TransportWord, Filled),
 }
 
-/// Reads the transport; problems are noted.
-pub(super) fn read(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Option<Transport> {
+/// Reads the transport and reports problems.
+pub(super) fn read(reader: &mut TableReader<'_>, base: &Path, origin: &Origin) -> Option<Transport> {
     match find(reader, origin)? {
         ServerAddress::Program(words) => program(reader, words, base, origin).map(Transport::Stdio),
         ServerAddress::Remote(word, url) => {
@@ -31,7 +31,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Opt
     }
 }
 
-fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<ServerAddress> {
+fn find(reader: &mut TableReader<'_>, origin: &Origin) -> Option<ServerAddress> {
     let word = reader.written_word("transport", &TRANSPORTS).map(|(_, word, _)| word);
     if word.is_none() && reader.has("transport") {
         return None;
@@ -42,23 +42,23 @@ fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<ServerAddress> {
     };
     match (word, reader.has("command"), reader.has("url")) {
         (None, true, true) => {
-            reader.notes.error(origin, "it has both `command` and `url`; say which by `transport`");
+            reader.log.error(origin, "it has both `command` and `url`; say which by `transport`");
             None
         }
         (None, false, false) => {
-            reader.notes.error(origin, "it has neither `command` nor `url`");
+            reader.log.error(origin, "it has neither `command` nor `url`");
             None
         }
         (None | Some(TransportWord::Stdio), false, true) if words_of_url.is_some() => {
             split(reader, &words_of_url.unwrap_or_default()).map(ServerAddress::Program)
         }
         (Some(TransportWord::Stdio), false, _) => {
-            reader.notes.error(origin, "`transport = \"stdio\"` needs a `command`");
+            reader.log.error(origin, "`transport = \"stdio\"` needs a `command`");
             None
         }
         (None | Some(TransportWord::Stdio), true, _) => Some(ServerAddress::Program(command(reader))),
         (Some(TransportWord::Http | TransportWord::Sse), _, false) => {
-            reader.notes.error(origin, "a remote server needs a `url`");
+            reader.log.error(origin, "a remote server needs a `url`");
             None
         }
         (None, false, true) => remote_place(reader, TransportWord::Http),
@@ -66,32 +66,32 @@ fn find(reader: &mut Reader<'_>, origin: &Origin) -> Option<ServerAddress> {
     }
 }
 
-/// The words of a `stdio://` URL, by the rules of a shell but without one. References are replaced afterwards: a
-/// value with a blank in it stays one word.
-fn split(reader: &mut Reader<'_>, text: &str) -> Option<Vec<Filled>> {
+/// Splits a `stdio://` URL into words by shell rules, without a shell. References are resolved afterwards, so
+/// a value with a space stays one word.
+fn split(reader: &mut TableReader<'_>, text: &str) -> Option<Vec<Filled>> {
     let origin = reader.origin("url");
     match shlex::split(text) {
         Some(words) => words.iter().map(|word| reader.fill(word, &origin)).collect(),
         None => {
-            reader.notes.error(&origin, "quotes are not closed in the `stdio://` address");
+            reader.log.error(&origin, "quotes are not closed in the `stdio://` address");
             None
         }
     }
 }
 
-fn command(reader: &mut Reader<'_>) -> Vec<Filled> {
+fn command(reader: &mut TableReader<'_>) -> Vec<Filled> {
     let Some(text) = reader.text_of("command") else {
         return reader.all_filled("command");
     };
     if text.contains(' ') && !text.contains('/') && !reader.has("args") {
         let origin = reader.origin("command");
-        reader.notes.warn(&origin, "`command` is one program, blanks and all; write its arguments in `args`");
+        reader.log.warn(&origin, "`command` is one program, blanks and all; write its arguments in `args`");
     }
     reader.filled("command").into_iter().collect()
 }
 
-/// A program that is not a server: only what to run, in the file's directory.
-pub(super) fn plain_program(reader: &mut Reader<'_>, base: &Path, origin: &Origin) -> Option<Program> {
+/// A program that is not a server: only its command, run in the file's directory.
+pub(super) fn plain_program(reader: &mut TableReader<'_>, base: &Path, origin: &Origin) -> Option<Program> {
     let words = command(reader);
     let (command, args) = command_line(reader, words, base, origin)?;
     let env = reader.secrets("env");
@@ -99,7 +99,12 @@ pub(super) fn plain_program(reader: &mut Reader<'_>, base: &Path, origin: &Origi
     Some(Program { command, args, env, inherit_env: Vec::new(), cwd })
 }
 
-fn program(reader: &mut Reader<'_>, words: Vec<Filled>, base: &Path, origin: &Origin) -> Option<Program> {
+fn program(
+    reader: &mut TableReader<'_>,
+    words: Vec<Filled>,
+    base: &Path,
+    origin: &Origin,
+) -> Option<Program> {
     warn_of(reader, &REMOTE_ONLY, "only a remote server has them");
     reader.show_from(&["transport", "command", "url"], json!("stdio"));
     let written_at = reader.base("command").or_else(|| reader.base("url"));
@@ -114,14 +119,14 @@ fn program(reader: &mut Reader<'_>, words: Vec<Filled>, base: &Path, origin: &Or
         args,
         env,
         inherit_env,
-        // Nobody wrote it down anywhere: it runs where Octroi runs.
+        // No file sets it: it runs in the working directory of Octroi.
         cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
     })
 }
 
 /// The program and its arguments.
 fn command_line(
-    reader: &mut Reader<'_>,
+    reader: &mut TableReader<'_>,
     mut words: Vec<Filled>,
     base: &Path,
     origin: &Origin,
@@ -131,34 +136,34 @@ fn command_line(
     let command = match words.next() {
         Some(command) if !command.value.is_empty() => command,
         _ => {
-            if !reader.notes.has_errors() {
-                reader.notes.error(origin, "its `command` is empty");
+            if !reader.log.has_errors() {
+                reader.log.error(origin, "its `command` is empty");
             }
             return None;
         }
     };
     let resolved = resolve(base, &command);
-    reader.show_from(&["command", "url"], json!(resolved.shown));
+    reader.show_from(&["command", "url"], json!(resolved.redacted));
     let args: Vec<Filled> = words.collect();
-    let shown = json!(args.iter().map(|word| &word.shown).collect::<Vec<_>>());
-    reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, shown);
+    let redacted = json!(args.iter().map(|word| &word.redacted).collect::<Vec<_>>());
+    reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, redacted);
     Some((resolved.value, args.into_iter().map(|word| word.value).collect()))
 }
 
-/// A program named by a relative path is meant relative to where that was written.
+/// A program with a relative path is relative to the file that names it.
 fn resolve(base: &Path, command: &Filled) -> Filled {
     if !command.value.contains('/') || Path::new(&command.value).is_absolute() {
         return command.clone();
     }
-    Filled { value: join(base, &command.value), shown: join(base, &command.shown) }
+    Filled { value: join(base, &command.value), redacted: join(base, &command.redacted) }
 }
 
-fn directory(reader: &mut Reader<'_>, base: &Path) -> PathBuf {
+fn directory(reader: &mut TableReader<'_>, base: &Path) -> PathBuf {
     let written_at = reader.base("cwd");
     match reader.filled("cwd") {
         Some(cwd) => {
             let base = written_at.as_deref().unwrap_or(base);
-            reader.show("cwd", json!(join(base, &cwd.shown)));
+            reader.show("cwd", json!(join(base, &cwd.redacted)));
             PathBuf::from(join(base, &cwd.value))
         }
         None => {
@@ -172,36 +177,36 @@ pub(super) fn join(base: &Path, path: &str) -> String {
     base.join(path.strip_prefix("./").unwrap_or(path)).to_string_lossy().into_owned()
 }
 
-/// Checks the scheme of a URL; `sse://` is a scheme of its own that stands for a transport.
-fn remote_place(reader: &mut Reader<'_>, word: TransportWord) -> Option<ServerAddress> {
+/// Checks the scheme of a URL; `sse://` is Octroi's own scheme for the HTTP+SSE transport.
+fn remote_place(reader: &mut TableReader<'_>, word: TransportWord) -> Option<ServerAddress> {
     let origin = reader.origin("url");
     let url = reader.filled("url")?;
     let (scheme, rest) = url.value.split_once("://").unwrap_or(("", &url.value));
     match scheme {
         "http" | "https" if rest.is_empty() => {
-            reader.notes.error(&origin, "the `url` names no host");
+            reader.log.error(&origin, "the `url` names no host");
             None
         }
         "http" | "https" => Some(ServerAddress::Remote(word, url)),
         "sse" => {
             let scheme = if is_loopback(rest) { "http" } else { "https" };
-            let shown = url.shown.replacen("sse", scheme, 1);
+            let redacted = url.redacted.replacen("sse", scheme, 1);
             Some(ServerAddress::Remote(
                 TransportWord::Sse,
-                Filled { value: format!("{scheme}://{rest}"), shown },
+                Filled { value: format!("{scheme}://{rest}"), redacted },
             ))
         }
         "ws" | "wss" => {
             let hint = "MCP has no WebSocket transport; ask the server for its http:// or https:// address";
-            reader.notes.error_with_hint(&origin, format!("`{scheme}://` is not supported"), hint.to_owned());
+            reader.log.error_with_hint(&origin, format!("`{scheme}://` is not supported"), hint.to_owned());
             None
         }
         "stdio" => {
-            reader.notes.error(&origin, "a `stdio://` address is a program, but `transport` says otherwise");
+            reader.log.error(&origin, "a `stdio://` address is a program, but `transport` says otherwise");
             None
         }
         _ => {
-            reader.notes.error(&origin, "the `url` is not an http:// or https:// address");
+            reader.log.error(&origin, "the `url` is not an http:// or https:// address");
             None
         }
     }
@@ -213,10 +218,10 @@ fn is_loopback(rest: &str) -> bool {
     host.starts_with("[::1]") || host.starts_with("127.") || host.split(':').next() == Some("localhost")
 }
 
-fn remote(reader: &mut Reader<'_>, word: TransportWord, url: Filled) -> Remote {
+fn remote(reader: &mut TableReader<'_>, word: TransportWord, url: Filled) -> Remote {
     warn_of(reader, &PROGRAM_ONLY, "only a program has it");
     reader.show_from(&["transport", "url"], json!(if word == TransportWord::Sse { "sse" } else { "http" }));
-    reader.show("url", json!(without_user(&url.shown)));
+    reader.show("url", json!(without_user(&url.redacted)));
     let mut headers = reader.secrets("headers");
     let key_origin = reader.origin("api_key_env");
     if let Some(variable) = reader.text("api_key_env") {
@@ -227,14 +232,14 @@ fn remote(reader: &mut Reader<'_>, word: TransportWord, url: Filled) -> Remote {
                 headers.insert("Authorization".to_owned(), Secret::new(format!("Bearer {key}")));
             }
             Ok(None) | Err(_) => {
-                reader.notes.error(&key_origin, format!("the variable `{variable}` is not set"));
+                reader.log.error(&key_origin, format!("the variable `{variable}` is not set"));
             }
         }
     }
     Remote { url: url.value, headers }
 }
 
-/// A URL without the name and password it may hold.
+/// A URL without the user name and password it may contain.
 fn without_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -246,11 +251,11 @@ fn without_user(url: &str) -> String {
     }
 }
 
-fn warn_of(reader: &mut Reader<'_>, names: &[&str], reason: &str) {
+fn warn_of(reader: &mut TableReader<'_>, names: &[&str], reason: &str) {
     for name in names {
         if let Some(field) = reader.fields.get(name) {
             let message = format!("`{}` has no effect: {reason}", field.spelled);
-            reader.notes.warn(&field.node.origin.clone(), message);
+            reader.log.warn(&field.node.origin.clone(), message);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `[approvals]` and `[pins]`: how people are asked, and about which definitions of tools.
+//! `[approvals]` and `[pins]`: how people approve calls and tool definitions.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use serde_json::json;
 use super::address::join;
 use super::keys::governance::{APPROVALS, PIN_MODES, PINS};
 use super::node::Map;
-use super::problem::Notes;
-use super::reader::Reader;
+use super::problem::ProblemLog;
+use super::reader::TableReader;
 use super::settings::{Context, Read};
 use crate::pin::PinPolicy;
 
@@ -18,18 +18,18 @@ const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
 const DEFAULT_GRANT_EXPIRY: Duration = Duration::from_mins(10);
 const DEFAULT_LOCK: &str = "octroi.lock";
 
-/// `[approvals]`: how people are asked.
+/// `[approvals]`: how people approve calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalsSection {
-    /// How long a caller is kept waiting; `None` never waits.
+    /// How long a caller waits for a decision; `None` does not wait.
     pub wait: Option<Duration>,
-    /// How long a question stays open.
+    /// How long a request can be decided.
     pub expires: Duration,
-    /// How long an approved call may be picked up.
+    /// How long an approved call can be made.
     pub grant_expires: Duration,
-    /// Whether a form that the agent's own client shows counts as a person's answer.
+    /// Whether a form in the agent's own client counts as a person's answer.
     pub form: bool,
-    /// The address under which people reach Octroi, without a slash at its end.
+    /// The address at which people reach Octroi, without a trailing slash.
     pub url: Option<String>,
 }
 
@@ -45,26 +45,26 @@ impl Default for ApprovalsSection {
     }
 }
 
-/// `[pins]`: what becomes of tools that are new or have changed.
+/// `[pins]`: how new or changed tools are treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinsSection {
-    /// What becomes of a tool that is seen for the first time.
+    /// How a tool is treated when it is first seen.
     pub mode: PinPolicy,
-    /// Where the approved definitions are kept.
+    /// The lock file with the accepted definitions.
     pub lock: PathBuf,
 }
 
 impl Context<'_> {
     pub(super) fn approvals(&self, map: &Map) -> Read<ApprovalsSection> {
-        let mut reader = self.reader(map, APPROVALS, Notes::of_restriction(None));
-        // Shown in the order of the table, though the one that is shown first depends on the other.
+        let mut reader = self.reader(map, APPROVALS, ProblemLog::of_restriction(None));
+        // Displayed in the order of the key table, although the first value depends on the second.
         let expires = reader.duration("expires", DEFAULT_EXPIRY);
-        let shown_expires = reader.shown.pop();
+        let expires_setting = reader.settings.pop();
         let wait = reader.duration_or_off("wait", Some(DEFAULT_WAIT.min(expires)));
-        reader.shown.extend(shown_expires);
+        reader.settings.extend(expires_setting);
         if wait.is_some_and(|wait| wait > expires) {
             let origin = reader.origin("wait");
-            reader.notes.error(&origin, "`wait` is longer than `expires`");
+            reader.log.error(&origin, "`wait` is longer than `expires`");
         }
         let section = ApprovalsSection {
             wait,
@@ -73,31 +73,31 @@ impl Context<'_> {
             form: reader.flag("form", false),
             url: url(&mut reader),
         };
-        (section, reader.shown, reader.notes.problems)
+        (section, reader.settings, reader.log.problems)
     }
 
     pub(super) fn pins(&self, map: &Map) -> Read<PinsSection> {
-        let mut reader = self.reader(map, PINS, Notes::of_restriction(None));
+        let mut reader = self.reader(map, PINS, ProblemLog::of_restriction(None));
         let mode = reader.word_or("mode", &PIN_MODES, PinPolicy::default());
         let lock = reader.path("lock").unwrap_or_else(|| {
             let lock = join(self.base, DEFAULT_LOCK);
             reader.show("lock", json!(lock));
             PathBuf::from(lock)
         });
-        (PinsSection { mode, lock }, reader.shown, reader.notes.problems)
+        (PinsSection { mode, lock }, reader.settings, reader.log.problems)
     }
 }
 
-/// Links to questions are put together from it, so nothing may stand after its path.
-fn url(reader: &mut Reader<'_>) -> Option<String> {
+/// Approval links are built from it, so nothing may follow its path.
+fn url(reader: &mut TableReader<'_>) -> Option<String> {
     let url = reader.web_address("url")?;
     if url.value.contains(['@', '?', '#']) {
         let origin = reader.origin("url");
         let message = "the `url` must not hold a name, a query or a fragment";
         let hint = "write it like `https://octroi.example.com`".to_owned();
-        reader.notes.error_with_hint(&origin, message, hint);
+        reader.log.error_with_hint(&origin, message, hint);
         return None;
     }
-    reader.show("url", json!(url.shown));
+    reader.show("url", json!(url.redacted));
     Some(url.value.trim_end_matches('/').to_owned())
 }

@@ -1,4 +1,4 @@
-//! `[audit]` and `[[audit.handlers]]`: what is recorded, how safely, and where else it is sent.
+//! `[audit]` and `[[audit.handlers]]`: what is recorded, how durably, and where copies are sent.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use super::forms::host;
 use super::keys::governance::{AUDIT, DURABILITIES, HANDLER, HANDLERS, HandlerWord, KEPT_RESULTS};
 use super::listed::{Entries, Listed};
 use super::node::{Map, Member, Node, Origin};
-use super::problem::Notes;
-use super::reader::Reader;
+use super::problem::ProblemLog;
+use super::reader::TableReader;
 use super::root;
 use super::settings::{Context, Read};
 use super::show::HIDDEN;
@@ -29,15 +29,15 @@ const SHORTEST_RETENTION: Duration = Duration::from_hours(24);
 /// `[audit]`: what is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditSection {
-    /// When a record is on disk.
+    /// When a record must be on disk.
     pub durability: Durability,
-    /// How long records are kept; `None` is for ever.
+    /// How long records are kept; `None` keeps them forever.
     pub retention: Option<Duration>,
-    /// How much of a call's arguments is kept.
+    /// How many bytes of a call's arguments are recorded.
     pub argument_bytes: usize,
-    /// How much of a call's result is kept.
+    /// How much of a call's result is recorded.
     pub results: KeptResults,
-    /// Where else records are sent.
+    /// Where copies of records are sent.
     pub handlers: Vec<HandlerSpec>,
 }
 
@@ -53,17 +53,17 @@ impl Default for AuditSection {
     }
 }
 
-/// When a record is on disk.
+/// When a record must be on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Before the call, if it changes something; a little later otherwise.
+    /// Before the call if it has side effects; slightly later otherwise.
     #[default]
     Normal,
     /// Before every call.
     Full,
 }
 
-/// How much of a call's result is kept.
+/// How much of a call's result is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeptResults {
     /// Nothing.
@@ -73,56 +73,56 @@ pub enum KeptResults {
     Summary,
 }
 
-/// One of `[[audit.handlers]]`: where records are sent as well.
+/// One of `[[audit.handlers]]`: a destination for copies of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerSpec {
-    /// Its name.
+    /// Its unique name.
     pub name: String,
-    /// Where to.
+    /// Where it sends records.
     pub destination: Destination,
-    /// Only these kinds of events; empty is all.
+    /// Only these kinds of events; empty for all.
     pub events: Vec<Glob>,
-    /// How many events may wait; more drop the oldest.
+    /// How many events may be queued; beyond that the oldest are dropped.
     pub max_lag: usize,
-    /// For sending once.
+    /// Timeout of one delivery.
     pub timeout: Duration,
 }
 
-/// Where an audit handler sends to.
+/// The destination of an audit handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Posted as JSON.
+    /// HTTP POST as JSON.
     Webhook(Remote),
-    /// Appended to a file, one in a line.
+    /// Appended to a file, one record per line.
     Jsonl(PathBuf),
-    /// To the system's log, here or elsewhere.
+    /// A local or remote syslog.
     Syslog(SyslogAddress),
-    /// Posted as OpenTelemetry logs.
+    /// HTTP POST as OpenTelemetry logs.
     Otlp(Remote),
 }
 
-/// Where a system's log listens.
+/// The address of a syslog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyslogAddress {
-    /// Host and port, one datagram for each record.
+    /// Host and port; one datagram per record.
     Udp(String),
-    /// Host and port, all records in one stream.
+    /// Host and port; all records in one stream.
     Tcp(String),
-    /// A socket of this machine.
+    /// A local socket.
     Unix(PathBuf),
 }
 
 impl HandlerSpec {
-    /// Whether it wants events of this kind.
+    /// Whether it sends events of this kind.
     pub fn wants(&self, kind: &str) -> bool {
         self.events.is_empty() || self.events.iter().any(|pattern| pattern.matches(kind))
     }
 }
 
 impl Context<'_> {
-    /// The section without its handlers, and these as they were written.
+    /// The section without its handlers, and the unread handler entries.
     pub(super) fn audit(&self, map: &Map) -> (Read<AuditSection>, Vec<Node>) {
-        let mut reader = self.reader(map, AUDIT, Notes::of_restriction(None));
+        let mut reader = self.reader(map, AUDIT, ProblemLog::of_restriction(None));
         let section = AuditSection {
             durability: reader.word_or("durability", &DURABILITIES, Durability::default()),
             retention: retention(&mut reader),
@@ -134,11 +134,11 @@ impl Context<'_> {
             Some(Field { spelled, node, .. }) => {
                 let key = format!("audit.{spelled}");
                 let member = Member { key, origin: node.origin.clone(), node: node.clone() };
-                root::list(&member, &mut reader.notes)
+                root::list(&member, &mut reader.log)
             }
             None => Vec::new(),
         };
-        ((section, reader.shown, reader.notes.problems), handlers)
+        ((section, reader.settings, reader.log.problems), handlers)
     }
 
     pub(super) fn handlers(&self, nodes: &[Node]) -> Entries<HandlerSpec> {
@@ -147,18 +147,18 @@ impl Context<'_> {
     }
 }
 
-/// A bare number is milliseconds, and whoever writes `90` means days: too short a time is a mistake, not a wish.
-fn retention(reader: &mut Reader<'_>) -> Option<Duration> {
+/// A bare number is milliseconds, but whoever writes `90` means days: a very short time is a mistake.
+fn retention(reader: &mut TableReader<'_>) -> Option<Duration> {
     let retention = reader.duration_or_off("retention", None);
     if retention.is_some_and(|retention| retention < SHORTEST_RETENTION) {
         let origin = reader.origin("retention");
         let hint = "write a number of days, as in \"90d\"".to_owned();
-        reader.notes.error_with_hint(&origin, "`retention` must be at least a day", hint);
+        reader.log.error_with_hint(&origin, "`retention` must be at least a day", hint);
     }
     retention
 }
 
-fn handler(reader: &mut Reader<'_>, origin: &Origin) -> Option<HandlerSpec> {
+fn handler(reader: &mut TableReader<'_>, origin: &Origin) -> Option<HandlerSpec> {
     let name = reader.identifier("name");
     let word = reader.word("kind", &HANDLERS);
     let destination = match word? {
@@ -181,45 +181,45 @@ fn handler(reader: &mut Reader<'_>, origin: &Origin) -> Option<HandlerSpec> {
     Some(HandlerSpec { name: name?, destination: destination?, events, max_lag, timeout })
 }
 
-fn require(reader: &mut Reader<'_>, origin: &Origin, key: &str, kind: &str) {
+fn require(reader: &mut TableReader<'_>, origin: &Origin, key: &str, kind: &str) {
     if !reader.has(key) {
-        reader.notes.error(origin, format!("a handler of the kind `{kind}` needs `{key}`"));
+        reader.log.error(origin, format!("a handler of the kind `{kind}` needs `{key}`"));
     }
 }
 
-fn refuse(reader: &mut Reader<'_>, keys: &[&str], kind: &str) {
+fn refuse(reader: &mut TableReader<'_>, keys: &[&str], kind: &str) {
     for key in keys.iter().filter(|key| reader.has(key)).collect::<Vec<_>>() {
         let origin = reader.origin(key);
-        reader.notes.error(&origin, format!("a handler of the kind `{kind}` has no `{key}`"));
+        reader.log.error(&origin, format!("a handler of the kind `{kind}` has no `{key}`"));
     }
 }
 
-/// The path of a webhook often is its password: only the host shows.
-fn remote(reader: &mut Reader<'_>, origin: &Origin, kind: &str) -> Option<Remote> {
+/// The path of a webhook is often a credential: only the host is displayed.
+fn remote(reader: &mut TableReader<'_>, origin: &Origin, kind: &str) -> Option<Remote> {
     refuse(reader, &["path"], kind);
     require(reader, origin, "url", kind);
     let url = reader.web_address("url");
     if let Some(url) = &url {
-        let shown = match url.shown.split_once("://") {
+        let redacted = match url.redacted.split_once("://") {
             Some((scheme, rest)) => format!("{scheme}://{}/{HIDDEN}", host(rest)),
             None => HIDDEN.to_owned(),
         };
-        reader.show("url", json!(shown));
+        reader.show("url", json!(redacted));
     }
     let headers = reader.secrets("headers");
     Some(Remote { url: url?.value, headers })
 }
 
-fn syslog(reader: &mut Reader<'_>) -> Option<SyslogAddress> {
+fn syslog(reader: &mut TableReader<'_>) -> Option<SyslogAddress> {
     let url = reader.not_empty("url")?;
     let address = syslog_address(&url);
     match address {
-        Some(_) => reader.show("url", json!(url.shown)),
+        Some(_) => reader.show("url", json!(url.redacted)),
         None => {
             let origin = reader.origin("url");
-            let message = format!("`{}` is not an address of a system's log", url.shown);
+            let message = format!("`{}` is not an address of a system's log", url.redacted);
             let hint = "write `udp://host:514`, `tcp://host:601` or `unix:///dev/log`".to_owned();
-            reader.notes.error_with_hint(&origin, message, hint);
+            reader.log.error_with_hint(&origin, message, hint);
         }
     }
     address
@@ -247,18 +247,18 @@ fn syslog_address(url: &Filled) -> Option<SyslogAddress> {
     }
 }
 
-fn events(reader: &mut Reader<'_>) -> Vec<Glob> {
+fn events(reader: &mut TableReader<'_>) -> Vec<Glob> {
     let all = reader.all_located("events");
     for (filled, origin) in &all {
         let known = || Kind::WORDS.iter().map(|(word, _)| *word);
         let pattern = Glob::new(&filled.value);
         if !known().any(|word| pattern.matches(word)) {
-            let message = format!("`{}` fits no kind of event", filled.shown);
-            let hint = did_you_mean(&filled.shown, known())
+            let message = format!("`{}` matches no kind of event", filled.redacted);
+            let hint = did_you_mean(&filled.redacted, known())
                 .unwrap_or_else(|| "write it like `policy_decision` or `approval_*`".to_owned());
-            reader.notes.error_with_hint(origin, message, hint);
+            reader.log.error_with_hint(origin, message, hint);
         }
     }
-    reader.show("events", json!(all.iter().map(|(filled, _)| &filled.shown).collect::<Vec<_>>()));
+    reader.show("events", json!(all.iter().map(|(filled, _)| &filled.redacted).collect::<Vec<_>>()));
     all.iter().map(|(filled, _)| Glob::new(&filled.value)).collect()
 }

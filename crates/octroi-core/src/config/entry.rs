@@ -1,4 +1,4 @@
-//! One server: its sources laid over each other, then read into a definition.
+//! One server: its sources merged, then read into a definition.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::fields::{Fields, Layer, lay_over, read as read_fields, read_entry};
 use super::keys::{ENTRY, ERAS, OAUTH, RISKS, RUNTIMES, SCOPES, SHARINGS, STARTS, TRUSTS};
 use super::node::{Origin, Value};
 use super::overrides::tools_override;
-use super::problem::{Notes, Problem, Unknown};
-use super::reader::Reader;
-use super::show::Shown;
+use super::problem::{Problem, ProblemLog, Unknown};
+use super::reader::TableReader;
+use super::show::Setting;
 use crate::name::{ServerKey, ServerName};
 use crate::server::{
     Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
@@ -25,7 +25,7 @@ use crate::substitute::Lookup;
 pub(super) struct Context<'a> {
     pub(super) lookup: Lookup<'a>,
     pub(super) unknown: Unknown,
-    /// What holds where an entry does not say, and who said so.
+    /// The default of an entry, and its origin.
     pub(super) health_interval: (Option<Duration>, &'a Origin),
 }
 
@@ -33,72 +33,72 @@ pub(super) struct Context<'a> {
 pub(super) struct Candidate {
     pub(super) name: Option<String>,
     pub(super) origin: Origin,
-    /// Its sources, the weakest first.
+    /// Its sources, weakest first.
     pub(super) layers: Vec<Layer>,
 }
 
-/// What became of it.
-pub(super) struct Outcome {
-    pub(super) spec: Option<(ServerSpec, Vec<Shown>)>,
+/// The result of reading a server.
+pub(super) struct ReadServer {
+    pub(super) spec: Option<(ServerSpec, Vec<Setting>)>,
     pub(super) problems: Vec<Problem>,
 }
 
 /// Reads one server.
-pub(super) fn read(candidate: &Candidate, base: &Path, context: Context<'_>) -> Outcome {
+pub(super) fn read(candidate: &Candidate, base: &Path, context: Context<'_>) -> ReadServer {
     let subject = match &candidate.name {
         Some(name) => format!("server `{name}`"),
         None => "a server".to_owned(),
     };
-    let mut notes = Notes::of_entry(subject, context.unknown);
-    let layers = candidate.layers.iter().map(|layer| read_entry(layer, ENTRY, &mut notes));
+    let mut log = ProblemLog::of_entry(subject, context.unknown);
+    let layers = candidate.layers.iter().map(|layer| read_entry(layer, ENTRY, &mut log));
     let fields = layers.collect::<Vec<_>>().into_iter().reduce(lay_over).unwrap_or_default();
     if is_only_a_switch(&fields) && candidate.name.is_some() {
         let message = "it has neither `command` nor `url`, and there is no such server to switch";
         match fields.get("enabled").map(|field| &field.node.value) {
-            Some(Value::Bool(false)) => notes.warn(&candidate.origin, message),
-            // A misspelt key has been noted; the rest follows from it.
-            _ if notes.has_errors() => {}
-            _ => notes.error(&candidate.origin, message),
+            Some(Value::Bool(false)) => log.warn(&candidate.origin, message),
+            // A misspelt key is reported already; the missing address follows from it.
+            _ if log.has_errors() => {}
+            _ => log.error(&candidate.origin, message),
         }
-        return Outcome { spec: None, problems: notes.problems };
+        return ReadServer { spec: None, problems: log.problems };
     }
     let is_off = fields.get("enabled").is_some_and(|field| field.node.value == Value::Bool(false));
-    let mut reader = Reader::new(fields, notes, context.lookup);
+    let mut reader = TableReader::new(fields, log, context.lookup);
     let spec = name(&mut reader, candidate)
         .and_then(|name| definition(&mut reader, name, base, &candidate.origin, context));
-    let spec = spec.filter(|_| !reader.notes.has_errors());
+    let spec = spec.filter(|_| !reader.log.has_errors());
     if is_off {
-        reader.notes.soften();
+        reader.log.soften();
     }
-    Outcome { spec: spec.map(|spec| (spec, reader.shown)), problems: reader.notes.problems }
+    ReadServer { spec: spec.map(|spec| (spec, reader.settings)), problems: reader.log.problems }
 }
 
 fn is_only_a_switch(fields: &Fields) -> bool {
     fields.keys().all(|key| matches!(*key, "name" | "enabled"))
 }
 
-fn name(reader: &mut Reader<'_>, candidate: &Candidate) -> Option<ServerName> {
+fn name(reader: &mut TableReader<'_>, candidate: &Candidate) -> Option<ServerName> {
     let origin = &candidate.origin;
     let Some(text) = &candidate.name else {
-        reader.notes.error_with_hint(origin, "it has no name", "write `name`".to_owned());
+        reader.log.error_with_hint(origin, "it has no name", "write `name`".to_owned());
         return None;
     };
     let written = reader.fields.get("name").map(|field| field.node.as_text() == Some(text));
     if written == Some(false) {
-        reader.notes.error(origin, "it has another `name` inside than the one it stands under");
+        reader.log.error(origin, "its `name` differs from the key of its table");
         return None;
     }
     match ServerName::parse(text) {
         Ok(name) => {
             let written = reader.fields.get("name").map(|field| field.node.origin.clone());
             let origin = written.unwrap_or_else(|| origin.clone());
-            reader.shown.push(Shown { name: "name", value: json!(text), origin });
+            reader.settings.push(Setting { name: "name", value: json!(text), origin });
             Some(name)
         }
         Err(error) => {
             match suggestion(text) {
-                Some(better) => reader.notes.error_with_hint(origin, error.to_string(), better),
-                None => reader.notes.error(origin, error.to_string()),
+                Some(better) => reader.log.error_with_hint(origin, error.to_string(), better),
+                None => reader.log.error(origin, error.to_string()),
             }
             None
         }
@@ -107,7 +107,7 @@ fn name(reader: &mut Reader<'_>, candidate: &Candidate) -> Option<ServerName> {
 
 fn suggestion(text: &str) -> Option<String> {
     if text.contains("${") {
-        return Some("names are taken as they are written".to_owned());
+        return Some("references in names are not resolved".to_owned());
     }
     let words: Vec<String> = text
         .split(|letter: char| !letter.is_ascii_alphanumeric())
@@ -119,7 +119,7 @@ fn suggestion(text: &str) -> Option<String> {
 }
 
 fn definition(
-    reader: &mut Reader<'_>,
+    reader: &mut TableReader<'_>,
     name: ServerName,
     base: &Path,
     origin: &Origin,
@@ -128,7 +128,7 @@ fn definition(
     let title = reader.text("title");
     let description = reader.text("description");
     let trust = reader.word("trust", &TRUSTS);
-    // Only what somebody calls risky is off until somebody switches it on.
+    // Only a server with explicitly low trust is disabled by default.
     let enabled = reader.flag("enabled", trust != Some(Trust::Low));
     let transport = address::read(reader, base, origin);
     let is_local = matches!(transport, Some(Transport::Stdio(_)));
@@ -172,13 +172,13 @@ fn definition(
         template_id: reader.text("template_id"),
         ..ServerSpec::new(ServerKey::system(name), transport?)
     };
-    let order = |shown: &Shown| ENTRY.iter().position(|key| key.name == shown.name);
-    reader.shown.sort_by_key(order);
+    let order = |setting: &Setting| ENTRY.iter().position(|key| key.name == setting.name);
+    reader.settings.sort_by_key(order);
     Some(spec)
 }
 
-/// `start` is a word; under its other name it is true or false.
-fn start(reader: &mut Reader<'_>) -> Start {
+/// `start` is a word; its synonym is a boolean.
+fn start(reader: &mut TableReader<'_>) -> Start {
     match reader.fields.get("start").map(|field| &field.node.value) {
         Some(Value::Bool(is_eager)) => {
             let (word, start) = if *is_eager { ("eager", Start::Eager) } else { ("lazy", Start::Lazy) };
@@ -189,22 +189,22 @@ fn start(reader: &mut Reader<'_>) -> Start {
     }
 }
 
-fn health_interval(reader: &mut Reader<'_>, context: Context<'_>) -> Option<Duration> {
+fn health_interval(reader: &mut TableReader<'_>, context: Context<'_>) -> Option<Duration> {
     let (default, origin) = context.health_interval;
     let interval = reader.duration_or_off("health_interval", default);
-    if let Some(shown) = reader.shown.last_mut().filter(|shown| shown.origin == Origin::Default) {
-        shown.origin = origin.clone();
+    if let Some(setting) = reader.settings.last_mut().filter(|setting| setting.origin == Origin::Default) {
+        setting.origin = origin.clone();
     }
     interval
 }
 
-fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
+fn timeouts(reader: &mut TableReader<'_>) -> Timeouts {
     let defaults = Timeouts::default();
     let call = reader.duration("timeout", defaults.call);
     let call_cap = reader.duration("max_call_timeout", defaults.call_cap.max(call));
     if call_cap < call {
         let origin = reader.origin("max_call_timeout");
-        reader.notes.error(&origin, "`max_call_timeout` is shorter than `timeout`");
+        reader.log.error(&origin, "`max_call_timeout` is shorter than `timeout`");
     }
     Timeouts {
         call,
@@ -215,7 +215,7 @@ fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
     }
 }
 
-fn limits(reader: &mut Reader<'_>) -> Limits {
+fn limits(reader: &mut TableReader<'_>) -> Limits {
     let defaults = Limits::default();
     Limits {
         message_bytes: reader.count("max_message_bytes", 1, defaults.message_bytes),
@@ -224,7 +224,7 @@ fn limits(reader: &mut Reader<'_>) -> Limits {
     }
 }
 
-fn oauth(reader: &mut Reader<'_>, context: Context<'_>) -> OauthChoice {
+fn oauth(reader: &mut TableReader<'_>, context: Context<'_>) -> OauthChoice {
     let Some(field) = reader.fields.get("oauth").cloned() else {
         return OauthChoice::Unset;
     };
@@ -234,17 +234,17 @@ fn oauth(reader: &mut Reader<'_>, context: Context<'_>) -> OauthChoice {
             OauthChoice::Off
         }
         Value::Map(map) => {
-            let inner = read_fields(map, OAUTH, &field.base, &mut reader.notes);
-            let mut inner = Reader::new(inner, reader.notes.clone(), context.lookup);
+            let inner = read_fields(map, OAUTH, &field.base, &mut reader.log);
+            let mut inner = TableReader::new(inner, reader.log.clone(), context.lookup);
             let client = OauthClient {
                 client_id: inner.text("client_id"),
                 client_secret: inner.secret("client_secret"),
                 scope: inner.text("scope"),
             };
-            reader.notes = inner.notes;
-            let shown: serde_json::Map<_, _> =
-                inner.shown.into_iter().map(|shown| (shown.name.to_owned(), shown.value)).collect();
-            reader.show("oauth", json!(shown));
+            reader.log = inner.log;
+            let settings: serde_json::Map<_, _> =
+                inner.settings.into_iter().map(|setting| (setting.name.to_owned(), setting.value)).collect();
+            reader.show("oauth", json!(settings));
             OauthChoice::On(client)
         }
         Value::Bool(true)
@@ -256,7 +256,7 @@ fn oauth(reader: &mut Reader<'_>, context: Context<'_>) -> OauthChoice {
     }
 }
 
-/// Whether an address leads to this machine.
+/// Whether an address is on this machine.
 fn is_on_this_machine(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -268,14 +268,14 @@ fn is_on_this_machine(url: &str) -> bool {
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn runtime(reader: &mut Reader<'_>, is_local: bool) -> Runtime {
+fn runtime(reader: &mut TableReader<'_>, is_local: bool) -> Runtime {
     if !is_local {
         return Runtime::default();
     }
     let kind = reader.word_or("env_type", &RUNTIMES, RuntimeKind::Host);
     if kind != RuntimeKind::Host {
         let origin = reader.origin("env_type");
-        reader.notes.warn(&origin, "`env_type` is not acted on yet: the command runs on this machine");
+        reader.log.warn(&origin, "`env_type` has no effect yet: the command runs on this machine");
     }
     Runtime {
         kind,

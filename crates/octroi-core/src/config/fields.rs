@@ -1,4 +1,4 @@
-//! A table of the file under canonical names: synonyms resolved, unknown and doubled keys reported.
+//! A table of the file under canonical names: synonyms resolved, unknown and duplicate keys reported.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::keys::{Key, NESTED};
 use super::node::{Map, Member, Node, Value};
-use super::problem::Notes;
+use super::problem::ProblemLog;
 
-/// A value, how its key was spelled, and what relative paths in it are relative to.
+/// A value, the spelling of its key, and the directory that relative paths in it start from.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) spelled: String,
@@ -19,42 +19,42 @@ pub(super) struct Field {
 /// Values by canonical name.
 pub(super) type Fields = BTreeMap<&'static str, Field>;
 
-/// One source of an entry's settings: a file, a directory's own file, or what is assumed of a directory.
+/// One source of an entry's settings: a file, a directory's own file, or the defaults of a directory.
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// The settings.
     pub map: Map,
-    /// What relative paths in them are relative to.
+    /// The directory that relative paths in them start from.
     pub base: Arc<Path>,
 }
 
-/// Reads a table by its keys.
-pub(super) fn read(map: &Map, keys: &'static [Key], base: &Arc<Path>, notes: &mut Notes) -> Fields {
+/// Reads a table with these keys.
+pub(super) fn read(map: &Map, keys: &'static [Key], base: &Arc<Path>, log: &mut ProblemLog) -> Fields {
     let mut fields = Fields::new();
     for member in map {
-        take(&mut fields, member, &member.key, keys, base, notes);
+        take(&mut fields, member, &member.key, keys, base, log);
     }
     fields
 }
 
-/// Reads an entry, where some keys may stand one level deeper.
-pub(super) fn read_entry(layer: &Layer, keys: &'static [Key], notes: &mut Notes) -> Fields {
+/// Reads an entry, some of whose keys may be nested one level deeper.
+pub(super) fn read_entry(layer: &Layer, keys: &'static [Key], log: &mut ProblemLog) -> Fields {
     let (nested, nested_keys) = NESTED;
     let mut fields = Fields::new();
     for member in &layer.map {
         let Some(inner) = member.node.as_map().filter(|_| member.key == nested) else {
             if member.key == nested {
-                notes.error(&member.origin, format!("`{nested}` must be a table"));
+                log.error(&member.origin, format!("`{nested}` must be a table"));
             } else {
-                take(&mut fields, member, &member.key, keys, &layer.base, notes);
+                take(&mut fields, member, &member.key, keys, &layer.base, log);
             }
             continue;
         };
         for member in inner {
             if nested_keys.contains(&member.key.as_str()) {
-                take(&mut fields, member, &format!("{nested}.{}", member.key), keys, &layer.base, notes);
+                take(&mut fields, member, &format!("{nested}.{}", member.key), keys, &layer.base, log);
             } else {
-                notes.unknown_key(&member.origin, &member.key, nested_keys.iter().copied());
+                log.unknown_key(&member.origin, &member.key, nested_keys.iter().copied());
             }
         }
     }
@@ -67,30 +67,30 @@ fn take(
     spelled: &str,
     keys: &'static [Key],
     base: &Arc<Path>,
-    notes: &mut Notes,
+    log: &mut ProblemLog,
 ) {
     if member.node.value == Value::Null {
         return;
     }
     let Some(key) = keys.iter().find(|key| key.is(&member.key)) else {
         let known = keys.iter().flat_map(|key| std::iter::once(key.name).chain(key.synonyms.iter().copied()));
-        notes.unknown_key(&member.origin, &member.key, known);
+        log.unknown_key(&member.origin, &member.key, known);
         return;
     };
     if let Some(first) = fields.get(key.name) {
         let message = format!("`{}` and `{spelled}` mean the same; write one of them", first.spelled);
-        notes.error(&member.origin, message);
+        log.error(&member.origin, message);
         return;
     }
     let field = Field { spelled: spelled.to_owned(), node: member.node.clone(), base: Arc::clone(base) };
     fields.insert(key.name, field);
 }
 
-/// What says where a server is. A source that says it leaves nothing of this to the sources below.
+/// The keys of a server's address. A source that has an address replaces all of these in weaker sources.
 const PLACE: [&str; 5] = ["transport", "command", "args", "cwd", "url"];
 const TABLES: [&str; 2] = ["env", "headers"];
 
-/// Lays `upper` over `lower`, field by field; tables of texts are merged.
+/// Merges `upper` over `lower`, field by field; string maps are merged.
 pub(super) fn lay_over(mut lower: Fields, upper: Fields) -> Fields {
     if upper.contains_key("command") || upper.contains_key("url") {
         lower.retain(|name, _| !PLACE.contains(name));
@@ -99,7 +99,7 @@ pub(super) fn lay_over(mut lower: Fields, upper: Fields) -> Fields {
         let below = lower.get(name).filter(|_| TABLES.contains(&name)).and_then(|field| field.node.as_map());
         if let (Value::Map(map), Some(below)) = (&mut field.node.value, below) {
             for member in below {
-                // A name that stands in both is taken from above: it is there already.
+                // `upper` wins: its keys are there already.
                 map.insert(member.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! The formats a configuration can be written in, each read by a real parser into the same tree.
+//! The file formats of a configuration, each parsed into the same tree.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ mod jsonc;
 mod toml;
 mod yaml;
 
-/// How a file is written.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// TOML, the native one.
+    /// TOML, the native format.
     Toml,
     /// YAML.
     Yaml,
-    /// JSON, with comments and trailing commas: what calls itself `.json` often has them.
+    /// JSON with comments and trailing commas, which many `.json` files contain.
     Jsonc,
 }
 
@@ -24,7 +24,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 3] = [Self::Toml, Self::Yaml, Self::Jsonc];
 
-    /// Tells the format by the end of the file's name; a name that tells nothing is TOML.
+    /// Detects the format by file extension; TOML if unknown.
     pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("yaml" | "yml") => Self::Yaml,
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// Its name.
+    /// The name of the format, for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Toml => "TOML",
@@ -43,21 +43,21 @@ impl Format {
     }
 }
 
-/// Why a text cannot be read.
+/// A syntax error in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// In which line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// At which letter of the line, from 1.
+    /// The column, from 1.
     pub column: usize,
-    /// The line, if it can be shown.
+    /// The line as an excerpt, if it may be shown.
     pub excerpt: String,
 }
 
-/// Reads a text.
+/// Parses a text.
 pub fn parse(format: Format, text: &str, path: &Arc<Path>) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let newlines = text.match_indices('\n').map(|(offset, _)| offset + 1);
@@ -69,7 +69,7 @@ pub fn parse(format: Format, text: &str, path: &Arc<Path>) -> Result<Node, Synta
     }
 }
 
-/// A text being read.
+/// The text being parsed.
 struct File<'a> {
     text: &'a str,
     path: &'a Arc<Path>,
@@ -85,7 +85,7 @@ impl File<'_> {
         self.line(self.position(offset).0)
     }
 
-    /// Line and column of a byte.
+    /// Line and column of a byte offset.
     fn position(&self, offset: usize) -> (usize, usize) {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -115,16 +115,16 @@ impl File<'_> {
 }
 
 const EXCERPT_MAX: usize = 120;
-/// A line with one of these words may hold a secret, and errors end up in logs.
+/// A line with one of these words may contain a secret, and errors end up in logs.
 const SECRETIVE: [&str; 7] = ["token", "secret", "key", "password", "authorization", "bearer", "sha256"];
 
 fn excerpt(text: &str, line: usize, column: usize) -> String {
     let lower = text.to_ascii_lowercase();
-    let shown = match text.find(['=', ':']) {
+    let visible = match text.find(['=', ':']) {
         Some(end) if SECRETIVE.iter().any(|word| lower.contains(word)) => format!("{} ***", &text[..=end]),
         _ => text.chars().take(EXCERPT_MAX).collect(),
     };
     let number = line.to_string();
-    let mark = " ".repeat(column.saturating_sub(1).min(shown.chars().count()));
-    format!("{number} | {shown}\n{} | {mark}^", " ".repeat(number.len()))
+    let mark = " ".repeat(column.saturating_sub(1).min(visible.chars().count()));
+    format!("{number} | {visible}\n{} | {mark}^", " ".repeat(number.len()))
 }

@@ -1,4 +1,4 @@
-//! Typed values with a form of their own: names, paths, patterns, tags and web addresses.
+//! Typed values with their own syntax: names, paths, patterns, tags and web addresses.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::address::join;
 use super::node::Origin;
-use super::reader::Reader;
+use super::reader::TableReader;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
 use crate::substitute::Filled;
@@ -16,8 +16,8 @@ use crate::tool::KNOWN_TAGS;
 const LONGEST_IDENTIFIER: usize = 64;
 const TOOL_HINT: &str = "write `server.tool`, as in `github.delete_*`, or `*`";
 
-impl Reader<'_> {
-    /// A name, taken as it is written.
+impl TableReader<'_> {
+    /// A name, without substitution.
     pub(super) fn identifier(&mut self, name: &'static str) -> Option<String> {
         let node = self.fields.get(name)?.node.clone();
         let Some(text) = node.as_text() else {
@@ -28,50 +28,50 @@ impl Reader<'_> {
         if !is_fine {
             let message = format!("`{name}` cannot be `{text}`");
             let hint = "write 1 to 64 of A-Z, a-z, 0-9, `.`, `_` and `-`".to_owned();
-            self.notes.error_with_hint(&node.origin, message, hint);
+            self.log.error_with_hint(&node.origin, message, hint);
             return None;
         }
         self.show(name, json!(text));
         Some(text.to_owned())
     }
 
-    /// A path, relative to where it was written.
+    /// A path, relative to the file that contains it.
     pub(super) fn path(&mut self, name: &'static str) -> Option<PathBuf> {
         let base = self.base(name)?;
         let filled = self.not_empty(name)?;
-        self.show(name, json!(join(&base, &filled.shown)));
+        self.show(name, json!(join(&base, &filled.redacted)));
         Some(PathBuf::from(join(&base, &filled.value)))
     }
 
-    /// A directory by its whole path, without `.` and `..`.
+    /// An absolute directory path without `.` and `..`.
     pub(super) fn whole_path(&mut self, name: &'static str) -> Option<PathBuf> {
         let base = self.base(name)?;
         let filled = self.not_empty(name)?;
         let path = without_dots(&base.join(&filled.value));
         if !path.is_absolute() {
             let origin = self.origin(name);
-            self.notes.error(&origin, format!("`{name}` is not an absolute path"));
+            self.log.error(&origin, format!("`{name}` is not an absolute path"));
             return None;
         }
-        self.show(name, json!(without_dots(&base.join(&filled.shown)).to_string_lossy()));
+        self.show(name, json!(without_dots(&base.join(&filled.redacted)).to_string_lossy()));
         Some(path)
     }
 
-    /// A text with its references replaced that is not empty; not noted yet.
+    /// A non-empty text with its references resolved; not recorded for display.
     pub(super) fn not_empty(&mut self, name: &'static str) -> Option<Filled> {
         let filled = self.filled(name)?;
         if filled.value.trim().is_empty() {
             let origin = self.origin(name);
-            self.notes.error(&origin, format!("`{name}` is empty"));
+            self.log.error(&origin, format!("`{name}` is empty"));
             return None;
         }
         Some(filled)
     }
 
-    /// A text that is not empty.
+    /// A non-empty text.
     pub(super) fn some_text(&mut self, name: &'static str) -> Option<String> {
         let filled = self.not_empty(name)?;
-        self.show(name, json!(filled.shown));
+        self.show(name, json!(filled.redacted));
         Some(filled.value)
     }
 
@@ -85,7 +85,7 @@ impl Reader<'_> {
         let origin = self.origin(name);
         let filled = self.not_empty(name)?;
         let pattern = self.parse_tools(name, &filled, &origin)?;
-        self.show(name, json!(filled.shown));
+        self.show(name, json!(filled.redacted));
         Some(pattern)
     }
 
@@ -94,20 +94,20 @@ impl Reader<'_> {
         let all = self.all_located(name);
         let patterns =
             all.iter().filter_map(|(filled, origin)| self.parse_tools(name, filled, origin)).collect();
-        self.show(name, json!(all.iter().map(|(filled, _)| &filled.shown).collect::<Vec<_>>()));
+        self.show(name, json!(all.iter().map(|(filled, _)| &filled.redacted).collect::<Vec<_>>()));
         patterns
     }
 
     fn parse_tools(&mut self, name: &str, filled: &Filled, origin: &Origin) -> Option<ToolPattern> {
         let pattern = ToolPattern::parse(&filled.value);
         if pattern.is_none() {
-            let message = format!("`{name}` cannot be `{}`", filled.shown);
-            self.notes.error_with_hint(origin, message, TOOL_HINT.to_owned());
+            let message = format!("`{name}` cannot be `{}`", filled.redacted);
+            self.log.error_with_hint(origin, message, TOOL_HINT.to_owned());
         }
         pattern
     }
 
-    /// Side effects. The vocabulary is open, so what looks misspelt is only warned of.
+    /// Side effect tags. The vocabulary is open, so a likely misspelling is only a warning.
     pub(super) fn tags(&mut self, name: &'static str) -> Vec<String> {
         let all = self.all_located(name);
         for (filled, origin) in &all {
@@ -116,20 +116,20 @@ impl Reader<'_> {
                 && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
             if !is_fine {
                 let hint = "write it like `fs.write` or `payments`".to_owned();
-                let message = format!("`{}` is not a side effect", filled.shown);
-                self.notes.error_with_hint(origin, message, hint);
+                let message = format!("`{}` is not a side effect", filled.redacted);
+                self.log.error_with_hint(origin, message, hint);
             } else if !KNOWN_TAGS.contains(&tag)
                 && let Some(guess) = did_you_mean(tag, KNOWN_TAGS.into_iter())
             {
-                self.notes
-                    .warn(origin, format!("Octroi itself gives no tool the side effect `{tag}`; {guess}"));
+                self.log
+                    .warn(origin, format!("Octroi itself assigns no tool the side effect `{tag}`; {guess}"));
             }
         }
-        self.show(name, json!(all.iter().map(|(filled, _)| &filled.shown).collect::<Vec<_>>()));
+        self.show(name, json!(all.iter().map(|(filled, _)| &filled.redacted).collect::<Vec<_>>()));
         all.into_iter().map(|(filled, _)| filled.value).collect()
     }
 
-    /// An `http://` or `https://` address with a host; not noted yet.
+    /// An `http://` or `https://` address with a host; not recorded for display.
     pub(super) fn web_address(&mut self, name: &'static str) -> Option<Filled> {
         let filled = self.not_empty(name)?;
         let (scheme, rest) = filled.value.split_once("://").unwrap_or_default();
@@ -140,7 +140,7 @@ impl Reader<'_> {
             let origin = self.origin(name);
             let hint = "write it like `https://example.com/path`".to_owned();
             let message = format!("the `{name}` is not an http:// or https:// address");
-            self.notes.error_with_hint(&origin, message, hint);
+            self.log.error_with_hint(&origin, message, hint);
             return None;
         }
         Some(filled)
@@ -153,7 +153,7 @@ pub(super) fn host(rest: &str) -> &str {
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// A path without `.` and `..`, by its letters alone.
+/// A path without `.` and `..`, resolved by its text alone.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

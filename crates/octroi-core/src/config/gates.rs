@@ -1,4 +1,4 @@
-//! `[[gates]]` and `[[inference]]`: a program that is asked about calls, and what a person knows about tools.
+//! `[[gates]]` and `[[inference]]`: custom gates, and the known risk and side effects of tools.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::keys::RISKS;
 use super::keys::governance::{GATE, INFERENCE};
 use super::listed::{Entries, Listed};
 use super::node::{Node, Origin};
-use super::reader::Reader;
+use super::reader::TableReader;
 use super::settings::Context;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
@@ -19,23 +19,23 @@ use crate::tool::infer::InferenceRule;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2);
 const DEFAULT_MEMORY: usize = 256;
 
-/// One of `[[gates]]`: a program that is asked about calls.
+/// One of `[[gates]]`: a program that checks calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateSpec {
-    /// What a denial calls it.
+    /// Its name in denials.
     pub name: String,
-    /// The program.
+    /// The program to run.
     pub program: Program,
-    /// It is asked only about these tools; empty is all.
+    /// It checks only these tools; empty for all.
     pub tools: Vec<ToolPattern>,
-    /// For one answer.
+    /// Timeout of one answer.
     pub timeout: Duration,
-    /// How much memory it may take, in MiB.
+    /// Its memory limit, in MiB.
     pub memory_mib: usize,
 }
 
 impl GateSpec {
-    /// Whether it is asked about this tool.
+    /// Whether it checks this tool.
     pub fn concerns(&self, server: &str, tool: &str) -> bool {
         self.tools.is_empty() || self.tools.iter().any(|pattern| pattern.matches(server, tool))
     }
@@ -68,8 +68,8 @@ impl Context<'_> {
     }
 }
 
-/// A pattern without a dot and a star can fit no `server.tool`.
-fn full_names(reader: &mut Reader<'_>) -> Glob {
+/// A pattern without a dot or a star can match no `server.tool`.
+fn full_names(reader: &mut TableReader<'_>) -> Glob {
     let Some(text) = reader.some_text("tools") else {
         reader.show("tools", json!("*"));
         return Glob::new("*");
@@ -77,24 +77,24 @@ fn full_names(reader: &mut Reader<'_>) -> Glob {
     if !text.contains(['.', '*']) {
         let origin = reader.origin("tools");
         let hint = format!("write `{text}.*` for a server, `*.{text}` for a tool");
-        reader.notes.error_with_hint(&origin, "`tools` is a pattern over `server.tool`", hint);
+        reader.log.error_with_hint(&origin, "`tools` is a pattern over `server.tool`", hint);
     }
     Glob::new(&text)
 }
 
-/// Names and descriptions are taken apart into words in small letters; anything else would never be found.
-fn words(reader: &mut Reader<'_>) -> Vec<String> {
+/// Names and descriptions are split into lower-case words; anything else would never match.
+fn words(reader: &mut TableReader<'_>) -> Vec<String> {
     let all = reader.all_located("words");
     for (filled, origin) in &all {
         if filled.value.is_empty() || !filled.value.chars().all(char::is_alphanumeric) {
-            not_a_word(reader, &filled.shown, origin);
+            not_a_word(reader, &filled.redacted, origin);
         }
     }
-    reader.show("words", json!(all.iter().map(|(filled, _)| &filled.shown).collect::<Vec<_>>()));
+    reader.show("words", json!(all.iter().map(|(filled, _)| &filled.redacted).collect::<Vec<_>>()));
     all.into_iter().map(|(filled, _)| filled.value.to_lowercase()).collect()
 }
 
-fn not_a_word(reader: &mut Reader<'_>, shown: &str, origin: &Origin) {
+fn not_a_word(reader: &mut TableReader<'_>, text: &str, origin: &Origin) {
     let hint = "write letters and digits only, as in `delete`".to_owned();
-    reader.notes.error_with_hint(origin, format!("`{shown}` is not a single word"), hint);
+    reader.log.error_with_hint(origin, format!("`{text}` is not a single word"), hint);
 }

@@ -1,4 +1,4 @@
-//! Every key that can be written, once.
+//! Every configuration key, defined once.
 //!
 //! The normaliser takes names and synonyms from here, and so do the JSON Schema, the reference page and the
 //! suggestions for misspelt keys.
@@ -14,74 +14,74 @@ use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, PINS, 
 /// One key.
 #[derive(Debug)]
 pub struct Key {
-    /// How it is written in the canonical form.
+    /// Its canonical spelling.
     pub name: &'static str,
-    /// How else it may be written.
+    /// Its synonyms.
     pub synonyms: &'static [&'static str],
-    /// What it takes.
+    /// The type of its value.
     pub kind: Kind,
-    /// What holds if it is not written; empty if nothing does.
+    /// Its default for the reference; empty if there is none.
     pub default: &'static str,
-    /// What it is for.
+    /// Its description for the reference.
     pub about: &'static str,
-    /// Whether a table can do without it.
+    /// Whether a table must have it.
     pub need: Need,
 }
 
-/// Whether a table can do without a key.
+/// Whether a table must have a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// It can.
+    /// It may be omitted.
     Optional,
-    /// It cannot.
+    /// It must be present.
     Required,
-    /// It needs at least one of all keys with this text, which says so in messages.
+    /// At least one key with this text must be present; the text is used in messages.
     OneOf(&'static str),
 }
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// `true` or `false`.
     Flag,
-    /// A text.
+    /// A string.
     Text,
-    /// A name that is taken as it is written: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`.
+    /// A name without substitution: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`.
     Identifier,
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A table of texts.
+    /// A table of strings.
     TextMap,
-    /// A text, or a list of texts.
+    /// A string, or a list of strings.
     Command,
     /// A duration above zero.
     Duration,
     /// A duration, or `false` for never.
     DurationOrOff,
-    /// A whole number, at least this.
+    /// An integer of at least this.
     Count(usize),
     /// One of these words.
     Words(fn() -> Vec<&'static str>),
     /// A table whose values are one of these words.
     WordMap(fn() -> Vec<&'static str>),
-    /// A table with keys of its own.
+    /// A table with its own keys.
     Table(&'static [Key]),
     /// A list of such tables.
     Tables(&'static [Key]),
-    /// A table of such tables, by names that are not known beforehand.
+    /// A map of such tables, with arbitrary names.
     TableMap(&'static [Key]),
-    /// A table with keys of its own, or `false`.
+    /// A table with its own keys, or `false`.
     TableOrOff(&'static [Key]),
 }
 
-/// A word, what it means, and how else it may be written.
+/// A word, its meaning, and its synonyms.
 pub type Word<T> = (&'static str, T, &'static [&'static str]);
 
 fn names<T>(words: &[Word<T>]) -> Vec<&'static str> {
     words.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// How a server is reached, as written.
+/// The `transport` of a server, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransportWord {
     Stdio,
@@ -149,7 +149,7 @@ impl Key {
         self
     }
 
-    /// Whether it may be written like this.
+    /// Whether this is one of its spellings.
     pub fn is(&self, spelled: &str) -> bool {
         self.name == spelled || self.synonyms.contains(&spelled)
     }
@@ -175,7 +175,7 @@ pub const ROOT: &[Key] = &[
     ),
 ];
 
-/// Shapes of other programs, told by their keys at the top of the file.
+/// File shapes of other programs, recognized by their top-level keys.
 pub(super) const SHAPES: [&str; 6] =
     ["mcp_servers", "mcpServers", "mcpServer", "servers", "inputs", "$schema"];
 
@@ -361,7 +361,7 @@ pub const OVERRIDE: &[Key] = &[
     key("requires_admin_token", Kind::Flag, "for a critical risk", "Whether its calls need the admin token."),
 ];
 
-/// These keys of an entry may also stand one level deeper.
+/// These keys of an entry may also be nested one level deeper.
 pub const NESTED: (&str, &[&str]) = ("env_config", &["env", "cwd", "headers", "runtime", "package", "image"]);
 
 /// `oauth = { … }`.
@@ -387,7 +387,7 @@ pub const TOKEN: &[Key] = &[
     key("errors", Kind::Words(|| names(&DENIAL_STYLES)), "`policy.errors`", "How its clients get a denial."),
 ];
 
-/// Octroi's own server in the shape `mcpServer` or `mcp.server`.
+/// Octroi's own server in the file shapes `mcpServer` or `mcp.server`.
 pub(super) const OWN: &[Key] = &[
     key("enabled", Kind::Flag, "true", ""),
     key("transport", Kind::Words(|| names(&DOORS)), "", ""),

@@ -1,40 +1,40 @@
-//! Lists of tables that restrict or record. An entry that is wrong is never just left out: without it a door would
-//! be open.
+//! Lists of tables that restrict or record. An invalid entry is never left out, because that would remove a
+//! protection.
 
 use std::collections::HashSet;
 
 use super::keys::{Key, Need};
 use super::node::{Node, Origin};
-use super::problem::{Notes, Problem};
-use super::reader::Reader;
+use super::problem::{Problem, ProblemLog};
+use super::reader::TableReader;
 use super::settings::Context;
-use super::show::Shown;
+use super::show::Setting;
 
 /// A kind of entry.
 pub(super) struct Listed {
-    /// What messages call one of them.
+    /// What messages call such an entry.
     pub(super) what: &'static str,
-    /// The key that holds its name, which no two share.
+    /// The key with its unique name.
     pub(super) name: Option<&'static str>,
     pub(super) keys: &'static [Key],
 }
 
-/// Entries that were read.
+/// The entries that were read.
 pub(super) struct Entries<T> {
     pub(super) usable: Vec<T>,
-    pub(super) shown: Vec<Vec<Shown>>,
+    pub(super) settings: Vec<Vec<Setting>>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl Context<'_> {
-    /// Reads every entry; `read` gets the number of each, from 1.
+    /// Reads every entry; `read` gets its number, from 1.
     pub(super) fn each<T>(
         &self,
         written: &[Node],
         listed: &Listed,
-        read: impl Fn(&mut Reader<'_>, &Origin, usize) -> Option<T>,
+        read: impl Fn(&mut TableReader<'_>, &Origin, usize) -> Option<T>,
     ) -> Entries<T> {
-        let mut found = Entries { usable: Vec::new(), shown: Vec::new(), problems: Vec::new() };
+        let mut found = Entries { usable: Vec::new(), settings: Vec::new(), problems: Vec::new() };
         let mut names = HashSet::new();
         for (node, number) in written.iter().zip(1..) {
             let map = node.as_map();
@@ -43,30 +43,30 @@ impl Context<'_> {
                 Some(name) => format!("{} `{name}`", listed.what),
                 None => format!("{} {number}", listed.what),
             };
-            let mut notes = Notes::of_restriction(Some(subject));
+            let mut log = ProblemLog::of_restriction(Some(subject));
             let Some(map) = map else {
-                notes.error(&node.origin, format!("it must be a table, not {}", node.value.kind()));
-                found.problems.extend(notes.problems);
+                log.error(&node.origin, format!("it must be a table, not {}", node.value.kind()));
+                found.problems.extend(log.problems);
                 continue;
             };
             if name.is_some_and(|name| !names.insert(name)) {
-                notes.error(&node.origin, "an entry before it has the same name");
+                log.error(&node.origin, "an earlier entry has the same name");
             }
-            let mut reader = self.reader(map, listed.keys, notes);
+            let mut reader = self.reader(map, listed.keys, log);
             need(&mut reader, listed.keys, &node.origin);
             let entry = read(&mut reader, &node.origin, number);
-            if let Some(entry) = entry.filter(|_| !reader.notes.has_errors()) {
+            if let Some(entry) = entry.filter(|_| !reader.log.has_errors()) {
                 found.usable.push(entry);
-                found.shown.push(reader.shown);
+                found.settings.push(reader.settings);
             }
-            found.problems.extend(reader.notes.problems);
+            found.problems.extend(reader.log.problems);
         }
         found
     }
 }
 
-/// Notes what an entry cannot do without and does not have.
-fn need(reader: &mut Reader<'_>, keys: &'static [Key], origin: &Origin) {
+/// Reports required keys that are missing.
+fn need(reader: &mut TableReader<'_>, keys: &'static [Key], origin: &Origin) {
     let mut missing = Vec::new();
     for key in keys.iter().filter(|key| !reader.has(key.name)) {
         let message = match key.need {
@@ -85,6 +85,6 @@ fn need(reader: &mut Reader<'_>, keys: &'static [Key], origin: &Origin) {
         }
     }
     for message in missing {
-        reader.notes.error(origin, message);
+        reader.log.error(origin, message);
     }
 }

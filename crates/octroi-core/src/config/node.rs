@@ -1,4 +1,4 @@
-//! A configuration as it was written: a tree of values that know where they come from.
+//! A configuration file as a tree of values that know their origin.
 //!
 //! Every format is read into this tree, and everything after that works on the tree alone.
 
@@ -6,76 +6,76 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A value and where it was written.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What was written.
+    /// The value.
     pub value: Value,
-    /// Where.
+    /// Where it was written.
     pub origin: Origin,
 }
 
-/// What can be written in any of the formats.
+/// A value in any of the formats.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing; the same as not writing the key.
+    /// Null; the same as omitting the key.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Values in order.
+    /// A list.
     List(Vec<Node>),
-    /// Values by name, in the order of writing.
+    /// A map, in the order of writing.
     Map(Map),
-    /// What no setting takes: a fraction, a date, a number that is too large.
+    /// A type that no setting accepts: a fraction, a date, a number that is too large.
     Other(String),
 }
 
-/// Values by name, in the order of writing; no name stands twice.
+/// A map in the order of writing, without duplicate names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map(Vec<Member>);
 
-/// One value of a map.
+/// One entry of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its name.
     pub key: String,
-    /// Where the name stands.
+    /// Where the name was written.
     pub origin: Origin,
     /// The value.
     pub node: Node,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody wrote it.
+    /// The built-in default.
     Default,
-    /// It stands in a file.
+    /// A line of a file.
     File {
-        /// Which.
+        /// The file.
         path: Arc<Path>,
-        /// In which line, from 1.
+        /// The line, from 1.
         line: usize,
     },
-    /// It follows from a directory that was found.
+    /// Derived from a discovered directory.
     Directory(Arc<Path>),
     /// An environment variable.
     Environment(&'static str),
-    /// An option of the command line.
+    /// A command-line option.
     Flag(&'static str),
 }
 
 impl Node {
-    /// A value that nobody wrote into a file.
+    /// A value with its origin.
     pub fn new(value: Value, origin: Origin) -> Self {
         Self { value, origin }
     }
 
-    /// The text, if it is one.
+    /// The string, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// The values by name, if it is a map.
+    /// The map, if it is one.
     pub fn as_map(&self) -> Option<&Map> {
         match &self.value {
             Value::Map(map) => Some(map),
@@ -103,7 +103,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// The name of its type, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -117,7 +117,7 @@ impl Value {
     }
 }
 
-/// Texts may be secrets, and nothing here knows which.
+/// Strings may be secrets, so `Debug` shows none.
 impl fmt::Debug for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,7 +131,7 @@ impl fmt::Debug for Value {
 }
 
 impl Map {
-    /// Adds a value; `false` if the name is taken.
+    /// Adds an entry; `false` if the name exists already.
     pub fn insert(&mut self, member: Member) -> bool {
         let is_new = self.get(&member.key).is_none();
         if is_new {
@@ -145,12 +145,12 @@ impl Map {
         self.iter().find(|member| member.key == key).map(|member| &member.node)
     }
 
-    /// All values, in the order of writing.
+    /// All entries, in the order of writing.
     pub fn iter(&self) -> std::slice::Iter<'_, Member> {
         self.0.iter()
     }
 
-    /// Puts values into the order in which they were written.
+    /// Sorts entries into the order of writing.
     pub(super) fn sort_by_line(&mut self) {
         self.0.sort_by_key(|member| match &member.origin {
             Origin::File { line, .. } => *line,

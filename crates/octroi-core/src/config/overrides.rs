@@ -1,4 +1,4 @@
-//! `tools_override` of a server: what an administrator says of single tools.
+//! `tools_override` of a server: an administrator's settings of single tools.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::fields::{Field, read as read_fields};
 use super::keys::{OVERRIDE, RISKS};
 use super::node::Map;
-use super::reader::Reader;
+use super::reader::TableReader;
 use crate::tool::ToolOverride;
 
 const NAME: &str = "tools_override";
 
-/// Reads what is said of each tool. A mistake in it costs the whole server: a tool that somebody meant to switch
+/// Reads the settings of each tool. An error disables the whole server: a tool that somebody meant to switch
 /// off must not stay on.
-pub(super) fn tools_override(reader: &mut Reader<'_>) -> BTreeMap<String, ToolOverride> {
+pub(super) fn tools_override(reader: &mut TableReader<'_>) -> BTreeMap<String, ToolOverride> {
     let Some(field) = reader.fields.get(NAME).cloned() else {
         return BTreeMap::new();
     };
@@ -22,35 +22,36 @@ pub(super) fn tools_override(reader: &mut Reader<'_>) -> BTreeMap<String, ToolOv
         return reader.wrong(NAME, "a table of tables", BTreeMap::new());
     };
     let mut all = BTreeMap::new();
-    let mut shown = JsonMap::new();
+    let mut settings = JsonMap::new();
     for member in map {
         let Some(inner) = member.node.as_map().filter(|inner| inner.iter().next().is_some()) else {
-            let message = format!("`{NAME}` must say something of `{}` in a table", member.key);
+            let message = format!("`{NAME}` needs a table with settings for `{}`", member.key);
             let hint = "write { enabled = false }".to_owned();
-            reader.notes.error_with_hint(&member.origin, message, hint);
+            reader.log.error_with_hint(&member.origin, message, hint);
             continue;
         };
-        let (said, shown_here) = one(reader, inner, &field);
-        shown.insert(member.key.clone(), Json::Object(shown_here));
-        all.insert(member.key.clone(), said);
+        let (tool_override, tool_settings) = one(reader, inner, &field);
+        settings.insert(member.key.clone(), Json::Object(tool_settings));
+        all.insert(member.key.clone(), tool_override);
     }
-    reader.show(NAME, Json::Object(shown));
+    reader.show(NAME, Json::Object(settings));
     all
 }
 
-fn one(outer: &mut Reader<'_>, map: &Map, field: &Field) -> (ToolOverride, JsonMap<String, Json>) {
-    let mut notes = outer.notes.of_restricting_part();
-    let fields = read_fields(map, OVERRIDE, &field.base, &mut notes);
-    let mut reader = Reader::new(fields, notes, outer.lookup);
-    let written = |reader: &mut Reader<'_>, name| reader.has(name).then(|| reader.flag(name, true));
-    let said = ToolOverride {
+fn one(outer: &mut TableReader<'_>, map: &Map, field: &Field) -> (ToolOverride, JsonMap<String, Json>) {
+    let mut log = outer.log.of_restricting_part();
+    let fields = read_fields(map, OVERRIDE, &field.base, &mut log);
+    let mut reader = TableReader::new(fields, log, outer.lookup);
+    let written = |reader: &mut TableReader<'_>, name| reader.has(name).then(|| reader.flag(name, true));
+    let tool_override = ToolOverride {
         enabled: written(&mut reader, "enabled"),
         reason: reader.some_text("reason"),
         risk: reader.word("risk", &RISKS),
         side_effects: reader.has("side_effects").then(|| reader.tags("side_effects")),
         requires_admin: written(&mut reader, "requires_admin_token"),
     };
-    outer.notes.problems.extend(reader.notes.problems);
-    let shown = reader.shown.into_iter().map(|shown| (shown.name.to_owned(), shown.value)).collect();
-    (said, shown)
+    outer.log.problems.extend(reader.log.problems);
+    let settings =
+        reader.settings.into_iter().map(|setting| (setting.name.to_owned(), setting.value)).collect();
+    (tool_override, settings)
 }

@@ -1,4 +1,4 @@
-//! `[policy]` and `[[agents]]`: which policies hold, and what is known about each agent.
+//! `[policy]` and `[[agents]]`: which policies apply, and the settings of each agent.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,28 +9,28 @@ use serde_json::json;
 use super::keys::governance::{AGENT, DENIAL_STYLES, MODES, POLICY, PROFILES};
 use super::listed::{Entries, Listed};
 use super::node::{Map, Node, Origin};
-use super::problem::Notes;
-use super::reader::Reader;
+use super::problem::ProblemLog;
+use super::reader::TableReader;
 use super::settings::{Context, Read};
-use super::show::Shown;
+use super::show::Setting;
 use crate::decision::{AgentContext, DEFAULT_BLACKLIST, Mode, Profile};
 
-/// `[policy]`: what is allowed, asked and denied.
+/// `[policy]`: what is allowed, needs approval, or is denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicySection {
-    /// The profile of agents that name none.
+    /// The profile of agents without their own.
     pub profile: Profile,
-    /// The policy file that nothing below it can loosen.
+    /// The policy file that no other policy can loosen.
     pub floor: Option<PathBuf>,
     /// The policy file for all agents.
     pub global: Option<PathBuf>,
-    /// How clients are told of a denial, unless their token says otherwise.
+    /// How denials are reported to clients, unless their token says otherwise.
     pub errors: DenialStyle,
     /// Whether agents may propose policies for themselves.
     pub proposals: bool,
 }
 
-/// How a client is told of a denial.
+/// How a denial is reported to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenialStyle {
     /// A JSON-RPC error.
@@ -40,31 +40,31 @@ pub enum DenialStyle {
     Result,
 }
 
-/// One of `[[agents]]`: what its owner wrote about it.
+/// One of `[[agents]]`: the settings of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSpec {
-    /// Its name.
+    /// Its id, as in `agent_id` of its token.
     pub id: Arc<str>,
-    /// How strict the gates are, if written.
+    /// How strict the gates are, if set.
     pub profile: Option<Profile>,
-    /// Thinking or acting, if written.
+    /// Planning or execution, if set.
     pub mode: Option<Mode>,
-    /// What it works on.
+    /// The project it works on.
     pub project: Option<Arc<str>>,
-    /// The directory of what it works on: an absolute path.
+    /// The directory of the project: an absolute path.
     pub project_root: Option<PathBuf>,
-    /// The hash of what it is to build.
+    /// The hash of its specification.
     pub spec_hash: Option<Arc<str>>,
-    /// Whether what it is to build is settled.
+    /// Whether its specification is frozen.
     pub is_spec_frozen: bool,
-    /// Side effects it must not have, if written.
+    /// Side effects it must not have, if set.
     pub blacklist: Option<BTreeSet<Arc<str>>>,
     /// Its own policy file.
     pub policy: Option<PathBuf>,
 }
 
 impl AgentSpec {
-    /// The state of this agent that the gates ask about; `profile` holds if it names none.
+    /// The state of this agent that the gates check; `profile` applies if it has none of its own.
     pub fn context(&self, profile: Profile) -> AgentContext {
         let defaults = AgentContext::default();
         AgentContext {
@@ -81,7 +81,7 @@ impl AgentSpec {
 
 impl Context<'_> {
     pub(super) fn policy(&self, map: &Map) -> Read<PolicySection> {
-        let mut reader = self.reader(map, POLICY, Notes::of_restriction(None));
+        let mut reader = self.reader(map, POLICY, ProblemLog::of_restriction(None));
         let section = PolicySection {
             profile: reader.word_or("profile", &PROFILES, Profile::default()),
             floor: reader.path("floor"),
@@ -89,22 +89,22 @@ impl Context<'_> {
             errors: reader.word_or("errors", &DENIAL_STYLES, DenialStyle::default()),
             proposals: reader.flag("proposals", false),
         };
-        (section, reader.shown, reader.notes.problems)
+        (section, reader.settings, reader.log.problems)
     }
 
-    /// `shown_policy` tells the profile of those who name none, and who said so.
-    pub(super) fn agents(&self, nodes: &[Node], shown_policy: &[Shown]) -> Entries<AgentSpec> {
-        let inherited = shown_policy.iter().find(|shown| shown.name == "profile");
+    /// `policy_settings` holds the inherited profile and its origin.
+    pub(super) fn agents(&self, nodes: &[Node], policy_settings: &[Setting]) -> Entries<AgentSpec> {
+        let inherited = policy_settings.iter().find(|setting| setting.name == "profile");
         let listed = Listed { what: "agent", name: Some("id"), keys: AGENT };
         self.each(nodes, &listed, |reader, _, _| agent(reader, inherited))
     }
 }
 
-fn agent(reader: &mut Reader<'_>, inherited: Option<&Shown>) -> Option<AgentSpec> {
+fn agent(reader: &mut TableReader<'_>, inherited: Option<&Setting>) -> Option<AgentSpec> {
     let id = reader.identifier("id");
     let profile = reader.word("profile", &PROFILES);
     if !reader.has("profile") {
-        reader.shown.extend(inherited.cloned());
+        reader.settings.extend(inherited.cloned());
     }
     let mode = reader.has("mode");
     let mode = Some(reader.word_or("mode", &MODES, Mode::default())).filter(|_| mode);
@@ -121,10 +121,10 @@ fn agent(reader: &mut Reader<'_>, inherited: Option<&Shown>) -> Option<AgentSpec
     })
 }
 
-fn blacklist(reader: &mut Reader<'_>) -> Option<BTreeSet<Arc<str>>> {
+fn blacklist(reader: &mut TableReader<'_>) -> Option<BTreeSet<Arc<str>>> {
     if !reader.has("blacklist") {
         let value = json!(DEFAULT_BLACKLIST);
-        reader.shown.push(Shown { name: "blacklist", value, origin: Origin::Default });
+        reader.settings.push(Setting { name: "blacklist", value, origin: Origin::Default });
         return None;
     }
     Some(reader.tags("blacklist").into_iter().map(Into::into).collect())

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, told where and what to do.
+//! Errors and warnings of a configuration, with their position and a hint.
 
 use std::fmt;
 use std::path::Path;
@@ -6,34 +6,34 @@ use std::path::Path;
 use super::node::Origin;
 use crate::suggest::did_you_mean;
 
-/// One thing that is wrong.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where it stands.
+    /// Where it was written.
     pub origin: Origin,
-    /// Which entry it is about.
+    /// The entry that it is about.
     pub subject: Option<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to write instead.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It was ignored.
+    /// Only reported; the configuration is still used.
     Warning,
-    /// The entry cannot be used; the others go on without it.
+    /// The entry cannot be used; the others still are.
     LeftOut,
     /// The configuration cannot be used.
     Fatal,
 }
 
 impl Severity {
-    /// The word in machine-readable output.
+    /// The word used in machine-readable output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -44,7 +44,7 @@ impl Severity {
 }
 
 impl Problem {
-    /// By this, problems stand in the order of the file.
+    /// The sort key that puts problems into the order of the file.
     pub(super) fn place(&self) -> Option<(&Path, usize)> {
         match &self.origin {
             Origin::File { path, line } => Some((path, *line)),
@@ -73,31 +73,31 @@ impl fmt::Display for Problem {
 
 /// Collects the problems of one entry or section.
 #[derive(Clone, Debug)]
-pub(super) struct Notes {
+pub(super) struct ProblemLog {
     subject: Option<String>,
     error: Severity,
     unknown: Severity,
     pub(super) problems: Vec<Problem>,
 }
 
-impl Notes {
-    /// For a part of the file without which nothing works.
+impl ProblemLog {
+    /// For a section without which nothing works.
     pub(super) fn of_section(unknown: Unknown) -> Self {
         Self::new(None, Severity::Fatal, unknown)
     }
 
-    /// For an entry that others can do without.
+    /// For an entry that can be left out.
     pub(super) fn of_entry(subject: String, unknown: Unknown) -> Self {
         Self::new(Some(subject), Severity::LeftOut, unknown)
     }
 
-    /// For what restricts or records: without it a door would be open, so it is right or nothing works. That
-    /// holds for a misspelt key as well, however leniently the rest is read.
+    /// For entries that restrict or record: leaving one out would remove a protection, so every error is
+    /// fatal. That includes unknown keys, even if they are otherwise ignored.
     pub(super) fn of_restriction(subject: Option<String>) -> Self {
         Self::new(subject, Severity::Fatal, Unknown::IsAnError)
     }
 
-    /// For a part of the same entry that restricts, where an unknown key is an error in any case.
+    /// For a restricting part of an entry, where an unknown key is always an error.
     pub(super) fn of_restricting_part(&self) -> Self {
         Self { unknown: self.error, problems: Vec::new(), ..self.clone() }
     }
@@ -142,7 +142,7 @@ impl Notes {
         self.problems.iter().any(|problem| problem.severity > Severity::Warning)
     }
 
-    /// Makes errors warnings: what is switched off may be incomplete.
+    /// Turns errors into warnings: a disabled entry may be incomplete.
     pub(super) fn soften(&mut self) {
         for problem in &mut self.problems {
             problem.severity = Severity::Warning;
@@ -150,11 +150,11 @@ impl Notes {
     }
 }
 
-/// What becomes of an unknown key.
+/// How to treat an unknown key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// Somebody misspelt a key.
+    /// As a misspelling.
     IsAnError,
-    /// Another program put it there.
+    /// As a key of another program.
     IsIgnored,
 }

@@ -1,4 +1,4 @@
-//! `[[quotas]]`: how much may be called, by whom and of what.
+//! `[[quotas]]`: limits on calls, by caller and by tool.
 
 use std::time::Duration;
 
@@ -7,31 +7,31 @@ use serde_json::json;
 use super::keys::governance::QUOTA;
 use super::listed::{Entries, Listed};
 use super::node::Node;
-use super::reader::Reader;
+use super::reader::TableReader;
 use super::settings::Context;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
 
-/// One of `[[quotas]]`. A call counts if it fits every pattern that is written.
+/// One of `[[quotas]]`. A call counts if it matches every given pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaSpec {
-    /// What a refusal calls it.
+    /// Its name in denials.
     pub name: String,
-    /// Labels of tokens.
+    /// Pattern over token labels.
     pub token: Option<Glob>,
-    /// Ids of agents.
+    /// Pattern over agent ids.
     pub agent: Option<Glob>,
-    /// Names of servers.
+    /// Pattern over server names.
     pub server: Option<Glob>,
-    /// Tools of servers.
+    /// Pattern over tools.
     pub tool: Option<ToolPattern>,
-    /// Calls begun within a minute.
+    /// Limit of calls started within a minute.
     pub calls_per_minute: Option<usize>,
-    /// Calls at once.
+    /// Limit of concurrent calls.
     pub max_in_flight: Option<usize>,
     /// How long one call may take.
     pub max_runtime: Option<Duration>,
-    /// Whether each token, agent, server or tool that fits counts for itself.
+    /// Whether each matching token, agent, server or tool is counted separately.
     pub each: bool,
 }
 
@@ -42,7 +42,7 @@ impl Context<'_> {
     }
 }
 
-fn quota(reader: &mut Reader<'_>, number: usize) -> Option<QuotaSpec> {
+fn quota(reader: &mut TableReader<'_>, number: usize) -> Option<QuotaSpec> {
     let name = if reader.has("name") { reader.identifier("name")? } else { format!("quota {number}") };
     Some(QuotaSpec {
         name,
@@ -57,7 +57,7 @@ fn quota(reader: &mut Reader<'_>, number: usize) -> Option<QuotaSpec> {
     })
 }
 
-fn limit(reader: &mut Reader<'_>, key: &'static str) -> Option<usize> {
+fn limit(reader: &mut TableReader<'_>, key: &'static str) -> Option<usize> {
     let limit = reader.optional_count(key, 1)?;
     reader.show(key, json!(limit));
     Some(limit)

@@ -1,4 +1,4 @@
-//! Typed values out of a table. Every value that is read is noted with its origin, so that it can be shown.
+//! Typed values of a table. Every value that is read is recorded with its origin for display.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,22 +10,22 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 use super::fields::{Field, Fields};
 use super::keys::Word;
 use super::node::{Node, Origin, Value};
-use super::problem::Notes;
-use super::show::{HIDDEN, Shown};
+use super::problem::ProblemLog;
+use super::show::{HIDDEN, Setting};
 use crate::secret::Secret;
 use crate::server::parse_duration;
 use crate::substitute::{Filled, Lookup, substitute};
 use crate::suggest::did_you_mean;
 
 /// Reads one table.
-pub(super) struct Reader<'a> {
+pub(super) struct TableReader<'a> {
     pub(super) fields: Fields,
-    pub(super) notes: Notes,
-    pub(super) shown: Vec<Shown>,
+    pub(super) log: ProblemLog,
+    pub(super) settings: Vec<Setting>,
     pub(super) lookup: Lookup<'a>,
 }
 
-/// A duration as it is written; zero and `false` are none.
+/// A parsed duration; zero and `false` mean never.
 enum Period {
     Never,
     Lasting(Duration),
@@ -33,9 +33,9 @@ enum Period {
 
 const DURATION_HINT: &str = "write 30s, 2m, 500ms or a number of milliseconds";
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(fields: Fields, notes: Notes, lookup: Lookup<'a>) -> Self {
-        Self { fields, notes, shown: Vec::new(), lookup }
+impl<'a> TableReader<'a> {
+    pub(super) fn new(fields: Fields, log: ProblemLog, lookup: Lookup<'a>) -> Self {
+        Self { fields, log, settings: Vec::new(), lookup }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -54,14 +54,14 @@ impl<'a> Reader<'a> {
         self.show_from(&[name], value);
     }
 
-    /// Notes a value that the first of these keys that is written has given.
+    /// Records a value with the origin of the first of these keys that is present.
     pub(super) fn show_from(&mut self, names: &[&'static str], value: Json) {
         let Some(name) = names.first() else {
             return;
         };
         let written = names.iter().find_map(|name| self.fields.get(name));
         let origin = written.map_or(Origin::Default, |field| field.node.origin.clone());
-        self.shown.push(Shown { name, value, origin });
+        self.settings.push(Setting { name, value, origin });
     }
 
     pub(super) fn flag(&mut self, name: &'static str, default: bool) -> bool {
@@ -76,23 +76,23 @@ impl<'a> Reader<'a> {
 
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
         let filled = self.filled(name)?;
-        self.show(name, json!(filled.shown));
+        self.show(name, json!(filled.redacted));
         Some(filled.value)
     }
 
-    /// A text that is never shown.
+    /// A string that is never displayed.
     pub(super) fn secret(&mut self, name: &'static str) -> Option<Secret> {
         let filled = self.filled(name)?;
         self.show(name, json!(HIDDEN));
         Some(Secret::new(filled.value))
     }
 
-    /// A text as it is written, not noted yet.
+    /// A string as written; not recorded for display.
     pub(super) fn text_of(&self, name: &str) -> Option<String> {
         self.fields.get(name)?.node.as_text().map(str::to_owned)
     }
 
-    /// A text with its references replaced, not noted yet.
+    /// A string with its references resolved; not recorded for display.
     pub(super) fn filled(&mut self, name: &'static str) -> Option<Filled> {
         let field = self.fields.get(name)?.clone();
         match field.node.as_text() {
@@ -103,16 +103,16 @@ impl<'a> Reader<'a> {
 
     pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
         let filled = self.all_filled(name);
-        self.show(name, json!(filled.iter().map(|filled| &filled.shown).collect::<Vec<_>>()));
+        self.show(name, json!(filled.iter().map(|filled| &filled.redacted).collect::<Vec<_>>()));
         filled.into_iter().map(|filled| filled.value).collect()
     }
 
-    /// The texts of a list; not noted yet.
+    /// The strings of a list; not recorded for display.
     pub(super) fn all_filled(&mut self, name: &'static str) -> Vec<Filled> {
         self.all_located(name).into_iter().map(|(filled, _)| filled).collect()
     }
 
-    /// The texts of a list and where each stands; not noted yet.
+    /// The strings of a list with their origins; not recorded for display.
     pub(super) fn all_located(&mut self, name: &'static str) -> Vec<(Filled, Origin)> {
         let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
             return Vec::new();
@@ -143,20 +143,20 @@ impl<'a> Reader<'a> {
         for member in map {
             let text = match &member.node.value {
                 Value::Text(text) => self.fill(text, &member.node.origin).map(|filled| filled.value),
-                // What is meant is plain, and YAML makes it easy to forget the quotes.
+                // The meaning is clear, and YAML makes it easy to forget the quotes.
                 Value::Integer(number) => Some(number.to_string()),
                 Value::Bool(flag) => Some(flag.to_string()),
                 Value::Other(text) => Some(text.clone()),
                 Value::Null | Value::List(_) | Value::Map(_) => {
                     let message = format!("`{name}.{}` must be a text", member.key);
-                    self.notes.error(&member.origin, message);
+                    self.log.error(&member.origin, message);
                     None
                 }
             };
             secrets.extend(text.map(|text| (member.key.clone(), Secret::new(text))));
         }
-        let shown: JsonMap<_, _> = secrets.keys().map(|key| (key.clone(), json!(HIDDEN))).collect();
-        self.show(name, Json::Object(shown));
+        let displayed: JsonMap<_, _> = secrets.keys().map(|key| (key.clone(), json!(HIDDEN))).collect();
+        self.show(name, Json::Object(displayed));
         secrets
     }
 
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A duration that need not be there.
+    /// A duration without a default.
     pub(super) fn optional_duration(&mut self, name: &'static str) -> Option<Duration> {
         self.has(name).then(|| self.duration(name, Duration::ZERO))
     }
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
             Some(duration) => Some(Period::Lasting(duration)),
             None => {
                 let message = format!("`{spelled}` is not a duration");
-                self.notes.error_with_hint(&node.origin, message, DURATION_HINT.to_owned());
+                self.log.error_with_hint(&node.origin, message, DURATION_HINT.to_owned());
                 None
             }
         }
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// A word that is not noted yet.
+    /// A word; not recorded for display.
     pub(super) fn written_word<T: Copy>(
         &mut self,
         name: &'static str,
@@ -274,18 +274,18 @@ impl<'a> Reader<'a> {
             return self.wrong(name, "a table of words", BTreeMap::new());
         };
         let mut values = BTreeMap::new();
-        let mut shown = JsonMap::new();
+        let mut displayed = JsonMap::new();
         for member in map {
             let text = member.node.as_text().unwrap_or_default();
             let Some(filled) = self.fill(text, &member.node.origin) else {
                 continue;
             };
             if let Some((word, value, _)) = self.find_word(name, &filled, words, &member.node.origin) {
-                shown.insert(member.key.clone(), json!(word));
+                displayed.insert(member.key.clone(), json!(word));
                 values.insert(member.key.clone(), value);
             }
         }
-        self.show(name, Json::Object(shown));
+        self.show(name, Json::Object(displayed));
         values
     }
 
@@ -301,10 +301,11 @@ impl<'a> Reader<'a> {
             words.iter().find(|(word, _, synonyms)| *word == text || synonyms.contains(&text)).copied();
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _, _)| *word).collect();
-            let message = format!("`{name}` cannot be `{}`, only one of: {}", filled.shown, known.join(", "));
-            match did_you_mean(&filled.shown, known.into_iter()) {
-                Some(hint) => self.notes.error_with_hint(origin, message, hint),
-                None => self.notes.error(origin, message),
+            let message =
+                format!("`{name}` cannot be `{}`, only one of: {}", filled.redacted, known.join(", "));
+            match did_you_mean(&filled.redacted, known.into_iter()) {
+                Some(hint) => self.log.error_with_hint(origin, message, hint),
+                None => self.log.error(origin, message),
             }
         }
         found
@@ -314,7 +315,7 @@ impl<'a> Reader<'a> {
         match substitute(text, self.lookup) {
             Ok(filled) => Some(filled),
             Err(error) => {
-                self.notes.error(origin, error.to_string());
+                self.log.error(origin, error.to_string());
                 None
             }
         }
@@ -327,13 +328,13 @@ impl<'a> Reader<'a> {
                 other => other.kind().to_owned(),
             };
             let message = format!("`{}` must be {expected}, not {written}", field.spelled);
-            self.notes.error(&field.node.origin, message);
+            self.log.error(&field.node.origin, message);
         }
         otherwise
     }
 }
 
-/// A duration as configuration writes it.
+/// Formats a duration the way it is configured.
 pub(super) fn show_duration(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")];

@@ -1,4 +1,4 @@
-//! The tables of keys in the reference page, made from the table of keys.
+//! The tables of the configuration reference, generated from the table of keys.
 
 use super::keys::governance::{AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA};
 use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, SERVER, TOKEN};

@@ -1,20 +1,21 @@
-//! The shapes a file can have.
+//! The supported shapes of a configuration file.
 //!
-//! Octroi's own is `[server]`, `[mcp]` with `[[mcp.servers]]`, `[[tokens]]`, and what is decided and kept. Other programs write a list
-//! `mcp_servers`, a map `mcpServers` or `servers` (with `inputs`), a map of servers right under `mcp`, or
-//! `mcp.clients`; and themselves as `mcpServer` or `mcp.server`. What is found is the same in all of them.
+//! Octroi's own has `[server]`, `[mcp]` with `[[mcp.servers]]`, `[[tokens]]`, and the governance sections.
+//! Other programs write a list `mcp_servers`, a map `mcpServers` or `servers` (with `inputs`), a map of
+//! servers directly under `mcp`, or `mcp.clients`; and themselves as `mcpServer` or `mcp.server`. All of them
+//! yield the same settings.
 
 use std::collections::BTreeMap;
 
 use super::keys::{MCP, ROOT, SHAPES};
 use super::node::{Map, Member, Node, Origin, Value};
-use super::problem::Notes;
+use super::problem::ProblemLog;
 
-/// What a file holds, whatever its shape.
+/// The content of a file, independent of its shape.
 #[derive(Debug, Default)]
 pub(super) struct Root {
     pub(super) server: Map,
-    /// Octroi itself in the shapes of others.
+    /// Octroi's own server in the shapes of other programs.
     pub(super) own: Vec<Map>,
     pub(super) mcp: Map,
     pub(super) entries: Vec<Entry>,
@@ -30,7 +31,7 @@ pub(super) struct Root {
     pub(super) inputs: BTreeMap<String, String>,
 }
 
-/// One server as it was written.
+/// One unread server entry.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: Option<String>,
@@ -38,7 +39,7 @@ pub(super) struct Entry {
     pub(super) map: Map,
 }
 
-/// Whether unknown keys are errors, as far as the file says so.
+/// Whether unknown keys are errors, if the file decides.
 pub(super) fn strictness(root: &Node) -> Option<bool> {
     match &root.as_map()?.get("mcp")?.as_map()?.get("strict")?.value {
         Value::Bool(strict) => Some(*strict),
@@ -51,48 +52,48 @@ pub(super) fn strictness(root: &Node) -> Option<bool> {
     }
 }
 
-/// Finds everything in a file.
-pub(super) fn read(root: &Node, notes: &mut Notes) -> Root {
+/// Collects the content of a file.
+pub(super) fn read(root: &Node, log: &mut ProblemLog) -> Root {
     let mut found = Root::default();
     let Some(map) = root.as_map() else {
         if root.value != Value::Null {
-            notes.error(&root.origin, format!("the file must be a table, not {}", root.value.kind()));
+            log.error(&root.origin, format!("the file must be a table, not {}", root.value.kind()));
         }
         return found;
     };
     for member in map {
         match member.key.as_str() {
-            "server" => found.server = table(member, notes),
-            "mcp" => read_mcp(&table(member, notes), &mut found, notes),
-            "mcp_servers" | "mcpServers" | "servers" => found.entries.extend(entries(member, notes)),
-            "mcpServer" => found.own.push(table(member, notes)),
-            "tokens" => found.tokens = list(member, notes),
-            "policy" => found.policy = table(member, notes),
-            "agents" => found.agents = list(member, notes),
-            "approvals" => found.approvals = table(member, notes),
-            "pins" => found.pins = table(member, notes),
-            "audit" => found.audit = table(member, notes),
-            "quotas" => found.quotas = list(member, notes),
-            "gates" => found.gates = list(member, notes),
-            "inference" => found.inference = list(member, notes),
+            "server" => found.server = table(member, log),
+            "mcp" => read_mcp(&table(member, log), &mut found, log),
+            "mcp_servers" | "mcpServers" | "servers" => found.entries.extend(entries(member, log)),
+            "mcpServer" => found.own.push(table(member, log)),
+            "tokens" => found.tokens = list(member, log),
+            "policy" => found.policy = table(member, log),
+            "agents" => found.agents = list(member, log),
+            "approvals" => found.approvals = table(member, log),
+            "pins" => found.pins = table(member, log),
+            "audit" => found.audit = table(member, log),
+            "quotas" => found.quotas = list(member, log),
+            "gates" => found.gates = list(member, log),
+            "inference" => found.inference = list(member, log),
             "inputs" => found.inputs = inputs(&member.node),
             "$schema" => {}
             unknown => {
                 let known = ROOT.iter().map(|key| key.name).chain(SHAPES);
-                notes.unknown_key(&member.origin, unknown, known);
+                log.unknown_key(&member.origin, unknown, known);
             }
         }
     }
     found
 }
 
-/// `mcp` holds settings, lists of servers, and in one shape the servers themselves under their names.
-fn read_mcp(map: &Map, found: &mut Root, notes: &mut Notes) {
+/// `mcp` contains settings, lists of servers, and in one shape the servers themselves by name.
+fn read_mcp(map: &Map, found: &mut Root, log: &mut ProblemLog) {
     for member in map {
         let table_of_a_server = member.node.as_map();
         match member.key.as_str() {
-            "servers" | "clients" => found.entries.extend(entries(member, notes)),
-            "server" if !table_of_a_server.is_some_and(is_server) => found.own.push(table(member, notes)),
+            "servers" | "clients" => found.entries.extend(entries(member, log)),
+            "server" if !table_of_a_server.is_some_and(is_server) => found.own.push(table(member, log)),
             name => match table_of_a_server {
                 Some(map) => found.entries.push(Entry {
                     name: Some(name.to_owned()),
@@ -104,48 +105,48 @@ fn read_mcp(map: &Map, found: &mut Root, notes: &mut Notes) {
                 }
                 None => {
                     let known = MCP.iter().map(|key| key.name);
-                    notes.unknown_key(&member.origin, name, known);
+                    log.unknown_key(&member.origin, name, known);
                 }
             },
         }
     }
 }
 
-/// Whether `mcp.server` is a server that happens to have this name, and not Octroi itself.
+/// Whether `mcp.server` is a server with that name rather than Octroi's own.
 fn is_server(map: &Map) -> bool {
     ["type", "command", "url"].iter().any(|key| map.get(key).is_some())
 }
 
-fn entries(member: &Member, notes: &mut Notes) -> Vec<Entry> {
+fn entries(member: &Member, log: &mut ProblemLog) -> Vec<Entry> {
     match &member.node.value {
-        Value::Map(map) => map.iter().filter_map(|member| named(member, notes)).collect(),
-        Value::List(items) => items.iter().filter_map(|item| listed(&member.key, item, notes)).collect(),
+        Value::Map(map) => map.iter().filter_map(|member| named(member, log)).collect(),
+        Value::List(items) => items.iter().filter_map(|item| listed(&member.key, item, log)).collect(),
         Value::Null => Vec::new(),
         other => {
-            notes.error(&member.origin, must_be(&member.key, "a list or a table of servers", other));
+            log.error(&member.origin, must_be(&member.key, "a list or a table of servers", other));
             Vec::new()
         }
     }
 }
 
-fn named(member: &Member, notes: &mut Notes) -> Option<Entry> {
+fn named(member: &Member, log: &mut ProblemLog) -> Option<Entry> {
     let Some(map) = member.node.as_map() else {
-        notes.error(&member.origin, must_be(&member.key, "a table", &member.node.value));
+        log.error(&member.origin, must_be(&member.key, "a table", &member.node.value));
         return None;
     };
     Some(Entry { name: Some(member.key.clone()), origin: member.origin.clone(), map: map.clone() })
 }
 
-fn listed(key: &str, item: &Node, notes: &mut Notes) -> Option<Entry> {
+fn listed(key: &str, item: &Node, log: &mut ProblemLog) -> Option<Entry> {
     let Some(map) = item.as_map() else {
-        notes.error(&item.origin, must_be(key, "a list of tables", &item.value));
+        log.error(&item.origin, must_be(key, "a list of tables", &item.value));
         return None;
     };
     let name = map.get("name").or_else(|| map.get("id")).and_then(Node::as_text).map(str::to_owned);
     Some(Entry { name, origin: item.origin.clone(), map: map.clone() })
 }
 
-/// The defaults of declared inputs: nobody is asked for the others.
+/// The defaults of declared inputs: Octroi never prompts for the others.
 fn inputs(node: &Node) -> BTreeMap<String, String> {
     let Value::List(items) = &node.value else {
         return BTreeMap::new();
@@ -157,23 +158,23 @@ fn inputs(node: &Node) -> BTreeMap<String, String> {
     items.iter().filter_map(with_default).collect()
 }
 
-fn table(member: &Member, notes: &mut Notes) -> Map {
+fn table(member: &Member, log: &mut ProblemLog) -> Map {
     match &member.node.value {
         Value::Map(map) => map.clone(),
         Value::Null => Map::default(),
         other => {
-            notes.error(&member.origin, must_be(&member.key, "a table", other));
+            log.error(&member.origin, must_be(&member.key, "a table", other));
             Map::default()
         }
     }
 }
 
-pub(super) fn list(member: &Member, notes: &mut Notes) -> Vec<Node> {
+pub(super) fn list(member: &Member, log: &mut ProblemLog) -> Vec<Node> {
     match &member.node.value {
         Value::List(items) => items.clone(),
         Value::Null => Vec::new(),
         other => {
-            notes.error(&member.origin, must_be(&member.key, "a list of tables", other));
+            log.error(&member.origin, must_be(&member.key, "a list of tables", other));
             Vec::new()
         }
     }

@@ -1,10 +1,10 @@
-//! The JSON Schema of the canonical file, made from the table of keys.
+//! The JSON Schema of the canonical file, generated from the table of keys.
 
 use serde_json::{Map, Value, json};
 
 use super::keys::{Key, Kind, Need, ROOT};
 
-/// The schema.
+/// The complete schema.
 pub fn schema() -> Value {
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
@@ -32,7 +32,7 @@ fn table(keys: &[Key]) -> Map<String, Value> {
     schema
 }
 
-/// For each group of keys of which one is needed, that it is.
+/// For each group of keys, the condition that one of them is present.
 fn choices(keys: &[Key]) -> Vec<Value> {
     let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
     for key in keys {

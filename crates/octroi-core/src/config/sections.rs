@@ -1,4 +1,4 @@
-//! Everything but servers and tokens, section by section.
+//! All sections except servers and tokens.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -9,28 +9,28 @@ use super::node::Origin;
 use super::problem::Problem;
 use super::root::Root;
 use super::settings::{Context, Read};
-use super::show::{Shown, ShownConfig};
+use super::show::{EffectiveConfig, Setting};
 use super::{Config, Tokens};
 
 impl Context<'_> {
-    /// A configuration that has no servers and no tokens yet.
+    /// A configuration without its servers and tokens.
     pub(super) fn sections(&self, root: &Root, listen: Option<(SocketAddr, Origin)>) -> Config {
         let mut problems = Vec::new();
-        let mut shown = ShownConfig::default();
-        let server = one(self.server(&root.server, &root.own, listen), &mut shown.server, &mut problems);
-        let mcp = one(self.mcp(&root.mcp), &mut shown.mcp, &mut problems);
-        let policy = one(self.policy(&root.policy), &mut shown.policy, &mut problems);
-        let agents = all(self.agents(&root.agents, &shown.policy), &mut shown.agents, &mut problems);
-        let approvals = one(self.approvals(&root.approvals), &mut shown.approvals, &mut problems);
-        let pins = one(self.pins(&root.pins), &mut shown.pins, &mut problems);
+        let mut effective = EffectiveConfig::default();
+        let server = one(self.server(&root.server, &root.own, listen), &mut effective.server, &mut problems);
+        let mcp = one(self.mcp(&root.mcp), &mut effective.mcp, &mut problems);
+        let policy = one(self.policy(&root.policy), &mut effective.policy, &mut problems);
+        let agents = all(self.agents(&root.agents, &effective.policy), &mut effective.agents, &mut problems);
+        let approvals = one(self.approvals(&root.approvals), &mut effective.approvals, &mut problems);
+        let pins = one(self.pins(&root.pins), &mut effective.pins, &mut problems);
         let (audit, handlers) = self.audit(&root.audit);
         let audit = AuditSection {
-            handlers: all(self.handlers(&handlers), &mut shown.handlers, &mut problems),
-            ..one(audit, &mut shown.audit, &mut problems)
+            handlers: all(self.handlers(&handlers), &mut effective.handlers, &mut problems),
+            ..one(audit, &mut effective.audit, &mut problems)
         };
-        let quotas = all(self.quotas(&root.quotas), &mut shown.quotas, &mut problems);
-        let gates = all(self.gates(&root.gates), &mut shown.gates, &mut problems);
-        let inference = all(self.inference(&root.inference), &mut shown.inference, &mut problems);
+        let quotas = all(self.quotas(&root.quotas), &mut effective.quotas, &mut problems);
+        let gates = all(self.gates(&root.gates), &mut effective.gates, &mut problems);
+        let inference = all(self.inference(&root.inference), &mut effective.inference, &mut problems);
         Config {
             server,
             mcp,
@@ -46,19 +46,19 @@ impl Context<'_> {
             gates,
             inference,
             problems,
-            shown,
+            effective,
         }
     }
 }
 
-fn one<T>((section, shown, more): Read<T>, place: &mut Vec<Shown>, problems: &mut Vec<Problem>) -> T {
-    *place = shown;
+fn one<T>((section, settings, more): Read<T>, place: &mut Vec<Setting>, problems: &mut Vec<Problem>) -> T {
+    *place = settings;
     problems.extend(more);
     section
 }
 
-fn all<T>(entries: Entries<T>, place: &mut Vec<Vec<Shown>>, problems: &mut Vec<Problem>) -> Vec<T> {
-    *place = entries.shown;
+fn all<T>(entries: Entries<T>, place: &mut Vec<Vec<Setting>>, problems: &mut Vec<Problem>) -> Vec<T> {
+    *place = entries.settings;
     problems.extend(entries.problems);
     entries.usable
 }

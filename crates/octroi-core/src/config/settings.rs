@@ -1,4 +1,4 @@
-//! What is not about a server: `[server]` and `[mcp]`.
+//! The sections `[server]` and `[mcp]`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -10,46 +10,46 @@ use serde_json::json;
 use super::fields::read as read_fields;
 use super::keys::{DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
 use super::node::{Map, Origin};
-use super::problem::{Notes, Problem, Unknown};
-use super::reader::Reader;
-use super::show::Shown;
+use super::problem::{Problem, ProblemLog, Unknown};
+use super::reader::TableReader;
+use super::show::Setting;
 use super::tokens::admin_token;
 use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
 
-/// Where Octroi listens unless told otherwise.
+/// The default listen address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
 const DEFAULT_BODY_BYTES: usize = 4 << 20;
 const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
 
-/// `[server]`: how Octroi itself is reached.
+/// `[server]`: how clients reach Octroi.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSection {
-    /// Address and port.
+    /// The listen address and port.
     pub listen: SocketAddr,
-    /// Who said so.
+    /// The origin of the listen address.
     pub listen_origin: Origin,
-    /// Names besides localhost.
+    /// Accepted host names besides localhost.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may call.
+    /// Origins of web pages that may call.
     pub allowed_origins: Vec<String>,
-    /// The largest request.
+    /// The largest request body, in bytes.
     pub body_bytes: usize,
-    /// After how long a session ends.
+    /// A session ends after this time without a request.
     pub session_idle: Duration,
-    /// The token that opens what agents must not do, if there is one.
+    /// The token for calls that agents must not make alone, if configured.
     pub admin_token: Option<AdminToken>,
 }
 
-/// `[mcp]`: what holds for all servers.
+/// `[mcp]`: settings for all servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpSection {
-    /// Whether any server may be used.
+    /// Whether servers may be used at all.
     pub enabled: bool,
-    /// Whether a changed file counts at once.
+    /// Whether a changed file takes effect immediately.
     pub auto_reload: bool,
-    /// How often servers are asked whether they are well.
+    /// The default interval of health checks.
     pub health_check_interval: Option<Duration>,
 }
 
@@ -60,13 +60,18 @@ pub(super) struct Context<'a> {
     pub(super) base: &'a Arc<Path>,
 }
 
-/// A section, how it shows, and what is wrong with it.
-pub(super) type Read<T> = (T, Vec<Shown>, Vec<Problem>);
+/// A section, its displayed settings, and its problems.
+pub(super) type Read<T> = (T, Vec<Setting>, Vec<Problem>);
 
 impl Context<'_> {
-    pub(super) fn reader<'b>(&'b self, map: &Map, keys: &'static [Key], mut notes: Notes) -> Reader<'b> {
-        let fields = read_fields(map, keys, self.base, &mut notes);
-        Reader::new(fields, notes, self.lookup)
+    pub(super) fn reader<'b>(
+        &'b self,
+        map: &Map,
+        keys: &'static [Key],
+        mut log: ProblemLog,
+    ) -> TableReader<'b> {
+        let fields = read_fields(map, keys, self.base, &mut log);
+        TableReader::new(fields, log, self.lookup)
     }
 
     pub(super) fn server(
@@ -75,17 +80,17 @@ impl Context<'_> {
         own: &[Map],
         given: Option<(SocketAddr, Origin)>,
     ) -> Read<ServerSection> {
-        let mut reader = self.reader(map, SERVER, Notes::of_section(self.unknown));
+        let mut reader = self.reader(map, SERVER, ProblemLog::of_section(self.unknown));
         let written = reader.filled("listen").and_then(|text| address(&mut reader, &text));
         let mut listen = written.map(|address| (address, reader.origin("listen")));
         for map in own {
             let (address, problems) = self.own(map);
             listen = listen.or(address);
-            reader.notes.problems.extend(problems);
+            reader.log.problems.extend(problems);
         }
         let (listen, listen_origin) = given.or(listen).unwrap_or((DEFAULT_LISTEN, Origin::Default));
         let value = json!(listen.to_string());
-        reader.shown.push(Shown { name: "listen", value, origin: listen_origin.clone() });
+        reader.settings.push(Setting { name: "listen", value, origin: listen_origin.clone() });
         let section = ServerSection {
             listen,
             listen_origin,
@@ -95,36 +100,36 @@ impl Context<'_> {
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
             admin_token: admin_token(&mut reader),
         };
-        (section, reader.shown, reader.notes.problems)
+        (section, reader.settings, reader.log.problems)
     }
 
-    /// Octroi itself in the shape of another program, which would listen only if its transport is `http`.
+    /// Octroi's own server in the shape of another program; the `stdio` transport has no listen address.
     fn own(&self, map: &Map) -> (Option<(SocketAddr, Origin)>, Vec<Problem>) {
-        let mut reader = self.reader(map, OWN, Notes::of_section(self.unknown));
+        let mut reader = self.reader(map, OWN, ProblemLog::of_section(self.unknown));
         let is_on = reader.flag("enabled", true);
         let transport = reader.word("transport", &DOORS);
-        let mut notes = reader.notes.clone();
+        let mut log = reader.log.clone();
         if !is_on {
-            notes.warn(&reader.origin("enabled"), "`enabled` has no effect here: `octroi up` always listens");
+            log.warn(&reader.origin("enabled"), "`enabled` has no effect here: `octroi up` always listens");
         }
         let http = reader.fields.get("http").and_then(|field| field.node.as_map());
         let Some(http) = http.filter(|_| transport != Some(TransportWord::Stdio)) else {
-            return (None, notes.problems);
+            return (None, log.problems);
         };
         let origin = reader.origin("http");
-        let mut reader = self.reader(http, OWN_HTTP, notes);
+        let mut reader = self.reader(http, OWN_HTTP, log);
         let port = reader.optional_count("port", 1).unwrap_or(3000);
         let host = reader.text("host").unwrap_or_else(|| "127.0.0.1".to_owned());
         let host = if host == "localhost" { "127.0.0.1".to_owned() } else { host };
         let listen = host.parse::<IpAddr>().ok().zip(u16::try_from(port).ok());
         if listen.is_none() {
-            reader.notes.error(&origin, "`http` needs an IP address as `host` and a `port` up to 65535");
+            reader.log.error(&origin, "`http` needs an IP address as `host` and a `port` up to 65535");
         }
-        (listen.map(|listen| (SocketAddr::from(listen), origin)), reader.notes.problems)
+        (listen.map(|listen| (SocketAddr::from(listen), origin)), reader.log.problems)
     }
 
     pub(super) fn mcp(&self, map: &Map) -> Read<McpSection> {
-        let mut reader = self.reader(map, MCP, Notes::of_section(self.unknown));
+        let mut reader = self.reader(map, MCP, ProblemLog::of_section(self.unknown));
         let section = McpSection {
             enabled: reader.flag("enabled", true),
             auto_reload: reader.flag("auto_reload", true),
@@ -132,18 +137,18 @@ impl Context<'_> {
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
         };
         reader.flag("strict", true);
-        (section, reader.shown, reader.notes.problems)
+        (section, reader.settings, reader.log.problems)
     }
 }
 
-fn address(reader: &mut Reader<'_>, text: &Filled) -> Option<SocketAddr> {
+fn address(reader: &mut TableReader<'_>, text: &Filled) -> Option<SocketAddr> {
     let address = text.value.parse().ok();
     if address.is_none() {
         let origin = reader.origin("listen");
         let hint = "write 127.0.0.1:7878 or [::1]:7878".to_owned();
-        reader.notes.error_with_hint(
+        reader.log.error_with_hint(
             &origin,
-            format!("`{}` is not an address with a port", text.shown),
+            format!("`{}` is not an address with a port", text.redacted),
             hint,
         );
     }

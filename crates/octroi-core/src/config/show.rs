@@ -1,69 +1,69 @@
-//! A configuration as it counts: canonical names, defaults filled in, secrets hidden.
+//! The effective configuration: canonical names, defaults filled in, secrets hidden.
 
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::node::Origin;
 use super::problem::Problem;
 
-/// What stands in place of a secret.
+/// The placeholder for a secret.
 pub(super) const HIDDEN: &str = "***";
 
-/// A setting as it can be shown.
+/// A displayable setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Setting {
     /// Its canonical name.
     pub name: &'static str,
     /// Its value, without secrets.
     pub value: Json,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Everything that can be shown.
+/// All displayable settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShownConfig {
+pub struct EffectiveConfig {
     /// `[server]`.
-    pub server: Vec<Shown>,
+    pub server: Vec<Setting>,
     /// `[mcp]`.
-    pub mcp: Vec<Shown>,
+    pub mcp: Vec<Setting>,
     /// `[[mcp.servers]]`.
-    pub servers: Vec<Vec<Shown>>,
+    pub servers: Vec<Vec<Setting>>,
     /// `[[tokens]]`.
-    pub tokens: Vec<Vec<Shown>>,
+    pub tokens: Vec<Vec<Setting>>,
     /// `[policy]`.
-    pub policy: Vec<Shown>,
+    pub policy: Vec<Setting>,
     /// `[[agents]]`.
-    pub agents: Vec<Vec<Shown>>,
+    pub agents: Vec<Vec<Setting>>,
     /// `[approvals]`.
-    pub approvals: Vec<Shown>,
+    pub approvals: Vec<Setting>,
     /// `[pins]`.
-    pub pins: Vec<Shown>,
+    pub pins: Vec<Setting>,
     /// `[audit]`.
-    pub audit: Vec<Shown>,
+    pub audit: Vec<Setting>,
     /// `[[audit.handlers]]`.
-    pub handlers: Vec<Vec<Shown>>,
+    pub handlers: Vec<Vec<Setting>>,
     /// `[[quotas]]`.
-    pub quotas: Vec<Vec<Shown>>,
+    pub quotas: Vec<Vec<Setting>>,
     /// `[[gates]]`.
-    pub gates: Vec<Vec<Shown>>,
+    pub gates: Vec<Vec<Setting>>,
     /// `[[inference]]`.
-    pub inference: Vec<Vec<Shown>>,
+    pub inference: Vec<Vec<Setting>>,
 }
 
-/// Whether to tell where values come from.
+/// Whether to include the origins of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origins {
-    /// Only values.
-    Left,
+    /// Values only.
+    Omitted,
     /// Each value with its origin.
-    Told,
+    Included,
 }
 
-impl ShownConfig {
+impl EffectiveConfig {
     /// As TOML, with origins as comments.
     pub fn to_toml(&self, origins: Origins) -> String {
         let mut text = String::new();
-        let mut one = |head: &str, settings: &[Shown]| table(&mut text, head, settings, origins);
+        let mut one = |head: &str, settings: &[Setting]| table(&mut text, head, settings, origins);
         one("[server]", &self.server);
         one("[mcp]", &self.mcp);
         self.servers.iter().for_each(|server| one("[[mcp.servers]]", server));
@@ -82,7 +82,7 @@ impl ShownConfig {
 
     /// As JSON; with origins each value is `{"value": …, "origin": …}`.
     pub fn to_json(&self, origins: Origins, problems: &[Problem]) -> Json {
-        let tables = |all: &[Vec<Shown>]| all.iter().map(|one| object(one, origins)).collect::<Vec<_>>();
+        let tables = |all: &[Vec<Setting>]| all.iter().map(|one| object(one, origins)).collect::<Vec<_>>();
         let mut mcp = object(&self.mcp, origins);
         mcp.insert("servers".to_owned(), json!(tables(&self.servers)));
         let mut audit = object(&self.audit, origins);
@@ -104,7 +104,7 @@ impl ShownConfig {
     }
 }
 
-/// A problem as JSON.
+/// Encodes a problem as JSON.
 pub fn problem(problem: &Problem) -> Json {
     json!({
         "severity": problem.severity.as_str(),
@@ -115,37 +115,37 @@ pub fn problem(problem: &Problem) -> Json {
     })
 }
 
-fn object(settings: &[Shown], origins: Origins) -> JsonMap<String, Json> {
+fn object(settings: &[Setting], origins: Origins) -> JsonMap<String, Json> {
     settings
         .iter()
         .map(|setting| {
             let value = match origins {
-                Origins::Left => setting.value.clone(),
-                Origins::Told => json!({ "value": setting.value, "origin": setting.origin.to_string() }),
+                Origins::Omitted => setting.value.clone(),
+                Origins::Included => json!({ "value": setting.value, "origin": setting.origin.to_string() }),
             };
             (setting.name.to_owned(), value)
         })
         .collect()
 }
 
-/// Comments stand in one column, unless a value is longer than that.
+/// Comments are aligned to this column, unless a value is longer.
 const COLUMN: usize = 40;
 
-fn table(text: &mut String, head: &str, settings: &[Shown], origins: Origins) {
+fn table(text: &mut String, head: &str, settings: &[Setting], origins: Origins) {
     text.push_str(head);
     text.push('\n');
     for setting in settings {
         let line = format!("{} = {}", setting.name, inline(&setting.value));
         match origins {
-            Origins::Left => text.push_str(&line),
-            Origins::Told => text.extend([format!("{line:<COLUMN$}  # "), setting.origin.to_string()]),
+            Origins::Omitted => text.push_str(&line),
+            Origins::Included => text.extend([format!("{line:<COLUMN$}  # "), setting.origin.to_string()]),
         }
         text.push('\n');
     }
     text.push('\n');
 }
 
-/// A value in one line of TOML.
+/// A value as inline TOML.
 fn inline(value: &Json) -> String {
     match value {
         Json::Null => "\"\"".to_owned(),

@@ -8,22 +8,22 @@ use super::keys::governance::DENIAL_STYLES;
 use super::keys::{ROLES, TOKEN};
 use super::node::{Node, Origin};
 use super::policy::DenialStyle;
-use super::problem::Notes;
-use super::reader::Reader;
+use super::problem::ProblemLog;
+use super::reader::TableReader;
 use super::settings::{Context, Read};
-use super::show::{HIDDEN, Shown};
+use super::show::{HIDDEN, Setting};
 use crate::principal::{AdminToken, Principal, Role, TokenHash, hash_token};
 
-/// What holds for whoever comes with a token, besides who it is.
+/// Settings of a token, besides its principal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// What quotas call it: its `label`, else the id of its principal.
+    /// Its name in quotas: its `label`, else the id of its principal.
     pub label: Arc<str>,
-    /// How its clients are told of a denial.
+    /// How denials are reported to its clients.
     pub errors: DenialStyle,
 }
 
-/// A token that opens the door.
+/// An accepted token.
 pub(super) struct Token {
     pub(super) hash: TokenHash,
     pub(super) principal: Principal,
@@ -31,47 +31,47 @@ pub(super) struct Token {
 }
 
 impl Context<'_> {
-    /// One of `[[tokens]]`; `number` counts from 1, and `errors` is how the others are told of a denial.
+    /// One of `[[tokens]]`; `number` counts from 1, and `errors` is the default denial style.
     pub(super) fn token(
         &self,
         node: &Node,
         number: usize,
-        errors: (DenialStyle, Option<&Shown>),
+        errors: (DenialStyle, Option<&Setting>),
     ) -> Read<Option<Token>> {
-        let mut notes = Notes::of_entry(format!("token {number}"), self.unknown);
+        let mut log = ProblemLog::of_entry(format!("token {number}"), self.unknown);
         let Some(map) = node.as_map() else {
-            notes.error(&node.origin, "it must be a table");
-            return (None, Vec::new(), notes.problems);
+            log.error(&node.origin, "it must be a table");
+            return (None, Vec::new(), log.problems);
         };
-        let mut reader = self.reader(map, TOKEN, notes);
+        let mut reader = self.reader(map, TOKEN, log);
         let hash = hash(&mut reader, &node.origin, ("token", "sha256"));
         let principal = principal(&mut reader, &node.origin, number);
         let label = label(&mut reader, principal.as_ref());
         let errors = match reader.word("errors", &DENIAL_STYLES) {
             Some(errors) => errors,
             None => {
-                reader.shown.extend(errors.1.cloned());
+                reader.settings.extend(errors.1.cloned());
                 errors.0
             }
         };
-        let token = hash.zip(principal).zip(label).filter(|_| !reader.notes.has_errors());
+        let token = hash.zip(principal).zip(label).filter(|_| !reader.log.has_errors());
         let token = token.map(|((hash, principal), label)| Token {
             hash,
             principal: Principal { token: Arc::clone(&label), ..principal },
             settings: TokenSettings { label, errors },
         });
-        (token, reader.shown, reader.notes.problems)
+        (token, reader.settings, reader.log.problems)
     }
 }
 
-fn principal(reader: &mut Reader<'_>, origin: &Origin, number: usize) -> Option<Principal> {
+fn principal(reader: &mut TableReader<'_>, origin: &Origin, number: usize) -> Option<Principal> {
     let role = reader.word("role", &ROLES);
     if role.is_none() && !reader.has("role") {
-        reader.notes.error(origin, "it needs a `role`: human or agent");
+        reader.log.error(origin, "it needs a `role`: human or agent");
     }
     let agent = reader.text("agent_id");
     if role == Some(Role::Agent) && agent.is_none() {
-        reader.notes.error(origin, "an agent's token needs `agent_id`");
+        reader.log.error(origin, "an agent's token needs `agent_id`");
     }
     match (role, agent) {
         (Some(Role::Human), _) => {
@@ -86,7 +86,7 @@ fn principal(reader: &mut Reader<'_>, origin: &Origin, number: usize) -> Option<
     }
 }
 
-fn label(reader: &mut Reader<'_>, principal: Option<&Principal>) -> Option<Arc<str>> {
+fn label(reader: &mut TableReader<'_>, principal: Option<&Principal>) -> Option<Arc<str>> {
     if reader.has("label") {
         return reader.some_text("label").map(Into::into);
     }
@@ -95,21 +95,21 @@ fn label(reader: &mut Reader<'_>, principal: Option<&Principal>) -> Option<Arc<s
     Some(label)
 }
 
-/// Reads the admin token of `[server]`, if one is written.
-pub(super) fn admin_token(reader: &mut Reader<'_>) -> Option<AdminToken> {
+/// Reads the admin token of `[server]`, if configured.
+pub(super) fn admin_token(reader: &mut TableReader<'_>) -> Option<AdminToken> {
     const KEYS: (&str, &str) = ("admin_token", "admin_token_sha256");
     let written = [KEYS.0, KEYS.1].into_iter().find(|key| reader.has(key))?;
     let origin = reader.origin(written);
     if reader.text_of(written).is_none_or(|text| text.trim().is_empty()) {
-        reader.notes.error(&origin, format!("`{written}` must be a text, and not an empty one"));
+        reader.log.error(&origin, format!("`{written}` must be a text, and not an empty one"));
         return None;
     }
     hash(reader, &origin, KEYS).map(AdminToken::new)
 }
 
-/// The hash of a token that is written as it is or, under the second key, as its hash.
+/// The hash of a token, written as the token itself or, under the second key, as its hash.
 fn hash(
-    reader: &mut Reader<'_>,
+    reader: &mut TableReader<'_>,
     origin: &Origin,
     (token_key, hash_key): (&'static str, &'static str),
 ) -> Option<TokenHash> {
@@ -122,8 +122,8 @@ fn hash(
         (None, false, Some(digits)) => {
             parse_hash(&digits).ok_or_else(|| format!("`{hash_key}` must be 64 hexadecimal digits"))
         }
-        // A reference that cannot be resolved has been noted.
-        (None, true, None) if reader.notes.has_errors() => return None,
+        // An unresolvable reference is reported already.
+        (None, true, None) if reader.log.has_errors() => return None,
         (Some(_) | None, _, None) | (Some(_), false, Some(_)) => {
             Err(format!("it needs `{token_key}` or `{hash_key}`"))
         }
@@ -134,14 +134,14 @@ fn hash(
             Some(hash)
         }
         Err(message) => {
-            reader.notes.error(origin, message);
+            reader.log.error(origin, message);
             None
         }
     }
 }
 
-/// A token without `${` is taken as it is: a dollar sign in it is one.
-fn token_text(reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
+/// Without `${` a token is literal: a dollar sign in it stays.
+fn token_text(reader: &mut TableReader<'_>, key: &'static str) -> Option<String> {
     let text = reader.text_of(key)?;
     if !text.contains("${") {
         return Some(text);

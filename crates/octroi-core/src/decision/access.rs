@@ -1,10 +1,10 @@
-//! What a server's entry allows and denies of its own tools.
+//! The tools that a server's entry allows and denies.
 
 use crate::glob::Glob;
 use crate::server::ToolAccess;
 use crate::tool::ToolDescriptor;
 
-/// Whether the entry lets this tool be used at all, so that it need not even be shown.
+/// Whether the entry allows this tool at all; if not, clients do not even see it.
 pub fn is_allowed(tool: &ToolDescriptor, access: &ToolAccess) -> bool {
     objection(tool, access).is_none()
 }

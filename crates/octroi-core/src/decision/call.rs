@@ -1,4 +1,4 @@
-//! The call that is decided.
+//! The call to decide about.
 
 use std::cell::OnceCell;
 
@@ -10,25 +10,25 @@ use crate::name::{CanonicalId, ServerKey};
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
 
-/// What a request wants from a server.
+/// What a request asks of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// Call a tool.
     Tool(&'a str),
     /// Get a prompt.
     Prompt(&'a str),
-    /// Read or watch a resource.
+    /// Read or subscribe to a resource.
     Resource(&'a str),
-    /// Ask for completions.
+    /// Request completions.
     Completion,
-    /// Follow, feed or end a task.
+    /// Query, update or cancel a task.
     Task(&'a str),
-    /// A method that Octroi passes on without knowing it.
+    /// A method that Octroi forwards without knowing it.
     Other(&'a str),
 }
 
 impl Subject<'_> {
-    /// The canonical id, for what has one.
+    /// The canonical id, for tools.
     pub fn canonical_id(&self, server: &ServerKey) -> Option<CanonicalId> {
         match self {
             Self::Tool(name) => Some(CanonicalId::mcp(server, name)),
@@ -37,19 +37,19 @@ impl Subject<'_> {
     }
 }
 
-/// One tool call: who, what, with which arguments.
+/// One tool call: its caller, tool and arguments.
 pub struct Call<'a> {
-    /// Person or program.
+    /// The role of the caller.
     pub role: Role,
-    /// The state of whoever calls.
+    /// The state of the calling agent.
     pub context: &'a AgentContext,
     /// The tool.
     pub tool: &'a ToolDescriptor,
     /// Its arguments.
     pub arguments: &'a Value,
-    /// Whether the caller showed the admin token.
+    /// Whether the caller presented the admin token.
     pub has_admin_token: bool,
-    /// What time it is.
+    /// The current time.
     pub now_ms: i64,
     agent: &'a str,
     find_facts: &'a dyn Fn() -> Facts,
@@ -57,7 +57,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A call. Facts are looked for once, and only if somebody asks for them.
+    /// A call. Facts are computed once, on first use.
     pub fn new(
         principal: &'a Principal,
         context: &'a AgentContext,
@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
         Self { role, ..Self::imagined(Some(agent), context, tool, arguments, find_facts, now_ms) }
     }
 
-    /// A call that nobody made.
+    /// A hypothetical call, for tests and dry runs of policies.
     pub fn imagined(
         agent: Option<&'a str>,
         context: &'a AgentContext,
@@ -93,12 +93,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Which agent calls; empty for a person.
+    /// The id of the calling agent; empty for a person.
     pub fn agent(&self) -> &str {
         self.agent
     }
 
-    /// What can be told from the arguments.
+    /// Facts derived from the arguments.
     pub fn facts(&self) -> &Facts {
         self.facts.get_or_init(self.find_facts)
     }

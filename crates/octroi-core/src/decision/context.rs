@@ -1,4 +1,4 @@
-//! What is known about an agent when it calls. Kept by Octroi and set by the agent's owner; nothing of it
+//! The state of an agent at the time of a call. Octroi keeps it and the agent's owner sets it; nothing of it
 //! is ever taken from a call.
 
 use std::collections::BTreeSet;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::profile::Profile;
 
-/// What an agent is about.
+/// The working mode of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// It thinks: it may look, not touch.
+    /// The agent plans: it may only read.
     Planning,
-    /// It acts.
+    /// The agent acts.
     #[default]
     Execution,
 }
 
 impl Mode {
-    /// The word for it everywhere.
+    /// Its name in configuration, output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Planning => "planning",
@@ -25,29 +25,29 @@ impl Mode {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Planning, Self::Execution].into_iter().find(|mode| mode.as_str() == word)
     }
 }
 
-/// What no agent may do unless its owner lifts it.
+/// Side effects that no agent may have unless its owner allows them.
 pub const DEFAULT_BLACKLIST: [&str; 2] = ["payments", "cloud.key_delete"];
 
-/// The state of an agent that the gates ask about.
+/// The state of an agent that the gates check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentContext {
     /// How strict the gates are.
     pub profile: Profile,
-    /// Thinking or acting.
+    /// Planning or execution.
     pub mode: Mode,
-    /// Whether what it is to build is settled.
+    /// Whether its specification is frozen.
     pub is_spec_frozen: bool,
-    /// The hash of what it is to build.
+    /// The hash of its specification.
     pub spec_hash: Option<Arc<str>>,
-    /// What it works on.
+    /// The project it works on.
     pub project: Option<Arc<str>>,
-    /// The directory of what it works on.
+    /// The directory of the project.
     pub project_root: Option<Arc<str>>,
     /// Side effects it must not have.
     pub blacklist: BTreeSet<Arc<str>>,

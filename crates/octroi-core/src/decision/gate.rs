@@ -1,51 +1,51 @@
-//! The gates, in the order in which a call passes them.
+//! The gates, in their order of evaluation.
 
 use super::context::{AgentContext, Mode};
 use crate::tool::{Risk, ToolDescriptor};
 
-/// One station of the way.
+/// One step of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// May this principal see the server, and is it on.
+    /// Whether this principal may see the server, and the server is enabled.
     Scope,
-    /// Do the arguments fit the tool.
+    /// Whether the arguments match the tool's schema.
     Arguments,
-    /// What the server's entry allows and denies.
+    /// The tools that the server's entry allows and denies.
     Access,
-    /// Is the tool on.
+    /// Whether the tool is enabled.
     Disabled,
-    /// Planning does not touch.
+    /// Planning mode allows no side effects.
     Mode,
-    /// Acting needs a settled specification.
+    /// In execution mode, tools of high or critical risk need a frozen specification.
     SpecFrozen,
-    /// Acting needs a project.
+    /// Tools of medium risk or higher need a project.
     ProjectBinding,
     /// Side effects the agent must not have.
     Blacklist,
-    /// What only an administrator may do.
+    /// Whether the tool needs the admin token.
     AdminToken,
-    /// Is the definition the one that was approved.
+    /// Whether the definition is the accepted one.
     Pinning,
-    /// Gates of one's own.
+    /// The custom gates.
     Custom,
-    /// How much is too much.
+    /// The limits on calls.
     Quota,
-    /// The floor's policy.
+    /// The floor policy.
     Floor,
-    /// The policy for everybody.
+    /// The global policy.
     Global,
     /// The agent's own policy.
     Agent,
-    /// How far the server is trusted.
+    /// The trust in the server.
     Trust,
-    /// What holds if nobody spoke.
+    /// The default of the agent's profile, if no policy decides.
     Profile,
-    /// What a person said.
+    /// The decision of a person.
     Person,
 }
 
 impl Gate {
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scope => "scope",
@@ -70,11 +70,11 @@ impl Gate {
     }
 }
 
-/// The six that ask about the agent's state, in their order.
+/// The six gates that check the agent's state, in their order.
 pub const SIX: [Gate; 6] =
     [Gate::Disabled, Gate::Mode, Gate::SpecFrozen, Gate::ProjectBinding, Gate::Blacklist, Gate::AdminToken];
 
-/// What one of the six has against a call; `None` if nothing.
+/// The objection of one of the six gates to a call; `None` if it has none.
 pub(super) fn objection(
     gate: Gate,
     tool: &ToolDescriptor,

@@ -1,4 +1,4 @@
-//! How a decision ends, as values that prove it.
+//! The results of a decision, as values that prove it.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use super::trace::{Outcome, Trace, Verdict};
 use crate::approval::{Approval, ApprovalState, Binding, Refusal};
 use crate::name::ServerKey;
 
-/// The outcome of all gates.
+/// The result of all gates.
 #[derive(Debug)]
 pub enum Decision {
-    /// Go ahead.
+    /// The call may be made.
     Allow(Permit),
-    /// A person is to be asked first.
-    Ask(Question),
+    /// The call needs approval.
+    Ask(UnapprovedCall),
     /// Refused.
     Deny(Denial),
 }
 
 impl Decision {
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Allow(_) => "allow",
@@ -28,7 +28,7 @@ impl Decision {
         }
     }
 
-    /// What every gate said.
+    /// The verdicts of all gates.
     pub fn trace(&self) -> &Trace {
         match self {
             Self::Allow(permit) => &permit.trace,
@@ -38,8 +38,8 @@ impl Decision {
     }
 }
 
-/// Proof that a call was decided and allowed. It holds for the server and the tool that it names, and the
-/// connection compares both with what it is about to send.
+/// Proof that a call was decided and allowed. It is valid only for the server and the tool that it names; the
+/// connection checks both before it sends.
 #[derive(Debug)]
 pub struct Permit {
     server: ServerKey,
@@ -52,36 +52,36 @@ impl Permit {
         Self { server, tool, trace }
     }
 
-    /// Whether it holds for this server and, if a tool is called, for this tool by the server's own name.
+    /// Whether it is valid for this server and, for a tool call, for this tool by the server's own name.
     pub fn covers(&self, server: &ServerKey, tool: Option<&str>) -> bool {
         self.server == *server && self.tool.as_deref() == tool
     }
 
-    /// What every gate said.
+    /// The verdicts of all gates.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 }
 
-/// A call that waits for a person.
+/// A call that needs approval.
 #[derive(Debug)]
-pub struct Question {
+pub struct UnapprovedCall {
     server: ServerKey,
     tool: Arc<str>,
     trace: Trace,
 }
 
-impl Question {
+impl UnapprovedCall {
     pub(super) fn new(server: ServerKey, tool: Arc<str>, trace: Trace) -> Self {
         Self { server, tool, trace }
     }
 
-    /// What every gate said.
+    /// The verdicts of all gates.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Makes the permit, once a person has approved exactly this call and the approval was used up for it.
+    /// Makes the permit, once a person has approved exactly this call and the approval was claimed for it.
     pub fn granted(mut self, claimed: &Approval, call: &Binding) -> Result<Permit, Refusal> {
         if claimed.state != ApprovalState::Claimed {
             return Err(Refusal::NotClaimed { state: claimed.state });
@@ -99,36 +99,36 @@ impl Question {
     }
 }
 
-/// What a denial comes from.
+/// The cause of a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A gate or a policy said no.
+    /// A gate or a policy denied the call.
     Policy,
-    /// A policy or a gate could not be asked.
+    /// A policy or a gate could not be evaluated.
     Evaluator,
 }
 
-/// A refusal, with its reason.
+/// A denial with its reason.
 #[derive(Debug)]
 pub struct Denial {
-    /// The gate that said no.
+    /// The gate that denied the call.
     pub gate: Gate,
-    /// Why.
+    /// The reason, for the caller and the records.
     pub reason: String,
     /// Whether the agent should stop.
     pub is_abort: bool,
-    /// What it comes from.
+    /// The cause of the denial.
     pub fault: Fault,
     pub(super) trace: Trace,
 }
 
 impl Denial {
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub fn as_str(&self) -> &'static str {
         if self.is_abort { "deny_abort" } else { "deny_continue" }
     }
 
-    /// What every gate said.
+    /// The verdicts of all gates.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }

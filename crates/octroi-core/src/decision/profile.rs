@@ -1,45 +1,45 @@
-//! How strict the gates are, by name.
+//! Profiles: named levels of strictness.
 
 use super::gate::Gate;
 use crate::tool::Risk;
 
-/// What becomes of a call that a gate objects to.
+/// The effect of a gate's objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It is refused.
+    /// The call is denied.
     Deny,
-    /// A person is asked.
+    /// The call needs approval.
     Ask,
-    /// Nothing.
+    /// The objection is ignored.
     Off,
 }
 
-/// What becomes of a call that no rule speaks of.
+/// The default for a call that no rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Otherwise {
-    /// It is made.
+    /// The call is allowed.
     Allow,
-    /// A person is asked.
+    /// The call needs approval.
     Ask,
 }
 
-/// A named set of effects and starting rules.
+/// A named set of gate effects and defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// Every gate denies, and what is not allowed is asked.
+    /// Every gate denies, and everything that no rule allows needs approval.
     Strict,
-    /// What reads goes through, what writes is asked.
+    /// Reads are allowed, writes need approval.
     #[default]
     Guarded,
-    /// Everything that is not forbidden goes through, and is recorded.
+    /// Everything that is not denied is allowed, and recorded.
     Open,
 }
 
 impl Profile {
-    /// All of them, the strictest first.
+    /// All profiles, strictest first.
     pub const ALL: [Self; 3] = [Self::Strict, Self::Guarded, Self::Open];
 
-    /// The word for it everywhere.
+    /// Its name in configuration and output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -48,12 +48,12 @@ impl Profile {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.as_str() == word)
     }
 
-    /// What a gate's objection means here.
+    /// The effect of this gate's objection.
     pub const fn effect(self, gate: Gate) -> Effect {
         match (self, gate) {
             (Self::Guarded, Gate::SpecFrozen | Gate::ProjectBinding | Gate::AdminToken) => Effect::Ask,
@@ -64,7 +64,7 @@ impl Profile {
         }
     }
 
-    /// What becomes of a call that no rule speaks of.
+    /// The default for a call that no rule matches.
     pub const fn otherwise(self, risk: Risk) -> Otherwise {
         match (self, risk) {
             (Self::Open, _) | (Self::Guarded, Risk::Low | Risk::Medium) => Otherwise::Allow,

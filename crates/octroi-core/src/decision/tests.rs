@@ -9,7 +9,7 @@ use crate::name::CanonicalId;
 use crate::policy::{Document, Policy};
 use crate::tool::{Risk, SideEffects, Source};
 
-/// One call and everything around it, to be changed where a test needs it.
+/// A call with all its circumstances, to be modified by each test.
 struct Scene {
     tool: ToolDescriptor,
     context: AgentContext,
@@ -98,7 +98,7 @@ impl Scene {
     }
 
     /// The decision and the last gate's reason, in one line.
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match self.decide() {
             Decision::Allow(_) => "allow".to_owned(),
             Decision::Ask(question) => {
@@ -112,7 +112,7 @@ impl Scene {
     }
 }
 
-/// The flow chart: each gate with a call it stops and a call it lets through, in their order.
+/// The flow chart: each gate with a call it denies and a call it allows, in their order.
 #[test]
 fn the_six_gates_in_their_order() {
     use Profile::Strict;
@@ -148,13 +148,13 @@ fn the_six_gates_in_their_order() {
         ),
     ];
     for (scene, expected) in stops {
-        assert_eq!(scene.told(), expected);
+        assert_eq!(scene.describe(), expected);
     }
     let allow_all = "[[allow]]\ntool = \"*\"";
     let passes = [
         Scene::new(Strict, Risk::Low, &[]),
         Scene::new(Strict, Risk::Low, &[]).with(|scene| scene.context.mode = Mode::Planning),
-        // In planning nothing has to be settled.
+        // Planning mode does not need a frozen specification.
         Scene::new(Strict, Risk::High, &[]).with(|scene| {
             scene.context.mode = Mode::Planning;
             scene.context.project = Some("acme".into());
@@ -168,11 +168,11 @@ fn the_six_gates_in_their_order() {
         }),
     ];
     for scene in passes {
-        assert_eq!(scene.policy("global", allow_all).told(), "allow");
+        assert_eq!(scene.policy("global", allow_all).describe(), "allow");
     }
 }
 
-/// Of several objections the first gate's is told.
+/// Of several objections, the first gate's is reported.
 #[test]
 fn the_first_denial_ends_the_way() {
     let mut scene = Scene::new(Profile::Strict, Risk::Critical, &["payments"]);
@@ -240,29 +240,29 @@ fn what_a_servers_entry_says() {
         (access(&[], &[], &["payments"]), "allow"),
     ] {
         let scene = Scene::new(Profile::Open, Risk::Low, &["fs.write"]).with(|scene| scene.access = entry);
-        assert_eq!(scene.told(), expected);
+        assert_eq!(scene.describe(), expected);
     }
 }
 
-/// Every profile with every risk, for an agent about which nothing is set.
+/// Every profile with every risk, for an agent without settings.
 #[test]
 fn profiles() {
     let mut table = String::new();
     for profile in Profile::ALL {
         for risk in Risk::ALL {
-            let told = Scene::new(profile, risk, &["fs.write"]).told();
-            let _ = writeln!(table, "{:<8} {:<9} {told}", profile.as_str(), risk.as_str());
+            let decision = Scene::new(profile, risk, &["fs.write"]).describe();
+            let _ = writeln!(table, "{:<8} {:<9} {decision}", profile.as_str(), risk.as_str());
         }
     }
     expect_test::expect![["
-        strict   low       ask: profile strict asks about tools of low risk
+        strict   low       ask: profile strict requires approval for tools of low risk
         strict   medium    deny_continue at project_binding: Tool requires project_id
         strict   high      deny_continue at spec_frozen: Execution mode requires spec_frozen=True
         strict   critical  deny_continue at spec_frozen: Execution mode requires spec_frozen=True
         guarded  low       allow
         guarded  medium    allow
-        guarded  high      ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded asks about tools of high risk
-        guarded  critical  ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded asks about tools of critical risk
+        guarded  high      ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded requires approval for tools of high risk
+        guarded  critical  ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded requires approval for tools of critical risk
         open     low       allow
         open     medium    allow
         open     high      allow
@@ -271,7 +271,7 @@ fn profiles() {
     .assert_eq(&table);
 }
 
-/// Words of the three levels, and what comes of them together.
+/// Combinations of the three policy levels and their results.
 #[test]
 fn levels() {
     let rule = |word: &str| match word {
@@ -301,10 +301,10 @@ fn levels() {
             .policy("floor", &rule(floor))
             .policy("global", &rule(global))
             .policy("agent", &rule(agent));
-        let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.told());
+        let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.describe());
     }
     expect_test::expect![["
-        silent  silent  silent  ask: profile guarded asks about tools of high risk
+        silent  silent  silent  ask: profile guarded requires approval for tools of high risk
         silent  allow   silent  allow
         silent  silent  allow   allow
         silent  ask     silent  ask: ask[1] asks
@@ -322,14 +322,14 @@ fn levels() {
     .assert_eq(&table);
 }
 
-/// What a rule that allows can answer, and what only a person can.
+/// What an allow rule can override, and what only a person can.
 #[test]
 fn what_an_allow_rule_answers() {
-    let allowed = |scene: Scene| scene.policy("global", "[[allow]]\ntool = \"*\"").told();
+    let allowed = |scene: Scene| scene.policy("global", "[[allow]]\ntool = \"*\"").describe();
     let guarded = || Scene::new(Profile::Guarded, Risk::Medium, &["fs.write"]);
     assert_eq!(allowed(Scene::new(Profile::Guarded, Risk::Critical, &["fs.delete"])), "allow");
     assert_eq!(
-        guarded().with(|scene| scene.tool.requires_admin = true).told(),
+        guarded().with(|scene| scene.tool.requires_admin = true).describe(),
         "ask: Tool requires project_id; Tool requires admin_token",
         "a profile does not stand for the admin token"
     );
@@ -413,12 +413,12 @@ fn a_trace_names_every_gate() {
 #[test]
 fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
     let server = ServerKey::parse("fs").unwrap();
-    let told = |off, held| match decide_other(&server, off, held, 1) {
+    let describe = |off, held| match decide_other(&server, off, held, 1) {
         Decision::Allow(_) => "allow".to_owned(),
         Decision::Ask(_) => "ask".to_owned(),
         Decision::Deny(denial) => denial.reason,
     };
-    assert_eq!(told(None, None), "allow");
-    assert_eq!(told(Some("off"), None), "off");
-    assert_eq!(told(None, Some("changed")), "changed");
+    assert_eq!(describe(None, None), "allow");
+    assert_eq!(describe(Some("off"), None), "off");
+    assert_eq!(describe(None, Some("changed")), "changed");
 }

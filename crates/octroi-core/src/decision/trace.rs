@@ -1,22 +1,22 @@
-//! What every gate said, for whoever asks why.
+//! The verdicts of all gates, as an explanation of a decision.
 
 use std::fmt::{self, Write as _};
 
 use super::gate::Gate;
 
-/// What a gate says.
+/// The outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Go on.
+    /// The gate has no objection.
     Pass,
-    /// A person is to be asked.
+    /// The call needs approval.
     Ask,
-    /// No.
+    /// The call is denied.
     Deny,
 }
 
 impl Outcome {
-    /// The word for it everywhere.
+    /// Its name in output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -25,7 +25,7 @@ impl Outcome {
         }
     }
 
-    /// Reads the word; `allow` passes too.
+    /// Parses its name; `allow` means `pass` too.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "pass" | "allow" => Some(Self::Pass),
@@ -36,24 +36,24 @@ impl Outcome {
     }
 }
 
-/// What one gate said of a call.
+/// The verdict of one gate on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The gate.
+    /// The gate that was evaluated.
     pub gate: Gate,
-    /// What it said.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Why.
+    /// Its reason, unless it passed without one.
     pub reason: Option<String>,
-    /// The rule, clause or program that said it.
+    /// The rule, clause or program that decided.
     pub by: Option<String>,
 }
 
-/// All verdicts on a call in their order.
+/// All verdicts on a call, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     verdicts: Vec<Verdict>,
-    /// Of the policies that held.
+    /// The revision of the policies that were active.
     pub revision: u64,
 }
 
@@ -66,12 +66,12 @@ impl Trace {
         self.verdicts.push(verdict);
     }
 
-    /// What every gate said.
+    /// The verdicts of all gates.
     pub fn verdicts(&self) -> &[Verdict] {
         &self.verdicts
     }
 
-    /// Why a person is asked.
+    /// The reasons why approval is needed.
     pub fn asks(&self) -> impl Iterator<Item = &str> {
         self.verdicts
             .iter()
@@ -79,7 +79,7 @@ impl Trace {
             .filter_map(|verdict| verdict.reason.as_deref())
     }
 
-    /// As JSON: an array with one element for each gate; those that only passed are their name.
+    /// Encodes it as a JSON array with one element for each gate; a gate that only passed is just its name.
     pub fn write_json(&self, text: &mut String) {
         text.push('[');
         for (index, verdict) in self.verdicts.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Trace {
     }
 }
 
-/// One line for each gate.
+/// One line per gate.
 impl fmt::Display for Trace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for verdict in &self.verdicts {

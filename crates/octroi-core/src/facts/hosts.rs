@@ -1,15 +1,15 @@
-//! Hosts that a call would reach.
+//! Hosts that a call would connect to.
 //!
-//! Readers of URLs differ in where the host ends, in what backslashes mean and in how many slashes are needed.
-//! Every reading that some common library has is reported.
+//! URL parsers differ in where the host ends, in the meaning of backslashes and in how many slashes are
+//! required. Every interpretation of a common library is reported.
 
 use super::INCOMPLETE;
 use super::keys::Use;
 use super::shell;
 
-/// Schemes that need no slashes after the colon, as browsers read them.
+/// Schemes that browsers accept without slashes after the colon.
 const LENIENT: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
-/// Programs that take a bare host.
+/// Programs that take a bare host as an argument.
 const CALLERS: [&str; 20] = [
     "curl",
     "wget",
@@ -53,7 +53,7 @@ pub(super) fn find(text: &str, use_of_text: Use, found: &mut dyn FnMut(&str)) {
 
 struct Search<'a> {
     found: &'a mut dyn FnMut(&str),
-    /// URLs may begin within URLs, and each could be read to the end of the text: only so much is read.
+    /// URLs may be nested in URLs, and each could be read to the end of the text: this limits the total.
     bytes_left: usize,
 }
 
@@ -67,7 +67,7 @@ impl Search<'_> {
                     self.after_colon(&text[scheme_start..at], &text[at + 1..]);
                     scheme_start = at + 1;
                 }
-                // `//host/path` takes its scheme from the page. Without a dot it is rather a comment.
+                // `//host/path` is a URL without a scheme. Without a dot it is more likely a comment.
                 b'/' if scheme_start == at && bytes[at..].starts_with(b"//") => {
                     let authority = text[at + 2..].split(ends_authority).next().unwrap_or_default();
                     if authority.contains('.') && !text[..at].ends_with([':', '/']) {
@@ -81,7 +81,7 @@ impl Search<'_> {
         }
     }
 
-    /// `scheme:` stands before.
+    /// Handles the text after `scheme:`.
     fn after_colon(&mut self, scheme: &str, rest: &str) {
         let is_lenient = scheme.len() <= 5 && LENIENT.iter().any(|known| scheme.eq_ignore_ascii_case(known));
         if is_lenient {
@@ -91,16 +91,16 @@ impl Search<'_> {
         }
     }
 
-    /// Reports the hosts at the start of a text, up to what ends them.
+    /// Reports the hosts of an authority at the start of a text.
     fn authority(&mut self, rest: &str) {
         if self.bytes_left == 0 {
             return (self.found)(INCOMPLETE);
         }
         let whole = &rest[..rest.find(ends_authority).unwrap_or(rest.len())];
         self.bytes_left = self.bytes_left.saturating_sub(whole.len());
-        // Databases take several hosts in one URL.
+        // Database URLs may have several hosts.
         for part in whole.split(',') {
-            // `a\@b` is host `a` to a browser and host `b` to others.
+            // `a\@b` is host `a` to a browser and host `b` to other parsers.
             for reading in [part.split('\\').next().unwrap_or(part), part] {
                 host(reading.rsplit('@').next().unwrap_or(reading), self.found);
             }
@@ -127,14 +127,14 @@ fn ends_authority(character: char) -> bool {
     character.is_whitespace() || character.is_control() || "/?#\"'`<>()|^;".contains(character)
 }
 
-/// A host with its port.
+/// A host with an optional port.
 fn host(text: &str, found: &mut dyn FnMut(&str)) {
     if text.contains(['$', '{', '*']) {
         return found(INCOMPLETE);
     }
     let name = match text.strip_prefix('[') {
         Some(address) => address.split(']').next().unwrap_or(address),
-        // An address of version six without brackets, as the values of `host` have it.
+        // An IPv6 address without brackets, as in values of `host`.
         None if text.matches(':').count() > 1 && text.bytes().all(is_in_address) => text,
         None => text.split(':').next().unwrap_or(text),
     };
@@ -149,7 +149,7 @@ fn is_in_address(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || b":.%".contains(&byte)
 }
 
-/// Whether a word of a command could be a host: it has a dot and ends like a domain or an address.
+/// Whether a word of a command may be a host: it has a dot and ends like a domain or an address.
 fn looks_like_host(word: &str) -> bool {
     let end = word.find(['/', ':']).unwrap_or(word.len());
     let name = &word[..end];

@@ -1,6 +1,6 @@
-//! What the name of an argument says about its value.
+//! Classifies an argument by its name.
 
-/// What a text is used for, as far as the name of its argument tells.
+/// How a text is used, as far as its argument's name tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the uses do not exclude each other")]
 pub(super) struct Use {
@@ -12,13 +12,13 @@ pub(super) struct Use {
     pub(super) is_arguments: bool,
     /// Even a bare word is a host.
     pub(super) is_host: bool,
-    /// A URL, perhaps without its scheme.
+    /// A URL, possibly without its scheme.
     pub(super) is_address: bool,
     /// SQL, even if it does not look like it.
     pub(super) is_sql: bool,
 }
 
-/// No name of an argument is longer.
+/// Longer names are not classified.
 const NAME_MAX: usize = 128;
 
 const PATHS: &[&str] = &[
@@ -79,13 +79,13 @@ impl Use {
             is_sql: ends(SQL),
         }
     }
-    /// Whether it is a command or a word of one.
+    /// Whether it is a command or part of one.
     pub(super) const fn is_of_command(self) -> bool {
         self.is_command || self.is_arguments
     }
 }
 
-/// In small letters, without `_`, `-`, `.` and spaces: `filePath`, `file_path` and `File-Path` are one name.
+/// In lower case, without `_`, `-`, `.` and spaces: `filePath`, `file_path` and `File-Path` are one name.
 fn folded(key: &str) -> String {
     let is_kept = |character: &char| !u8::try_from(*character).is_ok_and(is_joint);
     key.chars().filter(is_kept).map(|character| character.to_ascii_lowercase()).collect()
@@ -115,7 +115,7 @@ const SECRETS: &[&str] = &[
     "encryptionkey",
 ];
 const SECRETS_WHOLE: &[&str] = &["auth", "pwd", "pass", "pin", "otp", "jwt", "pat", "xapikey"];
-/// They have the word in them and hold no secret.
+/// Names that contain such a word but hold no secret.
 const HARMLESS: &[&str] = &[
     "maxtoken",
     "tokens",
@@ -134,7 +134,8 @@ const HARMLESS: &[&str] = &[
     "authorizationendpoint",
 ];
 
-/// Whether a member of this name holds a secret. Every member of every call is looked at, so nothing is allocated.
+/// Whether a member of this name holds a secret. Called for every member of every call, so it never
+/// allocates.
 pub(crate) fn is_secret(key: &str) -> bool {
     let mut room = [0; NAME_MAX];
     if key.is_empty() || key.len() > NAME_MAX {

@@ -1,6 +1,6 @@
-//! Paths among the arguments.
+//! Paths in the arguments.
 //!
-//! Resolved by their text alone: there is no file system here to ask about links.
+//! Resolved by their text alone: symbolic links cannot be checked here.
 
 use super::keys::Use;
 
@@ -8,13 +8,13 @@ use super::keys::Use;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) text: String,
-    /// Something in it is only known when a shell has run.
+    /// Parts of it are only known once a shell has run.
     is_open: bool,
 }
 
-/// Where the agent works.
+/// The agent's project.
 pub(super) struct Project {
-    /// As it was given: a path may repeat it literally, with spaces.
+    /// Its root as configured: a path may repeat it literally, with spaces.
     given: String,
     root: String,
 }
@@ -25,12 +25,12 @@ impl Project {
         Self { root: resolve(None, root), given }
     }
 
-    /// Whether the path lies in the project for certain.
+    /// Whether the path is certainly inside the project.
     pub(super) fn holds(&self, path: &Path) -> bool {
         if path.is_open || !is_anchored(&path.text) {
             return false;
         }
-        // Windows does not tell capitals from small letters.
+        // Windows paths are case-insensitive.
         let is_windows = self.root.as_bytes().get(1) == Some(&b':');
         let starts = match path.text.get(..self.root.len()) {
             Some(start) if is_windows => start.eq_ignore_ascii_case(&self.root),
@@ -50,8 +50,8 @@ pub(super) fn find(text: &str, use_of_text: Use, project: Option<&Project>, foun
     if is_whole {
         report(text.trim(), use_of_text, project, found);
     }
-    // The start of the text was reported with all its spaces; a piece of it would be another path. Unless there is
-    // a colon, as in `file:/etc`: then the piece is the path.
+    // The start of the text was reported with all its spaces; a piece of it would be another path, unless
+    // there is a colon, as in `file:/etc`: then the piece is the path.
     let skips_first = is_whole && use_of_text.is_path && !text.contains(':');
     let mut at = 0;
     while at < text.len() {
@@ -67,7 +67,7 @@ pub(super) fn find(text: &str, use_of_text: Use, project: Option<&Project>, foun
     }
 }
 
-/// How long the run is that may be one path. The root of the project counts as one even if it has spaces in it.
+/// The length of the run that may be one path. The project's root counts as one even if it contains spaces.
 fn piece_length(rest: &str, project: Option<&Project>) -> usize {
     let given = project.map(|project| project.given.as_str()).filter(|given| !given.is_empty());
     let known = match given {
@@ -91,7 +91,7 @@ fn from_piece(piece: &str, use_of_text: Use, project: Option<&Project>, found: &
     }
     if is_drive(piece) {
         report(piece, use_of_text, project, found);
-        // Where there are no drives this is a list of two.
+        // On systems without drive letters this is a list of two paths.
         if project.is_none_or(|project| !is_drive(&project.root)) && piece[2..].starts_with('/') {
             report(&piece[2..], use_of_text, project, found);
         }
@@ -113,7 +113,7 @@ fn from_piece(piece: &str, use_of_text: Use, project: Option<&Project>, found: &
     }
 }
 
-/// The stop that ends a sentence belongs to no path; that of `..` does.
+/// A final full stop belongs to the sentence, except in `..`.
 fn without_full_stop(part: &str) -> &str {
     match part.strip_suffix('.') {
         Some(rest) if !rest.ends_with(['.', '/', '\\']) && !rest.is_empty() => rest,
@@ -126,7 +126,7 @@ fn report(text: &str, use_of_text: Use, project: Option<&Project>, found: &mut d
     found(Path { text: resolve(project.map(|project| project.root.as_str()), text), is_open });
 }
 
-/// Home by its other names.
+/// Other spellings of the home directory.
 const HOMES: [&str; 5] = ["$HOME", "${HOME}", "%USERPROFILE%", "%HOMEPATH%", "$env:USERPROFILE"];
 
 fn starts_path(text: &str) -> bool {
@@ -136,7 +136,7 @@ fn starts_path(text: &str) -> bool {
         || HOMES.iter().any(|home| text.starts_with(home))
 }
 
-/// `~5` and `~~` are no homes; `~`, `~/x` and `~root/x` are.
+/// `~5` and `~~` are not home directories; `~`, `~/x` and `~root/x` are.
 fn starts_approximation(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('~') else { return false };
     !(rest.is_empty()
@@ -148,7 +148,7 @@ fn is_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
 }
 
-/// Whether a part of the path is `..`.
+/// Whether a component of the path is `..`.
 fn climbs(text: &str) -> bool {
     text.contains("..") && text.split(['/', '\\']).any(|component| component == "..")
 }
@@ -158,14 +158,14 @@ fn has_scheme(text: &str) -> bool {
     text.find("://").is_some_and(|at| at > 0 && text[..at].bytes().all(is_scheme))
 }
 
-/// The path of a URL that names no host, or of a file on this one.
+/// The path of a URL without a host, or of a local file.
 fn local_url(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let is_file = scheme.to_ascii_lowercase().ends_with("file");
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let path = match rest.find('/') {
         Some(0) => &rest[..end],
-        // `file://host/share`: all of it, as a share.
+        // `file://host/share`: a network share.
         Some(start) if is_file && rest[..start].eq_ignore_ascii_case("localhost") => {
             &rest[start..end.max(start)]
         }

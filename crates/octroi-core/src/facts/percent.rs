@@ -1,10 +1,10 @@
-//! Percent-encoded text, read as servers read it.
+//! Percent-encoded text, decoded as servers decode it.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// The decoded text, up to twice; `None` if nothing in it is encoded.
+/// The text decoded up to twice; `None` if nothing is encoded.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let once = decode(text)?;
     Some(decode(&once).unwrap_or(once))

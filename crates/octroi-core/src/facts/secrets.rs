@@ -1,4 +1,4 @@
-//! Secrets among the arguments, known by their shape.
+//! Secrets in the arguments, recognized by their shape.
 
 mod shapes;
 
@@ -6,37 +6,37 @@ use std::ops::Range;
 
 use super::keys;
 
-/// A value is read no further than this.
+/// The length limit of a value.
 const VALUE_LENGTH_MAX: usize = 512;
 const VALUE_LENGTH_MIN: usize = 8;
-/// A longer name is none.
+/// The length limit of a name.
 const NAME_LENGTH_MAX: usize = 128;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSecret {
-    /// What it is, in a word that policies and people know.
+    /// The kind of secret, as policies and output name it.
     pub(crate) kind: &'static str,
-    /// Its bytes, without the name or quotes around it.
+    /// Its byte range, without the name or quotes around it.
     pub(crate) range: Range<usize>,
 }
 
-/// Whether a text that stands under the name of a secret is one, and not a mark in its place.
+/// Whether the value of a member that names a secret is one, and not a placeholder.
 pub(crate) fn may_be_secret(value: &str) -> bool {
     !(value.len() < 4 || is_placeholder(value))
 }
 
-/// The kind of a value that only its name makes a secret.
+/// The kind of a secret that is only recognized by its name.
 pub(crate) fn kind_of_name(name: &str) -> &'static str {
     let name = name.to_ascii_lowercase();
     if name.contains("pass") || name.contains("pwd") { "password" } else { "credential" }
 }
 
-/// The secrets of a text, in order and without overlap.
+/// Iterates over the secrets of a text, in order and without overlap.
 pub(crate) struct Secrets<'a> {
     text: &'a str,
     at: usize,
-    /// Up to here no token of three parts begins.
+    /// No JSON Web Token starts before this position.
     no_jwt_until: usize,
 }
 
@@ -64,7 +64,7 @@ impl Iterator for Secrets<'_> {
                 self.at = found.range.end.max(at + 1);
                 return Some(found);
             }
-            // Within a word nothing begins.
+            // No secret starts inside a word.
             self.at = word_end.max(at + 1);
         }
         None
@@ -72,7 +72,7 @@ impl Iterator for Secrets<'_> {
 }
 
 impl Secrets<'_> {
-    /// So it is where the last secret ended within a word.
+    /// Whether this position is inside a word, as where the last secret ended.
     fn is_in_word(&self, at: usize) -> bool {
         at > 0 && self.text.as_bytes()[at - 1].is_ascii_alphanumeric()
     }
@@ -88,13 +88,13 @@ impl Secrets<'_> {
                 Err(looked_until) => self.no_jwt_until = looked_until,
             }
         }
-        // A name is looked at once, where it begins: `my_api_key` is not `api_key` again.
+        // A name is checked once, at its start: `my_api_key` is not `api_key` again.
         let is_inside = at > 0 && matches!(bytes[at - 1], b'_' | b'-' | b'.');
         if is_inside { None } else { named_value(bytes, word) }
     }
 }
 
-/// How many letters and digits come first. Every byte of every call comes by here, so they are looked up.
+/// The number of leading letters and digits. Runs over every byte of every call, hence the lookup table.
 fn word_length(bytes: &[u8]) -> usize {
     const IS_IN_WORD: [bool; 256] = {
         let mut table = [false; 256];
@@ -110,8 +110,8 @@ fn word_length(bytes: &[u8]) -> usize {
 
 /// `password=…`, `"token": "…"`, `Authorization: Bearer …`.
 fn named_value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
-    let skip = |from: usize, wanted: &dyn Fn(u8) -> bool, most: usize| {
-        from + bytes[from..].iter().take(most).take_while(|byte| wanted(**byte)).count()
+    let skip = |from: usize, is_skipped: &dyn Fn(u8) -> bool, most: usize| {
+        from + bytes[from..].iter().take(most).take_while(|byte| is_skipped(**byte)).count()
     };
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let name_end = skip(word.end, &is_name, NAME_LENGTH_MAX);
@@ -121,7 +121,7 @@ fn named_value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'`');
     let mark = skip(skip(name_end, &is_quote, 4), &is_space, 8);
     let after_mark = skip(mark, &|byte| byte == b':' || byte == b'=' || byte == b'>', 3);
-    // Most words are followed by no mark: they need not be looked up.
+    // Most words are not followed by a separator: those need no lookup.
     if !is_scheme && after_mark == mark || name.len() > NAME_LENGTH_MAX {
         return None;
     }
@@ -130,7 +130,7 @@ fn named_value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
         return None;
     }
     let start = skip(skip(after_mark, &is_space, 8), &is_quote, 4);
-    // After `Authorization:` comes the scheme, and the secret after that.
+    // After `Authorization:` comes the scheme, and then the secret.
     let scheme_length = ["bearer ", "basic ", "token "].into_iter().find_map(|scheme| {
         let head = bytes.get(start..start + scheme.len())?;
         head.eq_ignore_ascii_case(scheme.as_bytes()).then_some(scheme.len())
@@ -138,7 +138,7 @@ fn named_value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     let start = skip(start + scheme_length.unwrap_or(0), &is_space, 8);
     let ends = |byte: u8| byte <= b' ' || b"\"'`<>,;&|)}]\\".contains(&byte);
     let end = skip(start, &|byte| !ends(byte), VALUE_LENGTH_MAX);
-    // Not in the midst of a character.
+    // Never cut inside a character.
     let end = (start..=end).rev().find(|end| bytes.get(*end).is_none_or(|byte| byte & 0xc0 != 0x80))?;
     let value = std::str::from_utf8(&bytes[start..end]).ok()?;
     let kind = if is_scheme || scheme_length.is_some() { "bearer_token" } else { kind_of_name(name) };
@@ -166,7 +166,8 @@ fn is_placeholder(value: &str) -> bool {
             && value[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a value is made by chance rather than a word. People choose passwords, so less is asked of those.
+/// Whether a value looks random rather than like a word. People choose passwords, so the test is weaker for
+/// them.
 fn is_random(value: &str, kind: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let n_classes = [

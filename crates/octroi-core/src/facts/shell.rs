@@ -1,8 +1,8 @@
 //! The programs that a command line would run.
 //!
-//! This is no shell. It finds the places where a command may begin and says what stands there; where quotes or
-//! comments could be read in two ways, both readings count. What only the shell itself knows, such as the value of
-//! a variable, is reported as unknown.
+//! This is not a shell. It finds the positions where a command may start and reports what is there; where
+//! quotes or comments are ambiguous, both interpretations count. What only the shell knows, such as the value
+//! of a variable, is reported as unknown.
 
 mod argv;
 mod lexer;
@@ -11,7 +11,7 @@ pub(super) use argv::arguments;
 
 use super::INCOMPLETE;
 
-/// So deep are command lines looked into that stand in command lines: `sh -c "sh -c …"`.
+/// How deep nested command lines are parsed: `sh -c "sh -c …"`.
 const NESTED_MAX: usize = 3;
 
 /// A word of a command.
@@ -19,14 +19,14 @@ const NESTED_MAX: usize = 3;
 struct Word {
     /// Without quotes and backslashes.
     text: String,
-    /// As written, if a backslash was taken out: it may have been a path of Windows.
+    /// The original text, if backslashes were removed: it may be a Windows path.
     raw: Option<String>,
 }
 
 /// Reports the programs of a script.
 pub(super) fn script(text: &str, found: &mut dyn FnMut(&str)) {
     nested(text, NESTED_MAX, found);
-    // Quotes in a here-document quote nothing. Read by itself each line shows what it holds.
+    // Quotes in a here-document have no meaning, so each line is also read on its own.
     if text.contains("<<") && text.contains('\n') {
         for line in text.lines() {
             nested(line, NESTED_MAX, found);
@@ -42,12 +42,12 @@ fn nested(text: &str, levels_left: usize, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Whether a character stands between words, roughly.
+/// Whether a character separates words, approximately.
 pub(super) fn is_cut(character: char) -> bool {
     character.is_whitespace() || "\"'`;|&<>()=,".contains(character)
 }
 
-/// The words of a text, roughly: cut at spaces, quotes and what separates commands.
+/// The words of a text, approximately: split at spaces, quotes and command separators.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_cut).filter(|word| !word.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Verbs of SQL statements.
 //!
-//! Dialects differ in what is a comment and what is a string, which is how a statement is hidden from one reader
-//! and shown to another. So every text is read in two dialects, and what either finds counts.
+//! Dialects differ in comments and strings, which can hide a statement from one parser but not from another.
+//! So every text is parsed in two dialects, and the verbs of both count.
 
 mod lexer;
 
@@ -9,7 +9,7 @@ use super::INCOMPLETE;
 use super::keys::Use;
 use lexer::{Dialect, Token};
 
-/// Words that begin a statement. `WITH` is none: what it prepares for is.
+/// Words that start a statement. `WITH` is not one: the statement after it counts.
 const VERBS: &[&str] = &[
     "ALTER",
     "ANALYZE",
@@ -74,7 +74,7 @@ const VERBS: &[&str] = &[
     "VACUUM",
     "VALUES",
 ];
-/// After these a statement may begin within a statement.
+/// After these words a nested statement may start.
 const BEFORE_VERBS: &[&str] = &[
     "EXPLAIN",
     "ANALYZE",
@@ -94,7 +94,7 @@ const BEFORE_VERBS: &[&str] = &[
     "PLAN",
     "FORMAT",
 ];
-/// Two words that make a statement wherever they stand: some dialects need nothing between statements.
+/// Word pairs that form a statement anywhere: some dialects need no separator between statements.
 const PAIRS: &[(&str, &[&str])] = &[
     ("DELETE", &["FROM"]),
     ("INSERT", &["INTO", "OVERWRITE"]),
@@ -134,7 +134,7 @@ const OBJECTS: &[&str] = &[
     "LOGIN",
     "SERVER",
 ];
-/// Between the verb and these only a few words stand.
+/// Pairs with a few words in between.
 const DISTANT: &[(&str, &str)] = &[("SELECT", "FROM"), ("UPDATE", "SET"), ("COPY", "FROM"), ("COPY", "TO")];
 const DISTANCE_MAX: usize = 40;
 
@@ -152,7 +152,7 @@ pub(super) fn find(text: &str, use_of_text: Use, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// A cheap look that spares most texts the rest: it holds one of the words that some statement needs.
+/// A cheap check that rules out most texts: statements contain one of these words.
 fn may_be_sql(text: &str) -> bool {
     const MARKS: [&str; 14] = [
         "select", "from", "into", "set", "table", "drop", "create", "alter", "grant", "revoke", "data",
@@ -164,7 +164,7 @@ fn may_be_sql(text: &str) -> bool {
     })
 }
 
-/// Whether the first words could be those of a statement rather than of a sentence.
+/// Whether the first words may start a statement rather than a sentence.
 fn looks_like_sql(text: &str) -> bool {
     [Dialect::Standard, Dialect::MySql].into_iter().any(|dialect| {
         let tokens = lexer::tokens(text, dialect);
@@ -184,10 +184,10 @@ fn looks_like_sql(text: &str) -> bool {
                     near.iter().any(|token| matches!(token, Token::Word(other) if other == word))
                 };
                 let is_distant = DISTANT.iter().any(|(first, second)| first == verb && meets(second));
-                // A word may come between, as in `DELETE t FROM`.
+                // A word may come in between, as in `DELETE t FROM`.
                 let has_object =
                     rest.iter().take(2).any(|token| matches!(token, Token::Word(next) if pair(verb, next)));
-                // Nobody begins a sentence in capitals.
+                // No sentence starts in all capitals.
                 let is_loud = VERBS.contains(&verb.as_str()) && text.trim_start().starts_with(verb.as_str());
                 is_distant || has_object || is_loud
             }
@@ -223,7 +223,7 @@ fn statements(tokens: &[Token], found: &mut dyn FnMut(&str)) {
                     found(word);
                     has_verb = true;
                 }
-                // A query that writes what it finds.
+                // A query that writes its result.
                 if word == "INTO" && !is_start {
                     found("INSERT");
                 }
@@ -241,19 +241,19 @@ fn statements(tokens: &[Token], found: &mut dyn FnMut(&str)) {
     report_lost(is_prepared && !has_verb, found);
 }
 
-/// A `WITH` that was not understood.
+/// Reports a `WITH` whose statement was not found.
 fn report_lost(is_lost: bool, found: &mut dyn FnMut(&str)) {
     if is_lost {
         found(INCOMPLETE);
     }
 }
 
-/// `UPDATE t SET`, without anything else between.
+/// `UPDATE t SET`, with only a few tokens in between.
 fn sets(tokens: &[Token]) -> bool {
     tokens.iter().skip(1).take(4).any(|token| matches!(token, Token::Word(word) if word == "SET"))
 }
 
-/// Statements within other text, such as a command line. Outside of those they must be in capitals.
+/// Statements inside other text, such as a command line. Outside of commands they must be in upper case.
 fn embedded(text: &str, use_of_text: Use, found: &mut dyn FnMut(&str)) {
     let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let words: Vec<_> = text.split(|character| !is_word(character)).filter(|word| !word.is_empty()).collect();

@@ -121,7 +121,7 @@ fn sql_verbs() {
         ("SELECT * FROM t FOR UPDATE", vec!["SELECT"]),
         ("select a into b from t", vec!["INSERT", "SELECT"]),
         ("SELECT 'it''s'; TRUNCATE TABLE t --'", vec!["SELECT", "TRUNCATE"]),
-        // The same text is a string to one dialect and a statement to another.
+        // The same text is a string in one dialect and a statement in another.
         ("SELECT 'a\\'; DROP TABLE t; --'", vec!["DROP", "SELECT"]),
         ("SELECT 'a\\''; DROP TABLE t; -- '", vec!["DROP", "SELECT"]),
         ("SELECT 1 # it's\n; DROP TABLE t", vec!["DROP", "SELECT"]),
@@ -263,7 +263,7 @@ fn what_does_not_fit_does_not_look_harmless() {
     assert!(long.paths.contains(INCOMPLETE) && long.paths.iter().all(|path| path.len() <= ENTRY_LENGTH_MAX));
 }
 
-/// A quadratic finder would not come to an end here.
+/// A quadratic finder would not finish here.
 #[test]
 fn long_texts_take_time_that_grows_with_their_length() {
     for piece in [
@@ -329,7 +329,7 @@ proptest! {
         prop_assert!(found.paths.is_superset(&found.paths_outside_project));
     }
 
-    // Quoting and spacing do not hide a program that is plainly there.
+    // Quoting and spacing do not hide a program that is clearly there.
     #[test]
     fn a_command_after_a_separator_is_found(before in "[a-z .$()/-]{0,20}", separator in "[;&|\n]") {
         let script = format!("{before}{separator} rm -rf x");

@@ -1,27 +1,27 @@
-//! Reads JSON by RFC 8259, strictly.
+//! A strict parser for RFC 8259.
 
 use std::collections::HashSet;
 
 use super::{DEPTH_MAX, Doubles, Node};
 
-/// Why a text is not JSON that can be relied upon.
+/// Why a text is not acceptable JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// It is not JSON.
     #[error("not JSON at byte {at}: {what}")]
     Syntax {
-        /// Where.
+        /// The byte offset.
         at: usize,
-        /// What is wrong there.
+        /// The error at that offset.
         what: &'static str,
     },
-    /// Two members of one object have the same name, and readers differ in which one they take.
+    /// Two members of one object have the same name; parsers differ in which one they take.
     #[error("two members of one object are named `{0}`")]
     Double(String),
-    /// It is nested too deeply to be looked at.
+    /// It is nested too deeply.
     #[error("nested more than {DEPTH_MAX} deep")]
     Deep,
-    /// The exponent of a number is beyond reason.
+    /// The exponent of a number is too large.
     #[error("a number is too large or too small: `{0}`")]
     Exponent(String),
 }
@@ -33,7 +33,7 @@ pub(super) fn parse(json: &[u8], doubles: Doubles) -> Result<Node, JsonError> {
     let mut parser = Parser { text, at: 0, doubles };
     let node = parser.value(DEPTH_MAX)?;
     parser.skip_space();
-    if parser.at < text.len() { Err(parser.error("something follows the value")) } else { Ok(node) }
+    if parser.at < text.len() { Err(parser.error("unexpected text after the value")) } else { Ok(node) }
 }
 
 struct Parser<'a> {
@@ -57,7 +57,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes past this byte if it stands next.
+    /// Consumes this byte if it comes next.
     fn takes(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.at += usize::from(is_next);
@@ -84,7 +84,7 @@ impl Parser<'_> {
             Some(b'[') => self.list(depth_left - 1),
             Some(b'{') => self.map(depth_left - 1),
             Some(_) => Err(self.error("a value is expected")),
-            None => Err(self.error("it ends too early")),
+            None => Err(self.error("unexpected end")),
         }
     }
 
@@ -181,7 +181,7 @@ impl Parser<'_> {
                     return Ok(string);
                 }
                 Some(b'\\') => string.push(self.escape()?),
-                Some(_) => return Err(self.error("a control character stands in a string")),
+                Some(_) => return Err(self.error("control character in a string")),
                 None => return Err(self.error("a string is not closed")),
             }
         }
@@ -198,7 +198,7 @@ impl Parser<'_> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => return self.unicode_escape(),
-            Some(_) | None => return Err(self.error("no such escape")),
+            Some(_) | None => return Err(self.error("invalid escape")),
         };
         self.at += 2;
         Ok(simple)
@@ -206,7 +206,7 @@ impl Parser<'_> {
 
     fn unicode_escape(&mut self) -> Result<char, JsonError> {
         let first = self.unit()?;
-        // Half a pair stands for no character: it cannot be kept in a text, so it is not let in.
+        // A lone surrogate is no character and cannot be stored in a string, so it is refused.
         let code = match first {
             0xd800..=0xdbff => {
                 let second = self.unit()?;
@@ -220,7 +220,7 @@ impl Parser<'_> {
         char::from_u32(code).ok_or_else(|| self.error("half a surrogate pair"))
     }
 
-    /// Goes past `\uXXXX`.
+    /// Consumes `\uXXXX`.
     fn unit(&mut self) -> Result<u32, JsonError> {
         let digits = self.text.as_bytes().get(self.at..self.at + 6).filter(|six| six.starts_with(b"\\u"));
         let Some(digits) = digits else { return Err(self.error("half a surrogate pair")) };

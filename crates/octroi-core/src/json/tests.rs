@@ -88,7 +88,7 @@ proptest! {
         let by_serde = serde_json::from_str::<serde_json::Value>(&bytes);
         match Node::parse(bytes.as_bytes(), Doubles::Kept) {
             Ok(_) => {
-                // The other one refuses numbers that do not fit it; this one does not look.
+                // The other parser refuses numbers that it cannot represent; this one accepts them.
                 let is_number_range = by_serde.as_ref().is_err_and(|error| error.to_string().contains("number out of range"));
                 prop_assert!(by_serde.is_ok() || is_number_range);
             }

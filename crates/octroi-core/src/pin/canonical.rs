@@ -1,16 +1,16 @@
-//! One text for one definition, whatever its spacing and the order of its members.
+//! One canonical text for a definition, independent of its spacing and the order of its members.
 //!
-//! The form is that of RFC 8785, with one difference: numbers are not rounded. Each is written with its exact
-//! decimal value, laid out as ECMAScript lays out numbers, so that 9007199254740993 and 9007199254740992 stay
-//! two numbers while `1.0`, `1` and `10e-1` are one. A number whose text is the shortest for its double, which
-//! is what programs write, comes out exactly as the RFC demands.
+//! The form is that of RFC 8785, except that numbers are not rounded. Each is written with its exact decimal
+//! value in ECMAScript notation, so that 9007199254740993 and 9007199254740992 stay two numbers while `1.0`,
+//! `1` and `10e-1` are one. A number whose text is the shortest for its double, as programs write it, comes
+//! out exactly as the RFC requires.
 
 use crate::json::{Doubles, JsonError, Node, push_string};
 
-/// Beyond this the point of a number is not moved: no definition needs it, and sums must not overflow.
+/// The limit of exponents: no definition needs more, and sums must not overflow.
 const EXPONENT_DIGITS_MAX: usize = 9;
 
-/// The canonical form of a JSON text. Members of one name in one object are an error.
+/// The canonical form of a JSON text. Duplicate member names are an error.
 pub fn canonical(json: &[u8]) -> Result<Vec<u8>, JsonError> {
     let mut out = String::with_capacity(json.len());
     write(&mut out, &Node::parse(json, Doubles::Refused)?)?;
@@ -43,7 +43,7 @@ fn write(out: &mut String, node: &Node) -> Result<(), JsonError> {
         }
         Node::Map(members) => {
             let mut members: Vec<_> = members.iter().collect();
-            // By UTF-16 units, not by characters: the two differ beyond U+FFFF.
+            // By UTF-16 units, not by characters: the orders differ beyond U+FFFF.
             members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
             out.push('{');
             for (index, (name, value)) in members.into_iter().enumerate() {
@@ -111,7 +111,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a JSON number.
+    /// Parses a JSON number.
     pub(super) fn read(text: &str) -> Result<Self, JsonError> {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (is_negative, mantissa) = match mantissa.strip_prefix('-') {
@@ -139,7 +139,7 @@ impl Decimal {
         Ok(Self { is_negative, digits, point: whole_length - n_leading + exponent })
     }
 
-    /// Which of two numbers is the larger.
+    /// Compares two numbers.
     pub(super) fn compare(&self, other: &Self) -> std::cmp::Ordering {
         let sign = |number: &Self| match (number.digits.is_empty(), number.is_negative) {
             (true, _) => 0,
@@ -271,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        // What programs write is written as ECMAScript would write it; serde's form differs only in exponents.
+        // Programs write numbers as ECMAScript does; serde differs only in exponents.
         #[test]
         fn doubles_keep_their_value(number in proptest::num::f64::NORMAL) {
             let written = text(&format!("{number:e}"));

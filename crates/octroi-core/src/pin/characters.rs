@@ -1,32 +1,32 @@
-//! Characters that people do not see, and characters that they take for others.
+//! Invisible characters, and characters that look like others.
 //!
-//! Small tables written by hand: the letters that attackers use to look like Latin ones, and the ranges that
-//! screens do not draw. They are not the whole of Unicode's lists, and need not be: what is missing here is
-//! either visible or not taken for a Latin letter.
+//! Small hand-written tables: the letters that attackers use to imitate Latin ones, and the ranges that
+//! screens do not display. They are not all of Unicode's lists, and need not be: what is missing is either
+//! visible or does not look like a Latin letter.
 
-/// Why a character is not seen.
+/// How a character is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hidden {
-    /// Copies of ASCII that are never drawn: the usual carrier of hidden instructions.
+    /// Copies of ASCII that are never displayed: the usual carrier of hidden instructions.
     Tag,
     /// Joiners, fillers and marks without width.
     ZeroWidth,
-    /// They change the order in which text is shown.
+    /// They change the display order of text.
     Bidi,
-    /// They choose a form of the character before them.
+    /// They select a form of the preceding character.
     VariationSelector,
-    /// The start of a terminal's commands.
+    /// The start of a terminal escape sequence.
     Escape,
     /// Other control characters.
     Control,
 }
 
-/// Whether and how a character is hidden. Line ends and tabs are not.
+/// Whether and how a character is hidden. Line breaks and tabs are not.
 pub(super) fn hidden(character: char) -> Option<Hidden> {
     match character {
         '\t' | '\n' | '\r' => None,
         '\u{1b}' | '\u{9b}' => Some(Hidden::Escape),
-        // The last ones mean nothing; fonts draw them as nothing or as a box.
+        // The last ranges have no meaning; fonts display them as nothing or as a box.
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' | '\u{f0000}'..='\u{10ffff}' => {
             Some(Hidden::Control)
         }
@@ -60,20 +60,20 @@ pub(super) fn hidden(character: char) -> Option<Hidden> {
     }
 }
 
-/// Whether a character is not seen, or changes how others are.
+/// Whether a character is invisible, or changes how others are displayed.
 pub fn is_hidden(character: char) -> bool {
     hidden(character).is_some()
 }
 
-/// The text with every hidden character written as `\u{…}`. Line ends and tabs stay.
-pub(super) fn shown(text: &str) -> String {
+/// The text with every hidden character escaped as `\u{…}`. Line breaks and tabs stay.
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
         match character {
-            // A carriage return would let what follows overwrite the line.
+            // A carriage return would let the following text overwrite the line.
             '\r' => out.push_str("\\r"),
-            // So that a text cannot pretend to hold a hidden character, nor hide one behind the pretence.
+            // Escaped, so that a text can neither fake a hidden character nor hide one behind a fake.
             '\\' if rest.peek() == Some(&'u') => out.push_str("\\\\"),
             _ if hidden(character).is_some() => {
                 out.extend(character.escape_unicode());
@@ -85,12 +85,12 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// The same on one line.
-pub(super) fn shown_in_line(text: &str) -> String {
-    shown(text).replace('\n', "\\n").replace('\t', "\\t")
+pub(super) fn escaped_in_line(text: &str) -> String {
+    escaped(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// A text of others as people may be shown it, in one line: whatever is not seen, turns the text round or moves a
-/// cursor is spelled out. Done twice it changes nothing more, so every place that shows a text may do it.
+/// Untrusted text made safe to display on one line: characters that are invisible, reorder text or move the
+/// cursor are escaped. It is idempotent, so every place that displays text may apply it.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -103,7 +103,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// The ASCII character that this one is taken for; `None` if it is ASCII itself or looks like none.
+/// The ASCII character that this one looks like; `None` if it is ASCII or looks like none.
 pub(super) fn looks_like(character: char) -> Option<char> {
     let code = u32::from(character);
     let ascii = match code {
@@ -123,14 +123,14 @@ pub(super) fn looks_like(character: char) -> Option<char> {
     })
 }
 
-/// The letter of this number in the alphabet `A…Za…z`.
+/// The letter at this index in the alphabet `A…Za…z`.
 fn letter(index: u32) -> Option<char> {
     char::from_u32(if index < 26 { 0x41 + index } else { 0x61 + index - 26 })
 }
 
-/// In the order of their codes: they are searched by halves.
+/// Sorted by code point for binary search.
 const LOOK_ALIKES: &[(char, char)] = &[
-    // Latin letters beside the usual ones.
+    // Other Latin letters.
     ('\u{131}', 'i'),
     ('\u{13f}', 'L'),
     ('\u{17f}', 's'),
@@ -233,7 +233,7 @@ const LOOK_ALIKES: &[(char, char)] = &[
     ('\u{1d20}', 'v'),
     ('\u{1d21}', 'w'),
     ('\u{1d22}', 'z'),
-    // Marks.
+    // Punctuation.
     ('\u{2010}', '-'),
     ('\u{2011}', '-'),
     ('\u{2012}', '-'),
@@ -296,9 +296,9 @@ mod tests {
             ("C:\\dir", "C:\\dir"),
             ("naïve 漢字 🙂", "naïve 漢字 🙂"),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(escaped(text), expected);
         }
-        assert_eq!(shown_in_line("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(escaped_in_line("a\nb\tc"), "a\\nb\\tc");
     }
 
     #[test]

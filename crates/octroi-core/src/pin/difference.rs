@@ -1,4 +1,4 @@
-//! What changed between two definitions, for the person who decides about it.
+//! The changes between two definitions, for the person who reviews them.
 
 mod schema;
 #[cfg(test)]
@@ -7,47 +7,47 @@ mod walk;
 
 use std::fmt;
 
-use super::characters::{shown, shown_in_line};
+use super::characters::{escaped, escaped_in_line};
 use crate::json::{Doubles, Node};
 
-/// A longer name of a member is cut where a path shows it.
+/// The length limit of a member name in a path.
 const NAME_LENGTH_MAX: usize = 80;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Where, as people write it: `inputSchema.properties.path.type`. Empty for the whole.
+pub struct DefinitionChange {
+    /// Its path in readable form: `inputSchema.properties.path.type`. Empty for the whole definition.
     pub path: String,
-    /// What stood there, with hidden characters made visible; `None` if there was nothing.
+    /// The old value, with hidden characters escaped; `None` if there was none.
     pub old: Option<String>,
-    /// What stands there now.
+    /// The new value, in the same form.
     pub new: Option<String>,
-    /// What the change means.
+    /// The class of the change.
     pub class: ChangeClass,
 }
 
-/// What a change means to those who call.
+/// The class of a change, for those who call the tool.
 ///
-/// Schemas are judged as a model reads them: a property that is newly described is one more thing that it may be
-/// brought to send, so this widens the schema, even where the old one would have let the property pass unnamed.
+/// Schemas are judged as a model reads them: a newly described property is one more thing that it may be
+/// talked into sending, so it widens the schema, even where the old schema accepted the property unnamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeClass {
-    /// Words that a model or a person reads.
+    /// Text that a model or a person reads.
     Text,
-    /// The schema takes more than before.
+    /// The schema accepts more than before.
     SchemaWidened,
-    /// The schema takes less than before.
+    /// The schema accepts less than before.
     SchemaNarrowed,
-    /// The schema differs, and it cannot be told which way.
+    /// The schema differs, and the direction is unclear.
     SchemaChanged,
-    /// What the server claims about the effects of a tool.
+    /// A claim of the server about the effects of a tool.
     Annotation,
     /// Anything else.
     Other,
 }
 
 impl ChangeClass {
-    /// The words in output.
+    /// Its name in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -60,21 +60,26 @@ impl ChangeClass {
     }
 }
 
-/// All changes from one definition to another, in the order of the new one; none if both are the same.
+/// All changes between two definitions, in the order of the new one; empty if they are equal.
 ///
-/// A text that is not JSON, or that has two members of one name, is compared as a whole.
-pub fn difference(old: &[u8], new: &[u8]) -> Vec<Change> {
+/// A text that is not JSON, or that has duplicate member names, is compared as a whole.
+pub fn difference(old: &[u8], new: &[u8]) -> Vec<DefinitionChange> {
     match (Node::parse(old, Doubles::Refused), Node::parse(new, Doubles::Refused)) {
         (Ok(old), Ok(new)) => walk::changes(&old, &new),
         (Err(_), _) | (_, Err(_)) if old == new => Vec::new(),
         (Err(_), _) | (_, Err(_)) => {
-            let text = |bytes: &[u8]| Some(shown(&String::from_utf8_lossy(bytes)));
-            vec![Change { path: String::new(), old: text(old), new: text(new), class: ChangeClass::Other }]
+            let text = |bytes: &[u8]| Some(escaped(&String::from_utf8_lossy(bytes)));
+            vec![DefinitionChange {
+                path: String::new(),
+                old: text(old),
+                new: text(new),
+                class: ChangeClass::Other,
+            }]
         }
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for DefinitionChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.path.is_empty() { "(the whole definition)" } else { &self.path };
         writeln!(formatter, "{place} ({})", self.class.as_str())?;
@@ -84,7 +89,7 @@ impl fmt::Display for Change {
         let n_before = old.iter().zip(&new).take_while(same).count();
         let left = old.len().min(new.len()) - n_before;
         let n_after = old.iter().rev().zip(new.iter().rev()).take_while(same).count().min(left);
-        // One line of what is common, so that the place is found again in a long text.
+        // One line of context, which helps to find the position in a long text.
         if let Some(line) = n_before.checked_sub(1).and_then(|index| old.get(index)) {
             writeln!(formatter, "    {line}")?;
         }
@@ -101,20 +106,20 @@ impl fmt::Display for Change {
     }
 }
 
-/// A place in a definition.
+/// A path in a definition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonPath(String);
 
 impl JsonPath {
     /// The member of this name.
     pub(super) fn member(&self, name: &str) -> Self {
-        // Paths are copied at every step: a server may not make them as long as it likes.
+        // Every step copies the path, so a server must not make it arbitrarily long.
         let start = name.char_indices().nth(NAME_LENGTH_MAX).map_or(name, |(end, _)| &name[..end]);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte);
         let mut path = self.0.clone();
         if name.is_empty() || start.len() < name.len() || !name.bytes().all(is_plain) {
             path.push_str("[\"");
-            path.push_str(&shown_in_line(start));
+            path.push_str(&escaped_in_line(start));
             path.push_str(if start.len() < name.len() { "…\"]" } else { "\"]" });
         } else {
             if !path.is_empty() {
@@ -130,7 +135,7 @@ impl JsonPath {
         Self(format!("{}[{index}]", self.0))
     }
 
-    /// The path as text.
+    /// The path as a string.
     pub(super) fn into_text(self) -> String {
         self.0
     }

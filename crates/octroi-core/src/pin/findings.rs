@@ -1,8 +1,8 @@
-//! A lint of what a model would read in a definition.
+//! A lint for what a model would read in a definition.
 //!
-//! It is deterministic and knows no language: tables of characters, phrases and paths. It finds what is hidden
-//! and what is crude; a person still reads the rest. Every string counts, names of members included, since a
-//! model is given all of them.
+//! It is deterministic and language-independent: tables of characters, phrases and paths. It finds hidden and
+//! crude attacks; a person still reads the rest. Every string counts, including member names, since a model
+//! gets all of them.
 
 mod hidden;
 mod names;
@@ -10,66 +10,66 @@ mod names;
 mod tests;
 mod wording;
 
-use super::characters::shown_in_line;
+use super::characters::escaped_in_line;
 use super::difference::JsonPath;
 use crate::json::{Doubles, Node};
 use wording::Normal;
 
 pub use names::KnownTools;
 
-/// More would not be read. The gravest are kept.
+/// The limit of findings. The most severe are kept.
 const FINDINGS_MAX: usize = 256;
 const EXCERPT_BEFORE: usize = 20;
 const EXCERPT_LENGTH: usize = 80;
 
-/// One suspicious thing.
+/// One suspicious detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Its kind.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where it stands, as in a [`Change`](super::Change).
+    /// Its path, as in a [`DefinitionChange`](super::DefinitionChange).
     pub path: String,
-    /// The text around it, hidden characters made visible.
+    /// The surrounding text, with hidden characters escaped.
     pub excerpt: String,
 }
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
-    /// It is not JSON that every reader understands alike.
+    /// It is not JSON that all parsers read the same way.
     Unreadable,
-    /// Characters that are never drawn and may spell words.
+    /// Characters that are never displayed and may spell words.
     HiddenText,
     /// Characters without width.
     ZeroWidth,
-    /// Characters that change the order in which text is shown.
+    /// Characters that change the display order of text.
     Bidi,
     /// Variation selectors where they select nothing.
     VariationSelector,
-    /// Commands to a terminal.
+    /// Terminal escape sequences.
     AnsiEscape,
     /// Other control characters.
     ControlCharacter,
     /// Letters of other scripts that look like Latin ones.
     Confusable,
-    /// Empty space that moves what follows out of sight.
+    /// White space that moves the following text out of sight.
     Padding,
     /// A long run of encoded data.
     Blob,
-    /// Words addressed to the model rather than about the tool.
+    /// Text addressed to the model rather than about the tool.
     Instruction,
     /// Prose where a schema should hold values.
     SchemaText,
     /// The name of another server's tool.
     ForeignTool,
-    /// A file that holds secrets.
+    /// The path of a file that holds secrets.
     SensitivePath,
 }
 
 impl FindingKind {
-    /// The word in machine-readable output.
+    /// Its name in machine-readable output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unreadable => "unreadable",
@@ -90,19 +90,19 @@ impl FindingKind {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Honest definitions have it too.
+    /// Harmless definitions have it too.
     Note,
-    /// A person should look.
+    /// A person should review it.
     Warning,
-    /// Honest definitions hardly ever have it.
+    /// Harmless definitions almost never have it.
     Danger,
 }
 
 impl Severity {
-    /// The word in output.
+    /// Its name in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -119,16 +119,16 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// What must be known beside the definition.
+/// What the lint needs besides the definition.
 #[derive(Clone, Copy, Debug)]
 pub struct LintContext<'a> {
-    /// The server that it comes from.
+    /// The server of the definition.
     pub server: &'a str,
     /// All tools of all servers.
     pub tools: &'a KnownTools,
 }
 
-/// What is suspicious about a definition, the gravest first.
+/// All findings in a definition, most severe first.
 pub fn findings(definition: &[u8], context: &LintContext<'_>) -> Vec<Finding> {
     let mut lint = Lint { context, findings: Vec::new() };
     match Node::parse(definition, Doubles::Refused) {
@@ -137,29 +137,29 @@ pub fn findings(definition: &[u8], context: &LintContext<'_>) -> Vec<Finding> {
             kind: FindingKind::Unreadable,
             severity: Severity::Danger,
             path: String::new(),
-            excerpt: shown_in_line(&error.to_string()),
+            excerpt: escaped_in_line(&error.to_string()),
         }),
     }
-    // A stable sort: within a severity they stay in the order of the text.
+    // A stable sort: within a severity they keep the order of the text.
     lint.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     lint.findings.truncate(FINDINGS_MAX);
     lint.findings
 }
 
-/// What a string is for, which says how much it may hold.
+/// The purpose of a string, which determines what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spot {
     Root,
-    /// By this people and models tell things apart.
+    /// An identifier for people and models.
     Name,
-    /// Anything else outside of schemas.
+    /// Any other text outside of schemas.
     Plain,
-    /// Pictures are long runs of encoded data by nature.
+    /// Images are long runs of encoded data by nature.
     Icons,
     Schema,
     /// Named schemas, as below `properties`.
     Schemas,
-    /// Values in a schema: defaults, examples, what may be chosen.
+    /// Values in a schema: defaults, examples, enums.
     Value,
     /// The name of a member.
     Key,
@@ -221,7 +221,8 @@ impl Lint<'_> {
         let is_commanding = instructions.iter().any(|found| found.severity >= Severity::Warning);
         let is_smuggled = matches!(spot, Spot::Value | Spot::Key);
         found.extend(instructions.into_iter().map(|found| {
-            // Nobody shows defaults and names to a person, and there is no honest reason to command in them.
+            // Defaults and names are not displayed to people, so there is no legitimate reason for
+            // instructions in them.
             let severity = if is_smuggled && is_commanding { Severity::Danger } else { found.severity };
             FoundInText { severity, ..found }
         }));
@@ -246,9 +247,9 @@ impl Lint<'_> {
 struct FoundInText {
     kind: FindingKind,
     severity: Severity,
-    /// The byte where it begins.
+    /// The byte offset of its start.
     at: usize,
-    /// What to show in place of the text around it.
+    /// What to display instead of the surrounding text.
     note: Option<String>,
 }
 
@@ -263,5 +264,5 @@ fn excerpt(text: &str, at: usize) -> String {
     let end =
         text[start..].char_indices().nth(EXCERPT_LENGTH).map_or(text.len(), |(length, _)| start + length);
     let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
-    format!("{before}{}{after}", shown_in_line(&text[start..end]))
+    format!("{before}{}{after}", escaped_in_line(&text[start..end]))
 }

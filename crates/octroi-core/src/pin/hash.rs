@@ -1,4 +1,4 @@
-//! The name by which an approved definition is known again.
+//! The hash that identifies an accepted definition.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 use super::canonical::canonical;
 use crate::json::JsonError;
 
-/// What can be pinned.
+/// The kind of a pinned item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PinKind {
-    /// A server's instructions and what it says of itself.
+    /// A server's instructions and its description of itself.
     Server,
     /// A tool.
     Tool,
@@ -24,10 +24,10 @@ pub enum PinKind {
 }
 
 impl PinKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Server, Self::Tool, Self::Prompt, Self::Resource, Self::Template];
 
-    /// The word in files and in output. It goes into every hash: it may not change.
+    /// Its name in files and in output. It is part of every hash, so it must never change.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -38,7 +38,7 @@ impl PinKind {
         }
     }
 
-    /// The kind that this word names.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
@@ -69,7 +69,7 @@ impl DefinitionHash {
         &self.0
     }
 
-    /// A hash that was kept as bytes.
+    /// A hash that was stored as bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -87,7 +87,7 @@ impl fmt::Debug for DefinitionHash {
     }
 }
 
-/// A text that is no hash.
+/// The error for a text that is not a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is 64 hexadecimal digits")]
 pub struct NotAHash;
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn hashes_are_written_and_read() {
-        // SHA-256 of the bytes `tool`, zero, `{}`: it must stay what it is, since lock files hold it.
+        // SHA-256 of the bytes `tool`, zero, `{}`: it must never change, since lock files contain it.
         let hash = DefinitionHash::of(PinKind::Tool, b"{}").unwrap();
         let expected: [u8; 32] = Sha256::digest(b"tool\0{}").into();
         assert_eq!(hash.as_bytes(), &expected);

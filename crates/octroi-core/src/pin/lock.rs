@@ -1,8 +1,8 @@
 //! `octroi.lock`: which definitions were accepted, when and by whom.
 //!
-//! The file is made to be kept under version control: TOML, one entry for each item, always in the same order, so
-//! that two people who accept different things change different lines. Of two files that disagree about an item
-//! neither is believed: [`Lock::merge`] leaves it out, and it must be accepted again.
+//! The file is meant for version control: TOML, one entry for each item, always in the same order, so that
+//! two people who accept different items change different lines. Where two files disagree about an item,
+//! neither is trusted: [`Lock::merge`] leaves it out, and it must be accepted again.
 
 mod text;
 
@@ -13,40 +13,40 @@ use crate::name::ServerKey;
 
 pub use text::LockError;
 
-/// What is accepted: the content of a lock file.
+/// The accepted definitions: the content of a lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
     pins: BTreeMap<PinKey, Pin>,
 }
 
-/// Which item of which server.
+/// An item of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PinKey {
     /// The server.
     pub server: ServerKey,
-    /// What it is.
+    /// The kind of item.
     pub kind: PinKind,
-    /// The name that the server gives it; for a template its address, for the server itself nothing.
+    /// The server's name for it; the URI of a template, empty for the server itself.
     pub name: String,
 }
 
-/// What was accepted, when and by whom.
+/// An accepted definition, with the time and the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// The definition.
+    /// The hash of the definition.
     pub hash: DefinitionHash,
-    /// When, as RFC 3339 in UTC: `2026-01-31T12:00:00Z`.
+    /// When it was accepted, as RFC 3339 in UTC: `2026-01-31T12:00:00Z`.
     pub accepted_at: String,
-    /// Who, as the accepting side names people.
+    /// Who accepted it, as the accepting side names people.
     pub accepted_by: String,
 }
 
-/// Two lock files as one.
+/// The result of merging two lock files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// What both agree on, or only one has.
+    /// The entries that both agree on, or only one has.
     pub lock: Lock,
-    /// What they disagree on: it is in neither.
+    /// The items they disagree on, which are in neither.
     pub conflicts: Vec<PinKey>,
 }
 
@@ -56,12 +56,12 @@ impl Lock {
         self.pins.get(key)
     }
 
-    /// Accepts a definition in place of any before it, which is returned.
+    /// Accepts a definition and returns the pin it replaces.
     pub fn insert(&mut self, key: PinKey, pin: Pin) -> Option<Pin> {
         self.pins.insert(key, pin)
     }
 
-    /// Takes back an acceptance.
+    /// Removes an acceptance.
     pub fn remove(&mut self, key: &PinKey) -> Option<Pin> {
         self.pins.remove(key)
     }
@@ -71,7 +71,7 @@ impl Lock {
         self.pins.iter()
     }
 
-    /// How many there are.
+    /// The number of pins.
     pub fn len(&self) -> usize {
         self.pins.len()
     }
@@ -81,12 +81,12 @@ impl Lock {
         self.pins.is_empty()
     }
 
-    /// Reads the text of a lock file.
+    /// Parses the text of a lock file.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         text::parse(text)
     }
 
-    /// Makes one of two. Where both accept the same definition the earlier acceptance counts.
+    /// Merges two files. Where both accept the same definition, the earlier acceptance wins.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Merged {
         let mut conflicts = Vec::new();
@@ -106,7 +106,7 @@ impl Lock {
     }
 }
 
-/// A total order, so that it does not matter which file is merged into which.
+/// A total order, so that the direction of a merge does not matter.
 fn by_time(pin: &Pin) -> (&str, &str) {
     (&pin.accepted_at, &pin.accepted_by)
 }

@@ -1,43 +1,43 @@
-//! Names that a person or a model may take for one another.
+//! Names that a person or a model may confuse.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::characters::{hidden, looks_like};
 
-/// Shorter names differ by one letter all the time.
+/// Shorter names often differ by one letter.
 const EDIT_LENGTH_MIN: usize = 6;
-/// Longer names are compared as wholes only: the cost of comparing grows with the square.
+/// Longer names are only compared as a whole: the cost of comparing is quadratic in the length.
 const EDIT_LENGTH_MAX: usize = 96;
-/// So many names that differ in the same place are compared with each other.
+/// The limit of names with the same neighbour that are compared with each other.
 const NEIGHBOURS_MAX: usize = 32;
-/// More pairs would not be read.
+/// The limit of reported pairs.
 const PAIRS_MAX: usize = 1_000;
 
-/// Two tools of different servers with names that are easily confused.
+/// Two tools of different servers with easily confused names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LookAlike<'a> {
     /// Server and tool.
     pub first: (&'a str, &'a str),
     /// Server and tool of the other.
     pub second: (&'a str, &'a str),
-    /// In what they resemble each other.
+    /// How they resemble each other.
     pub resemblance: Resemblance,
 }
 
-/// In what two names resemble each other.
+/// How two names resemble each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resemblance {
-    /// They look the same but are not.
+    /// They look the same but differ.
     Appearance,
     /// They differ by one letter.
     OneLetter,
-    /// They are the same. Common and mostly harmless, as tools go by the names of their servers too.
+    /// They are equal. Common and mostly harmless, as the server's name is part of a tool's name.
     Same,
 }
 
-/// What remains of a name when everything is dropped that the eye may miss: two names with the same skeleton look
-/// alike. Case, `-`, `_`, `.` and spaces count for nothing, nor do hidden characters and accents of Latin letters;
-/// `1`, `I` and `l` are one letter, as are `0` and `O`, `rn` and `m`, `vv` and `w`.
+/// A name reduced to what the eye distinguishes: two names with the same skeleton look alike. Case, `-`, `_`,
+/// `.` and spaces are ignored, and so are hidden characters and accents of Latin letters; `1`, `I` and `l`
+/// are one letter, as are `0` and `O`, `rn` and `m`, `vv` and `w`.
 pub fn skeleton(name: &str) -> String {
     let mut skeleton = String::with_capacity(name.len());
     for character in name.chars().filter(|character| hidden(*character).is_none()) {
@@ -67,7 +67,7 @@ fn push(skeleton: &mut String, letter: char) {
     skeleton.push(letter);
 }
 
-/// Small letters of Western languages without their accents.
+/// Lower-case letters of Western languages without their accents.
 fn without_accent(letter: char) -> char {
     match letter {
         'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
@@ -84,10 +84,11 @@ fn without_accent(letter: char) -> char {
     }
 }
 
-/// All names, given as server and tool, that may be confused across servers; in order, at most a thousand pairs.
+/// All names, given as server and tool, that may be confused across servers; sorted, at most a thousand
+/// pairs.
 ///
-/// Of many names with one skeleton each is paired with one of another server only. Names are compared by leaving out one letter
-/// at a time, so the cost grows with their number, not with its square.
+/// Of many names with one skeleton each is paired with only one of another server. Names are compared by
+/// leaving out one letter at a time, so the cost is linear in their number.
 pub fn look_alikes<'a>(names: &[(&'a str, &'a str)]) -> Vec<LookAlike<'a>> {
     let mut by_skeleton: BTreeMap<String, BTreeSet<(&str, &str)>> = BTreeMap::new();
     for (server, tool) in names {
@@ -99,7 +100,7 @@ pub fn look_alikes<'a>(names: &[(&'a str, &'a str)]) -> Vec<LookAlike<'a>> {
     }
     one_letter(&by_skeleton, &mut found);
     let mut found: Vec<_> = found.into_iter().collect();
-    // The more telling first, should there be too many.
+    // The most telling pairs first, in case there are too many.
     found.sort_by_key(|pair| pair.resemblance);
     found.truncate(PAIRS_MAX);
     found
@@ -109,7 +110,7 @@ fn same_skeleton<'a>(group: &BTreeSet<(&'a str, &'a str)>, found: &mut BTreeSet<
     let Some(first) = group.first() else { return };
     let Some(foreign) = group.iter().find(|(_, server)| *server != first.1) else { return };
     for name in group.iter().skip(1) {
-        // Those of the first one's own server are paired with the first of another.
+        // Names of the first one's own server are paired with the first of another server.
         let ((tool, server), (other_tool, other_server)) =
             if name.1 == first.1 { (name, foreign) } else { (first, name) };
         let resemblance = if tool == other_tool { Resemblance::Same } else { Resemblance::Appearance };
@@ -131,7 +132,7 @@ fn one_letter<'a>(
         let shortened = skeleton
             .char_indices()
             .map(|(at, letter)| format!("{}{}", &skeleton[..at], &skeleton[at + letter.len_utf8()..]));
-        // A name that is a letter shorter than another meets it there.
+        // A name that is one letter shorter than another has the same key here.
         for key in shortened.chain([skeleton.clone()]).collect::<BTreeSet<_>>() {
             let near = neighbours.entry(key).or_default();
             if near.len() >= NEIGHBOURS_MAX {
@@ -152,7 +153,7 @@ fn across_servers<'a>(
     one: &BTreeSet<(&'a str, &'a str)>,
     two: &BTreeSet<(&'a str, &'a str)>,
 ) -> Option<LookAlike<'a>> {
-    // If the first of each share a server, some other of either must differ from it.
+    // If both first entries are of one server, some other entry of either must be of another.
     let pairs = one.iter().filter_map(|first| two.first().map(|second| (first, second)));
     let turned = two.iter().filter_map(|second| one.first().map(|first| (first, second)));
     let ((tool, server), (other_tool, other_server)) =

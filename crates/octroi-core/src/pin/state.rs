@@ -1,24 +1,24 @@
-//! Whether a definition may be used, given what was approved before.
+//! Whether a definition may be used, given what was accepted before.
 
 use std::fmt;
 
 use super::findings::{Finding, Severity};
 use super::hash::DefinitionHash;
 
-/// How definitions come to be approved.
+/// How definitions become accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PinPolicy {
     /// A person accepts each one before its first use.
     Ask,
-    /// The first one seen is approved, unless it looks dangerous.
+    /// The first one seen is accepted, unless it has dangerous findings.
     #[default]
     TrustFirst,
-    /// Only what the lock file holds is used; nobody is asked.
+    /// Only definitions in the lock file are used; nobody is asked.
     Strict,
 }
 
 impl PinPolicy {
-    /// The word in configuration.
+    /// Its name in configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -27,27 +27,27 @@ impl PinPolicy {
         }
     }
 
-    /// The policy that this word names.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Ask, Self::TrustFirst, Self::Strict].into_iter().find(|policy| policy.as_str() == word)
     }
 }
 
-/// Where a definition stands.
+/// The state of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinState {
-    /// It is the approved one.
+    /// It is the accepted one.
     Pinned,
-    /// It was never approved, and a person is to be asked.
+    /// It was never accepted, and awaits a person's decision.
     New,
-    /// It differs from the approved one.
+    /// It differs from the accepted one.
     Changed,
-    /// It was never approved and is held back.
+    /// It was never accepted and is quarantined.
     Held,
 }
 
 impl PinState {
-    /// The word in output.
+    /// Its name in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
@@ -58,32 +58,32 @@ impl PinState {
     }
 }
 
-/// What to do with a definition.
+/// How to treat a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinVerdict {
-    /// It is the approved one: let it be used.
+    /// It is the accepted one: use it.
     Usable,
-    /// Approve it and let it be used.
+    /// Accept it and use it.
     PinNow,
-    /// Keep it from clients until a person has accepted it.
+    /// Hide it from clients until a person accepts it.
     Quarantined(QuarantineReason),
 }
 
-/// Why a definition is kept from clients.
+/// Why a definition is quarantined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuarantineReason {
     /// Nobody has accepted it yet.
     New,
     /// It is not the one that was accepted.
     Changed {
-        /// The accepted one.
+        /// The hash of the accepted one.
         pinned: DefinitionHash,
-        /// The one that the server lists now.
+        /// The hash of the one that the server lists now.
         now: DefinitionHash,
     },
-    /// It would have been trusted, but for so many dangerous findings.
+    /// It has this many dangerous findings, which prevent trust on first use.
     Dangerous(usize),
-    /// The lock file does not have it.
+    /// The lock file does not contain it.
     NotLocked,
 }
 
@@ -96,7 +96,7 @@ impl PinVerdict {
         }
     }
 
-    /// Where the definition stands once the verdict is carried out.
+    /// The state of the definition once the verdict is applied.
     pub const fn state(&self) -> PinState {
         match self {
             Self::Usable | Self::PinNow => PinState::Pinned,
@@ -121,7 +121,7 @@ impl fmt::Display for QuarantineReason {
     }
 }
 
-/// Judges a definition. What a person has accepted is not held back for its findings: they were shown.
+/// Judges a definition. One that a person accepted is not quarantined for its findings: they were displayed.
 pub fn judge(
     policy: PinPolicy,
     pinned: Option<&DefinitionHash>,

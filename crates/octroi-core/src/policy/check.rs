@@ -1,4 +1,4 @@
-//! Whether a policy may become active: rules that can never match, examples and tests that fail.
+//! Checks before a policy becomes active: rules that can never match, failing examples and tests.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::facts::Facts;
 use crate::suggest::did_you_mean;
 use crate::tool::ToolDescriptor;
 
-/// One thing that is wrong with a policy.
+/// One problem of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// In which line, from 1; 0 if nowhere in particular.
+    /// The line, from 1; 0 if it has none.
     pub line: usize,
-    /// What.
+    /// The message.
     pub message: String,
 }
 
@@ -35,27 +35,27 @@ impl fmt::Display for Complaint {
 }
 
 /// What a policy is checked against.
-pub struct Known<'a> {
-    /// Every tool there is.
+pub struct CheckContext<'a> {
+    /// All known tools.
     pub tools: &'a [ToolDescriptor],
-    /// Servers that are configured, also those whose tools are not known yet.
+    /// All configured servers, including those whose tools are not known yet.
     pub servers: &'a [String],
-    /// Facts of a call that somebody thought of.
+    /// Computes the facts of a hypothetical call.
     pub facts: &'a dyn Fn(&serde_json::Value) -> Facts,
-    /// Makes up a tool that is not there, from its name.
+    /// Describes a tool that does not exist, from its server and name.
     pub imagine: &'a dyn Fn(&str, &str) -> ToolDescriptor,
-    /// What time it is.
+    /// The current time.
     pub now_ms: i64,
 }
 
 impl Policy {
-    /// Everything that speaks against making this policy active.
-    pub fn check(&self, level: Level, known: &Known<'_>) -> Vec<Complaint> {
+    /// Everything that prevents this policy from becoming active.
+    pub fn check(&self, level: Level, known: &CheckContext<'_>) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         for rule in &self.document.rules {
             if level == Level::Floor && rule.word == Word::Allow {
                 let message =
-                    format!("{}: the floor only forbids and asks; allow at another level", rule.name);
+                    format!("{}: the floor can only deny and ask; allow at another level", rule.name);
                 complaints.push(Complaint::at(rule.line, message));
             }
             complaints.extend(never_matches(rule, known));
@@ -70,55 +70,55 @@ impl Policy {
         complaints
     }
 
-    /// Runs the tests that stand in the policy, in their order.
-    pub fn run_tests(&self, known: &Known<'_>) -> Vec<Tested> {
+    /// Runs the tests in the policy, in their order.
+    pub fn run_tests(&self, known: &CheckContext<'_>) -> Vec<Tested> {
         let run = |test: &TestCase| Tested {
             name: test.name.clone(),
             line: test.call.line,
             expected: test.expected,
-            said: judge(self, &test.call, known),
+            actual: judge(self, &test.call, known),
         };
         self.document.tests.iter().map(run).collect()
     }
 }
 
-/// One test of a policy that was run.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tested {
-    /// What is tested.
+    /// The name of the test.
     pub name: String,
-    /// In which line it stands.
+    /// The line of the test.
     pub line: usize,
-    /// What must be said.
+    /// The expected verdict.
     pub expected: Expected,
-    /// What was said, or why nothing could be.
-    pub said: Result<Expected, String>,
+    /// The actual verdict, or why there is none.
+    pub actual: Result<Expected, String>,
 }
 
 impl Tested {
-    /// Whether the policy said what it must.
+    /// Whether both are equal.
     pub fn passed(&self) -> bool {
-        self.said.as_ref() == Ok(&self.expected)
+        self.actual.as_ref() == Ok(&self.expected)
     }
 
-    /// What was said, in a word or a few.
+    /// The actual verdict, for messages.
     pub fn got(&self) -> String {
-        match &self.said {
+        match &self.actual {
             Err(error) => format!("an error: {error}"),
             Ok(word) => word.as_str().to_owned(),
         }
     }
 }
 
-fn judge(policy: &Policy, example: &Example, known: &Known<'_>) -> Result<Expected, String> {
-    let said = with_call(example, known, |call| policy.judge(call))??;
-    Ok(said.map_or(Expected::Silence, |said| Expected::Word(said.word)))
+fn judge(policy: &Policy, example: &Example, known: &CheckContext<'_>) -> Result<Expected, String> {
+    let verdict = with_call(example, known, |call| policy.judge(call))??;
+    Ok(verdict.map_or(Expected::Silence, |verdict| Expected::Word(verdict.word)))
 }
 
-/// Makes the call that an example describes.
+/// Builds the call that an example describes.
 fn with_call<T>(
     example: &Example,
-    known: &Known<'_>,
+    known: &CheckContext<'_>,
     judge: impl FnOnce(&Call<'_>) -> T,
 ) -> Result<T, String> {
     let literal = ToolPattern::parse(&example.tool).and_then(|pattern| pattern.literal());
@@ -141,14 +141,14 @@ fn with_call<T>(
     Ok(judge(&call))
 }
 
-fn failed_examples(rule: &Rule, known: &Known<'_>) -> Vec<Complaint> {
+fn failed_examples(rule: &Rule, known: &CheckContext<'_>) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let examples = rule.matching.iter().map(|example| (example, true));
     let counterexamples = rule.not_matching.iter().map(|example| (example, false));
-    for (example, wanted) in examples.chain(counterexamples) {
+    for (example, must_match) in examples.chain(counterexamples) {
         let message = match with_call(example, known, |call| rule.matches(call)) {
             Err(error) => error,
-            Ok(matches) if matches == wanted => continue,
+            Ok(matches) if matches == must_match => continue,
             Ok(true) => format!("{} matches `{}`, and `not_match` says it must not", rule.name, example.tool),
             Ok(false) => format!("{} does not match `{}`, and `match` says it must", rule.name, example.tool),
         };
@@ -157,8 +157,8 @@ fn failed_examples(rule: &Rule, known: &Known<'_>) -> Vec<Complaint> {
     complaints
 }
 
-/// Where all tools of the servers it speaks of are known, a rule must speak of one of them.
-fn never_matches(rule: &Rule, known: &Known<'_>) -> Option<Complaint> {
+/// A rule must match some tool if all tools of its servers are known.
+fn never_matches(rule: &Rule, known: &CheckContext<'_>) -> Option<Complaint> {
     if known.tools.iter().any(|tool| rule.concerns(tool)) {
         return None;
     }
@@ -168,7 +168,7 @@ fn never_matches(rule: &Rule, known: &Known<'_>) -> Option<Complaint> {
             known.servers.iter().filter(|server| pattern.server.matches(server)).collect();
         if servers.is_empty() {
             let Some(server) = pattern.server.literal() else {
-                // It may be meant for servers to come.
+                // It may be meant for future servers.
                 return None;
             };
             let hint = did_you_mean(server, known.servers.iter().map(String::as_str));
@@ -200,7 +200,7 @@ fn never_matches(rule: &Rule, known: &Known<'_>) -> Option<Complaint> {
     Some(Complaint::at(rule.line, message))
 }
 
-/// A rule that a stronger one without conditions always outvotes says nothing.
+/// A rule that a stronger rule without conditions always overrides has no effect.
 fn shadow_of(rule: &Rule, document: &Document) -> Option<Complaint> {
     let stronger = document.rules.iter().find(|other| {
         other.word > rule.word
@@ -208,7 +208,7 @@ fn shadow_of(rule: &Rule, document: &Document) -> Option<Complaint> {
             && rule.tools.iter().all(|mine| other.tools.iter().any(|theirs| theirs.covers(mine)))
     })?;
     let message = format!(
-        "{} can never take effect: {} ({}) speaks of all the same calls",
+        "{} can never take effect: {} ({}) matches all the same calls",
         rule.name,
         stronger.name,
         stronger.word.as_str(),

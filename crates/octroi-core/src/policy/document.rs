@@ -1,4 +1,4 @@
-//! A policy as people write it: TOML with lists of rules, a program, and tests.
+//! The source form of a policy: TOML with lists of rules, a program, and tests.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -19,58 +19,58 @@ use crate::suggest::did_you_mean;
 use crate::time::parse_time;
 use crate::tool::Risk;
 
-/// A policy, read.
+/// A parsed policy.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// All rules in the order of writing.
     pub rules: Vec<Rule>,
     /// The program, in Cedar.
     pub cedar: Option<String>,
-    /// In which line the program begins.
+    /// The first line of the program.
     pub cedar_line: usize,
-    /// What must hold before the policy may be active.
+    /// Tests that must pass before the policy becomes active.
     pub tests: Vec<TestCase>,
-    /// Of the rules.
+    /// Finds the rules for a call.
     index: Index,
 }
 
-/// A call that somebody thought of.
+/// A hypothetical call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     /// `server.tool`.
     pub tool: String,
-    /// Who calls.
+    /// The calling agent.
     pub agent: Option<String>,
-    /// With which arguments.
+    /// The arguments of the call.
     pub arguments: Json,
-    /// In which mode.
+    /// The mode of the agent.
     pub mode: Option<Mode>,
-    /// In which line it stands.
+    /// The line in the document.
     pub line: usize,
 }
 
-/// A call, and what the policy must say of it.
+/// A call, and the verdict it must get.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestCase {
-    /// What is tested.
+    /// The name of the test.
     pub name: String,
     /// The call.
     pub call: Example,
-    /// What must be said.
+    /// The expected verdict.
     pub expected: Expected,
 }
 
-/// What a policy must say.
+/// An expected verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// This.
+    /// This effect.
     Word(Word),
-    /// Nothing.
+    /// No rule matches.
     Silence,
 }
 
 impl Expected {
-    /// The word in tests and messages.
+    /// Its name in tests and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Word(word) => word.as_str(),
@@ -107,7 +107,7 @@ const EXAMPLE_KEYS: [&str; 4] = ["tool", "agent", "arguments", "mode"];
 const TEST_KEYS: [&str; 6] = ["name", "tool", "agent", "arguments", "mode", "expect"];
 
 impl Document {
-    /// Reads a policy; everything that is wrong is told at once.
+    /// Parses a policy; all problems are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
         let path: Arc<Path> = Path::new("policy").into();
         let node = parse(Format::Toml, text, &path).map_err(|error| {
@@ -140,28 +140,28 @@ impl Document {
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
     }
 
-    /// The strongest of the rules that speak of a call; of several, the first that was written, so that the
-    /// answer is the same each time.
+    /// The strongest rule that matches a call; of several, the first in the document, so that the result is
+    /// deterministic.
     pub fn strongest(&self, call: &Call<'_>) -> Option<&Rule> {
-        let places = self.index.places(call.tool, call.arguments);
+        let places = self.index.positions(call.tool, call.arguments);
         let matching = places.filter_map(|place| Some((self.rules.get(place)?, Reverse(place))));
         let matching = matching.filter(|(rule, _)| rule.matches(call));
         matching.max_by_key(|(rule, place)| (rule.word, *place)).map(|(rule, _)| rule)
     }
 
-    /// The servers that its rules call by their whole name.
+    /// The servers that its rules name literally.
     pub fn servers(&self) -> BTreeSet<&str> {
         let patterns = self.rules.iter().flat_map(|rule| &rule.tools);
         patterns.filter_map(|pattern| pattern.server.literal()).collect()
     }
 
-    /// Whether it says nothing at all.
+    /// Whether it has no content at all.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.cedar.is_none()
     }
 }
 
-/// Reads values and collects what is wrong with them.
+/// Reads values and collects problems.
 #[derive(Default)]
 struct Reading {
     complaints: Vec<Complaint>,
@@ -201,7 +201,7 @@ impl Reading {
         text
     }
 
-    /// One text, or a list of them.
+    /// One string, or a list of strings.
     fn texts(&mut self, map: &Map, key: &str) -> Vec<String> {
         match map.get(key) {
             None => Vec::new(),
@@ -325,7 +325,7 @@ impl Reading {
         tests
     }
 
-    /// JSON, because TOML has no null, and a pattern would be wider than what was meant.
+    /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
     fn exact_arguments(&mut self, map: &Map) -> Option<Json> {
         let node = map.get("exact_args")?;
         let read = node.as_text().map(|text| arguments::read(text.as_bytes()));
@@ -352,7 +352,7 @@ impl Reading {
                 continue;
             };
             let test = match &member.node.value {
-                // Of a set, whether it holds anything.
+                // For a set, whether it is non-empty.
                 Value::Bool(flag) if fact.is_set() => Some(Test::Present(*flag)),
                 _ => self.value_test(&member.node, &member.key),
             };
@@ -470,7 +470,7 @@ pub(super) fn line_of(origin: &Origin) -> usize {
     }
 }
 
-/// What was written, as a call would carry it.
+/// A configured value as it would be in a call.
 fn json_of(node: &Node) -> Json {
     match &node.value {
         Value::Null => Json::Null,
@@ -481,7 +481,7 @@ fn json_of(node: &Node) -> Json {
         Value::Map(map) => {
             Json::Object(map.iter().map(|member| (member.key.clone(), json_of(&member.node))).collect())
         }
-        // A fraction is a number in JSON, too; a date is not.
+        // A fraction is valid JSON as well; a date is not.
         Value::Other(text) => serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str())),
     }
 }

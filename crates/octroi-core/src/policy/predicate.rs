@@ -1,8 +1,8 @@
 //! Tests on arguments and facts.
 //!
-//! A test is asked in one of two ways. A rule that forbids or asks is to catch too much rather than too
-//! little: one matching element is enough, and where a value is missing a `not` holds. A rule that allows is
-//! to let through too little rather than too much: every element must match, and a missing value never does.
+//! A test errs in one of two directions. A rule that denies or asks prefers false positives: one matching
+//! element is enough, and a `not` holds for a missing value. A rule that allows prefers false negatives:
+//! every element must match, and a missing value never does.
 
 use std::borrow::Cow;
 
@@ -11,47 +11,47 @@ use serde_json::Value;
 use crate::facts::Facts;
 use crate::glob::Glob;
 
-/// Which way a rule leans when in doubt.
+/// In which direction a test errs when in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lean {
-    /// Rather match: deny and ask.
+    /// Towards a match: deny and ask.
     Match,
-    /// Rather not match: allow.
+    /// Towards no match: allow.
     Miss,
 }
 
 /// A test on one value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
-    /// One of these patterns fits a text.
+    /// A string that matches one of these patterns.
     Patterns(Vec<Glob>),
-    /// It is one of these.
+    /// Equal to one of these values.
     Values(Vec<Value>),
-    /// A number within bounds, both included.
+    /// A number within inclusive bounds.
     Range { min: Option<i64>, max: Option<i64> },
-    /// It is there, or it is not.
+    /// Present, or absent.
     Present(bool),
-    /// Any of these holds.
+    /// One of these tests passes.
     Any(Vec<Test>),
-    /// This does not hold.
+    /// This test fails.
     Not(Box<Test>),
 }
 
-/// A test on the argument at a path of member names.
+/// A test of the argument at a path of member names.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ArgumentTest {
     pub(super) path: Vec<String>,
     pub(super) test: Test,
 }
 
-/// A test on a fact.
+/// A test of a fact.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FactTest {
     pub(super) fact: FactName,
     pub(super) test: Test,
 }
 
-/// The facts by name.
+/// The facts that rules can test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FactName {
     Paths,
@@ -65,7 +65,7 @@ pub(super) enum FactName {
     CallsLastMinute,
 }
 
-/// What facts are called in rules.
+/// The names of facts in rules.
 pub(super) const FACT_NAMES: [(&str, FactName); 9] = [
     ("paths", FactName::Paths),
     ("paths_outside_project", FactName::PathsOutsideProject),
@@ -83,7 +83,7 @@ impl ArgumentTest {
         at(arguments, &self.path, &self.test, lean)
     }
 
-    /// The argument that must be there, unless the test may hold without it.
+    /// The argument that must be present for the test to pass, if there is one.
     pub(super) fn needed_argument(&self, lean: Lean) -> Option<&str> {
         let name = self.path.first()?;
         (!missing(&self.test, lean)).then_some(name)
@@ -110,7 +110,7 @@ fn at(value: &Value, path: &[String], test: &Test, lean: Lean) -> bool {
 
 fn missing(test: &Test, lean: Lean) -> bool {
     match test {
-        Test::Present(wanted) => !wanted,
+        Test::Present(present) => !present,
         Test::Not(_) => lean == Lean::Match,
         Test::Any(tests) => tests.iter().any(|test| missing(test, lean)),
         Test::Patterns(_) | Test::Values(_) | Test::Range { .. } => false,
@@ -124,7 +124,7 @@ fn holds(test: &Test, value: &Value, lean: Lean) -> bool {
         }
         Test::Values(values) => values.contains(value),
         Test::Range { min, max } => value.as_f64().is_some_and(|number| within(number, *min, *max)),
-        Test::Present(wanted) => *wanted,
+        Test::Present(present) => *present,
         Test::Any(tests) => tests.iter().any(|test| holds(test, value, lean)),
         Test::Not(inner) => !holds(inner, value, lean.other()),
     }
@@ -135,7 +135,7 @@ fn within(number: f64, min: Option<i64>, max: Option<i64>) -> bool {
     min.is_none_or(|min| number >= min as f64) && max.is_none_or(|max| number <= max as f64)
 }
 
-/// A pattern that begins like a path is tried on the path that is meant: `/project/../etc/passwd` is not in
+/// A pattern that starts like a path is matched against the resolved path: `/project/../etc/passwd` is not in
 /// `/project/*`, and `/etc/./passwd` is in `/etc/*`.
 fn fits(pattern: &Glob, text: &str, lean: Lean) -> bool {
     if !pattern.as_str().starts_with(['/', '~']) {
@@ -148,7 +148,7 @@ fn fits(pattern: &Glob, text: &str, lean: Lean) -> bool {
     }
 }
 
-/// The path without `.`, `..` and doubled slashes.
+/// The path without `.`, `..` and duplicate slashes.
 fn resolved(path: &str) -> Cow<'_, str> {
     if !path.contains("/.") && !path.contains("//") {
         return Cow::Borrowed(path);
@@ -158,7 +158,7 @@ fn resolved(path: &str) -> Cow<'_, str> {
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            // Above the root there is only the root.
+            // `..` at the root stays at the root.
             ".." => {
                 parts.pop();
             }
@@ -179,7 +179,7 @@ impl Lean {
 }
 
 impl FactName {
-    /// Whether it is a set of texts.
+    /// Whether the fact is a set of strings.
     pub(super) fn is_set(self) -> bool {
         !matches!(self, Self::PayloadBytes | Self::IsFirstUse | Self::CallsLastMinute)
     }
@@ -199,12 +199,12 @@ impl FactTest {
             FactName::CallsLastMinute => return holds(&self.test, &facts.calls_last_minute.into(), lean),
         };
         match &self.test {
-            Test::Present(wanted) => set.is_empty() != *wanted,
+            Test::Present(present) => set.is_empty() != *present,
             test => {
                 let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), lean));
                 match lean {
                     Lean::Match => each.any(|holds| holds),
-                    // Nothing found is no proof that there is nothing.
+                    // An empty set does not prove that there is nothing.
                     Lean::Miss => !set.is_empty() && each.all(|holds| holds),
                 }
             }
@@ -213,7 +213,7 @@ impl FactTest {
 }
 
 impl Test {
-    /// Why nothing can ever pass, if so.
+    /// Why the test can never pass, if so.
     pub(super) fn impossible(&self) -> Option<&'static str> {
         match self {
             Self::Patterns(patterns) if patterns.is_empty() => Some("the list is empty"),

@@ -1,4 +1,4 @@
-//! One rule: what it says, and of which calls.
+//! One rule: its effect, and the calls it matches.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use crate::decision::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
 
-/// What a rule says.
+/// The effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Word {
-    /// The call may be made.
+    /// The call is allowed.
     Allow,
-    /// A person is asked.
+    /// The call needs approval.
     Ask,
-    /// The call is refused; the agent may go on.
+    /// The call is denied; the agent may go on.
     Deny,
-    /// The call is refused, and the agent should stop.
+    /// The call is denied, and the agent should stop.
     Abort,
 }
 
 impl Word {
-    /// The word in policies and messages.
+    /// Its name in policies and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -34,7 +34,7 @@ impl Word {
     }
 }
 
-/// Which tools: patterns over server and tool.
+/// Patterns over server and tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern {
     pub(super) server: Glob,
@@ -42,7 +42,7 @@ pub struct ToolPattern {
 }
 
 impl ToolPattern {
-    /// Reads `server.tool`, `mcp:server:tool`, `mcp__server__tool`, `server__tool` or `*`.
+    /// Parses `server.tool`, `mcp:server:tool`, `mcp__server__tool`, `server__tool` or `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("mcp:").or_else(|| text.strip_prefix("mcp__")).unwrap_or(text);
         let text =
@@ -50,19 +50,19 @@ impl ToolPattern {
         if text == "*" {
             return Some(Self { server: Glob::new("*"), tool: Glob::new("*") });
         }
-        // The names of servers hold none of these, so the first one divides.
+        // Server names contain none of these, so the first separator divides.
         let (server, tool) =
             text.split_once('.').or_else(|| text.split_once(':')).or_else(|| text.split_once("__"))?;
         let fine = !server.is_empty() && !tool.is_empty();
         fine.then(|| Self { server: Glob::new(server), tool: Glob::new(tool) })
     }
 
-    /// The server and the tool, if it means one tool alone.
+    /// The server and the tool, if it matches exactly one tool.
     pub fn literal(&self) -> Option<(String, String)> {
         Some((self.server.literal()?.to_owned(), self.tool.literal()?.to_owned()))
     }
 
-    /// Whether this tool is meant.
+    /// Whether this tool matches.
     pub fn matches(&self, server: &str, tool: &str) -> bool {
         self.server.matches(server) && self.tool.matches(tool)
     }
@@ -81,15 +81,15 @@ impl fmt::Display for ToolPattern {
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// How it is named where it decides: its `id`, or its place, as in `deny[2]`.
+    /// Its name in decisions: its `id`, or its position, as in `deny[2]`.
     pub name: String,
-    /// What it says.
+    /// Its effect.
     pub word: Word,
-    /// Why, for whoever meets it.
+    /// The reason, for whoever is denied or asked.
     pub reason: Option<String>,
-    /// In which line it stands.
+    /// The line in the document.
     pub line: usize,
-    /// From when on it says nothing any more.
+    /// When it expires.
     pub until_ms: Option<i64>,
     pub(super) agents: Vec<Glob>,
     pub(super) tools: Vec<ToolPattern>,
@@ -97,7 +97,7 @@ pub struct Rule {
     pub(super) max_risk: Risk,
     pub(super) side_effects: Vec<Glob>,
     pub(super) arguments: Vec<ArgumentTest>,
-    /// All arguments as they must be, none more and none less.
+    /// The complete arguments, which must be equal.
     pub(super) exact_arguments: Option<Value>,
     pub(super) facts: Vec<FactTest>,
     pub(super) matching: Vec<super::document::Example>,
@@ -105,7 +105,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether the rule speaks of this call. What is quickest to ask and most often untrue comes first.
+    /// Whether the rule matches this call. The cheapest and most selective checks come first.
     pub fn matches(&self, call: &Call<'_>) -> bool {
         self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
@@ -115,12 +115,12 @@ impl Rule {
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
     }
 
-    /// An argument without which the rule speaks of no call, if there is one.
+    /// An argument without which the rule matches no call, if there is one.
     pub(super) fn needed_argument(&self) -> Option<&str> {
         self.arguments.iter().find_map(|test| test.needed_argument(self.lean()))
     }
 
-    /// Whether the rule can speak of calls of this tool, whoever makes them.
+    /// Whether the rule can match calls of this tool, for any caller.
     pub fn concerns(&self, tool: &ToolDescriptor) -> bool {
         (self.min_risk..=self.max_risk).contains(&tool.risk)
             && self.tools.iter().any(|pattern| pattern.matches(&tool.source_id, &tool.name))
@@ -139,7 +139,7 @@ impl Rule {
         }
     }
 
-    /// Whether it speaks of every call of its tools.
+    /// Whether it matches every call of its tools.
     pub(super) fn is_unconditional(&self) -> bool {
         self.agents.is_empty()
             && self.min_risk == Risk::Low

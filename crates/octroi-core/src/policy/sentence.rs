@@ -1,4 +1,4 @@
-//! A rule as one plain sentence, for those who want to know what holds without reading TOML.
+//! A rule as one plain sentence, for people who do not read TOML.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ use crate::time::show_time;
 use crate::tool::Risk;
 
 impl Rule {
-    /// What the rule says, of which calls, and why.
+    /// The effect of the rule, the calls it matches, and its reason.
     pub fn sentence(&self) -> String {
         let word = match self.word {
             Word::Allow => "allow",
-            Word::Ask => "ask a person about",
+            Word::Ask => "require approval for",
             Word::Deny => "deny",
             Word::Abort => "deny, and stop the agent for,",
         };
@@ -34,7 +34,7 @@ impl Rule {
         text
     }
 
-    /// The calls it speaks of, by who makes them and what the tool is like.
+    /// The calls it matches, by caller and by properties of the tool.
     fn calls(&self) -> String {
         let is_every = self.tools.iter().any(|tool| tool.server.is_anything() && tool.tool.is_anything());
         let mut text = if is_every {
@@ -108,7 +108,7 @@ fn globs(globs: &[Glob]) -> String {
 mod tests {
     use super::super::Document;
 
-    fn told(source: &str) -> String {
+    fn sentences(source: &str) -> String {
         let document = Document::parse(source).expect("a policy");
         document.rules.iter().map(|rule| rule.sentence() + "\n").collect()
     }
@@ -149,11 +149,11 @@ mod tests {
         expect_test::expect![[r"
             deny[1]: deny every tool, if fact `secrets` holds anything
             no-etc: deny, and stop the agent for, `files.write_*` or `files.move`, if argument `options.force` does not fit (is false) and argument `path` is like `/etc/*` (the system stays as it is)
-            ask[1]: ask a person about `db.*` of high risk or more with the side effect `db.write` or `db.delete` called by `ci-*`, if argument `rows` is from 10 to 100 and argument `table` is like `users` or is like `keys`
-            ask[2]: ask a person about `db.query` of medium to high risk, if fact `calls_last_minute` is 30 or more and fact `hosts` holds nothing
+            ask[1]: require approval for `db.*` of high risk or more with the side effect `db.write` or `db.delete` called by `ci-*`, if argument `rows` is from 10 to 100 and argument `table` is like `users` or is like `keys`
+            ask[2]: require approval for `db.query` of medium to high risk, if fact `calls_last_minute` is 30 or more and fact `hosts` holds nothing
             allow[1]: allow `files.*` of low risk with no side effects but `fs.read`, until 2027-01-31T00:00:00.000Z
         "]]
-        .assert_eq(&told(source));
+        .assert_eq(&sentences(source));
     }
 
     #[test]

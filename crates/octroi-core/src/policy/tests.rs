@@ -11,7 +11,7 @@ use crate::tool::infer::{self, infer};
 use crate::tool::{Annotations, Source, ToolDescriptor};
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
-    let known = infer::Known {
+    let known = infer::ToolFacts {
         server,
         name,
         description: "",
@@ -41,8 +41,8 @@ fn facts(arguments: &Value) -> Facts {
     Facts { hosts: hosts.into_iter().collect(), calls_last_minute: 7, ..Facts::default() }
 }
 
-/// What a policy says of `agent server.tool {json}`.
-fn said(policy: &str, call: &str) -> String {
+/// The verdict of a policy on `agent server.tool {json}`.
+fn verdict(policy: &str, call: &str) -> String {
     let policy = Policy { document: Document::parse(policy).unwrap(), program: None, version: 0 };
     let mut words = call.splitn(3, ' ');
     let (agent, path, arguments) =
@@ -60,7 +60,7 @@ fn said(policy: &str, call: &str) -> String {
 
 fn check(policy: &str, cases: &[(&str, &str)]) {
     for (call, expected) in cases {
-        assert_eq!(said(policy, call), *expected, "{policy}\n{call}");
+        assert_eq!(verdict(policy, call), *expected, "{policy}\n{call}");
     }
 }
 
@@ -112,7 +112,7 @@ fn risk_effects_and_agents() {
         "[[allow]]\ntool = \"*\"\nmax_risk = \"medium\"",
         &[("a fs.read_file", "allow by allow[1]"), ("a fs.write_file", "silent")],
     );
-    // One forbidden effect is enough; to allow, every effect must be.
+    // One denied effect is enough to deny; to allow, all effects must be allowed.
     check("[[deny]]\ntool = \"*\"\nside_effects = \"fs.delete\"", &[("a fs.move_file", "deny by deny[1]")]);
     check("[[allow]]\ntool = \"*\"\nside_effects = \"fs.write\"", &[("a fs.move_file", "silent")]);
     check(
@@ -129,12 +129,12 @@ fn arguments() {
         ("path = \"/tmp/*\"", r#"{"path":"/etc/x"}"#, false, false),
         ("path = \"/tmp/*\"", "{}", false, false),
         ("path = \"/tmp/*\"", r#"{"path":5}"#, false, false),
-        // The path that is meant counts.
+        // The resolved path counts.
         ("path = \"/tmp/*\"", r#"{"path":"/tmp/../etc/passwd"}"#, true, false),
         ("path = \"/etc/*\"", r#"{"path":"/tmp/../etc/passwd"}"#, true, true),
         ("path = \"/etc/*\"", r#"{"path":"//etc//passwd"}"#, true, true),
         ("path = \"/etc/*\"", r#"{"path":"/etc/./passwd"}"#, true, true),
-        // To deny, one is enough; to allow, all must be.
+        // To deny, one match is enough; to allow, all must match.
         ("path = \"/tmp/*\"", r#"{"path":["/tmp/x","/etc/x"]}"#, true, false),
         ("path = \"/tmp/*\"", r#"{"path":["/tmp/x","/tmp/y"]}"#, true, true),
         ("path = \"/tmp/*\"", r#"{"path":[]}"#, false, false),
@@ -156,8 +156,12 @@ fn arguments() {
         let call = format!("a fs.x {arguments}");
         let expect =
             |word: &str, is: bool| if is { format!("{word} by {word}[1]") } else { "silent".to_owned() };
-        assert_eq!(said(&rule("deny", test), &call), expect("deny", denied), "deny {test} {arguments}");
-        assert_eq!(said(&rule("allow", test), &call), expect("allow", allowed), "allow {test} {arguments}");
+        assert_eq!(verdict(&rule("deny", test), &call), expect("deny", denied), "deny {test} {arguments}");
+        assert_eq!(
+            verdict(&rule("allow", test), &call),
+            expect("allow", allowed),
+            "allow {test} {arguments}"
+        );
     }
 }
 
@@ -186,7 +190,7 @@ fn facts_and_time() {
     check("[[allow]]\ntool = \"*\"\nuntil = \"1970-01-02\"", &[("a web.x", "allow by allow[1]")]);
 }
 
-/// The index must find what looking at every rule finds.
+/// The index must find what a scan of all rules finds.
 #[test]
 fn no_rule_is_passed_over() {
     let patterns = ["*", "fs.*", "*.read", "fs.read", "f*.r*", "git.push", "*.p*"];
@@ -212,7 +216,7 @@ fn no_rule_is_passed_over() {
     }
 }
 
-/// Also where rules are found by an argument that they need.
+/// The same for rules that are indexed by an argument they need.
 #[test]
 fn no_rule_about_arguments_is_passed_over() {
     let tests = [
@@ -262,7 +266,7 @@ fn complaints(level: Level, text: &str) -> String {
     };
     let tools = [tool("fs", "read_file"), tool("fs", "delete_file"), tool("git", "push")];
     let servers = ["fs".to_owned(), "git".to_owned(), "silent".to_owned()];
-    let known = Known { tools: &tools, servers: &servers, facts: &facts, imagine: &tool, now_ms: 0 };
+    let known = CheckContext { tools: &tools, servers: &servers, facts: &facts, imagine: &tool, now_ms: 0 };
     let policy = Policy { document, program: None, version: 0 };
     lines(&policy.check(level, &known))
 }
@@ -272,7 +276,7 @@ fn lines(complaints: &[Complaint]) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn problems_are_reported() {
     let expected = expect_test::expect![[r#"
         --- [[deny]]
         line 1: a rule needs `tool`, as in `tool = "github.create_*"`; `*` means every tool
@@ -333,7 +337,7 @@ fn what_is_wrong_is_told() {
         tool = "fs.*"
         [[allow]]
         tool = "fs.read_file"
-        line 3: allow[1] can never take effect: deny[1] (deny) speaks of all the same calls
+        line 3: allow[1] can never take effect: deny[1] (deny) matches all the same calls
 
         --- [[deny]]
         tool = "fs.delete_*"
@@ -387,10 +391,10 @@ fn what_is_wrong_is_told() {
         "deny = \"fs.*\"",
         "[[deny]]\nid = \"x\"\ntool = \"fs.*\"\n[[ask]]\nid = \"x\"\ntool = \"git.*\"",
     ];
-    let told = cases
-        .iter()
-        .fold(String::new(), |told, text| format!("{told}--- {text}\n{}\n", complaints(Level::Global, text)));
-    expected.assert_eq(&told);
+    let report = cases.iter().fold(String::new(), |report, text| {
+        format!("{report}--- {text}\n{}\n", complaints(Level::Global, text))
+    });
+    expected.assert_eq(&report);
 }
 
 #[test]
@@ -406,7 +410,7 @@ fn what_is_right_is_not_complained_about() {
     }
     assert_eq!(
         complaints(Level::Floor, "[[allow]]\ntool = \"fs.*\""),
-        "line 1: allow[1]: the floor only forbids and asks; allow at another level\n"
+        "line 1: allow[1]: the floor can only deny and ask; allow at another level\n"
     );
 }
 

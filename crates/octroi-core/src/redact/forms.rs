@@ -1,4 +1,4 @@
-//! The forms in which a secret may stand in a text.
+//! The encodings in which a secret may appear in a text.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::escaped;
 
-/// What RFC 3986 leaves as it is.
+/// The unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// What `encodeURIComponent` leaves as it is.
+/// What `encodeURIComponent` leaves unencoded.
 const RESERVED_IN_SCRIPTS: &AsciiSet =
     &RESERVED.remove(b'!').remove(b'\'').remove(b'(').remove(b')').remove(b'*');
 
-/// All forms of a secret, some of them more than once.
+/// All encodings of a secret, possibly with duplicates.
 pub(super) fn of(secret: &str) -> Vec<String> {
     let percent = utf8_percent_encode(secret, RESERVED).to_string();
     let mut forms = vec![
@@ -34,7 +34,7 @@ pub(super) fn of(secret: &str) -> Vec<String> {
     forms
 }
 
-/// As encoders write it that keep to ASCII, or keep JSON safe within HTML.
+/// As encoders write it that use only ASCII, or make JSON safe for HTML.
 fn escaped_to_ascii(secret: &str) -> String {
     let mut out = String::new();
     for character in secret.chars() {
@@ -49,8 +49,8 @@ fn escaped_to_ascii(secret: &str) -> String {
     out
 }
 
-/// What is the same in every base64 text in which the secret begins at this byte of a group of three: without the
-/// characters that its neighbours share.
+/// The part common to all base64 texts in which the secret starts at this byte of a group of three: without
+/// the characters that it shares with its neighbours.
 fn base64_inside(secret: &[u8], offset: usize, engine: &impl Engine) -> String {
     let first = (offset * 8).div_ceil(6);
     let end = (offset + secret.len()) * 8 / 6;

@@ -1,4 +1,4 @@
-//! JSON cut to a length at which it can be shown.
+//! JSON shortened for display.
 
 use crate::facts::keys;
 use crate::json::{Node, push_string};
@@ -6,7 +6,7 @@ use crate::json::{Node, push_string};
 /// Deeper JSON is cut even if it is short.
 const DEPTH_MAX: usize = 32;
 
-/// How much of everything is shown.
+/// How much of each part is displayed.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     text: usize,
@@ -14,7 +14,7 @@ struct Limits {
     depth: usize,
 }
 
-/// From generous to strict: the first that fits is taken.
+/// From generous to strict: the first that fits is used.
 const LIMITS: [Limits; 8] = [
     Limits { text: usize::MAX, items: usize::MAX, depth: DEPTH_MAX },
     Limits { text: 1_024, items: 128, depth: 16 },
@@ -26,8 +26,8 @@ const LIMITS: [Limits; 8] = [
     Limits { text: 8, items: 2, depth: 2 },
 ];
 
-/// Whether the text is valid JSON that can be read as it stands: nothing is escaped, nothing nested too deeply, and
-/// no member has the name of a secret.
+/// Whether the text is valid JSON that can be displayed unchanged: no escapes, no deep nesting, and no member
+/// with the name of a secret.
 pub(super) fn is_plain(text: &str) -> bool {
     if text.contains('\\') {
         return false;
@@ -43,7 +43,7 @@ pub(super) fn is_plain(text: &str) -> bool {
                 if is_name && keys::is_secret(&after[..end]) {
                     return false;
                 }
-                // JSON in a string has members of its own.
+                // JSON inside a string has its own members.
                 if after[..end].trim_start().starts_with(['{', '[']) {
                     return false;
                 }
@@ -73,7 +73,7 @@ pub(super) fn whole(node: &Node) -> String {
     writer.out
 }
 
-/// The value as JSON of at most this length, or as a mere note of how long it was.
+/// The value as JSON of at most this length, or only a note of its full length.
 pub(super) fn fitted(node: &Node, full_length: usize, max_bytes: usize) -> String {
     for limits in LIMITS {
         let mut writer = Writer { out: String::new(), limits, max_bytes };
@@ -92,7 +92,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Beyond the limit nothing more is written: the whole will be thrown away.
+    /// Beyond the limit nothing more is written, since the result is discarded.
     fn is_full(&self) -> bool {
         self.out.len() > self.max_bytes
     }
@@ -159,7 +159,7 @@ impl Writer {
     fn text(&mut self, text: &str) {
         let end = text.floor_char_boundary(self.limits.text);
         let n_left = text.len() - end;
-        // A note that is longer than what it stands for would help nobody.
+        // A note must not be longer than what it replaces.
         if n_left <= 16 {
             return self.text_uncut(text);
         }
@@ -168,7 +168,7 @@ impl Writer {
 
     fn text_uncut(&mut self, text: &str) {
         if text.len() > self.max_bytes {
-            // It cannot fit: enough to be over the limit is enough.
+            // It cannot fit: just exceed the limit.
             self.out.extend(std::iter::repeat_n(' ', self.max_bytes.saturating_add(1)));
         } else {
             push_string(&mut self.out, text);

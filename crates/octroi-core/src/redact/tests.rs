@@ -63,7 +63,7 @@ fn nothing_is_shown_of_the_secrets_that_are_known() {
 fn previews() {
     let redactor = redactor();
     for (json, max_bytes, expected) in [
-        // As it came, spaces and all.
+        // Unchanged, including spaces.
         (r#"{"a": [1, 2.50, "x"], "b": null}"#, 100, r#"{"a": [1, 2.50, "x"], "b": null}"#),
         (r#"{"password": "x"}"#, 100, r#"{"password":"[redacted]"}"#),
         (r#"{"a": "another-secret"}"#, 100, r#"{"a":"[redacted]"}"#),
@@ -97,7 +97,7 @@ fn a_secret_that_only_the_marks_of_json_complete_is_not_shown() {
     assert_eq!(redactor.preview(br#"["aaaa","bbbb"]"#, 100), "\"[redacted]\"");
 }
 
-/// Everything that the secret may look like, written by other means than the redactor's.
+/// All encodings of the secret, produced independently of the redactor.
 fn survives(output: &str, secret: &str) -> bool {
     let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap());
     let hex: String = secret.bytes().flat_map(digits).collect();

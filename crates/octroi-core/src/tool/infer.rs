@@ -1,14 +1,13 @@
-//! How risky a tool is and what it does, told from its name, its description and its own hints.
+//! Infers a tool's risk and side effects from its name, description and annotations.
 //!
-//! The name counts most. The description is asked only where the name says nothing. What a tool says of
-//! itself in annotations may always make it look worse; better only if its server is highly trusted. A
-//! person's word about a tool stands above all of this.
+//! The name counts most. The description is used only where the name says nothing. Annotations can always
+//! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
 
 use super::{Annotations, Risk, SideEffects, words};
 use crate::glob::Glob;
 use crate::server::Trust;
 
-/// Words that tell the risk. The first line of each is the least that must be known.
+/// Words that indicate a risk. The first list of each entry is the required minimum.
 const RISK_WORDS: [(Risk, &[&str], &[&str]); 4] = [
     (
         Risk::Critical,
@@ -76,10 +75,10 @@ const RISK_WORDS: [(Risk, &[&str], &[&str]); 4] = [
     ),
 ];
 
-/// Words that make writing harmless: what is kept for a moment only.
+/// Words that make writing harmless: short-lived data.
 const SOFTENING: [&str; 4] = ["log", "cache", "temp", "session"];
 
-/// Words that tell what a tool does. The first five are the least that must be known.
+/// Words that indicate side effects. The first five are the required minimum.
 const EFFECT_WORDS: [(&str, &[&str]); 40] = [
     ("write", &["fs.write"]),
     ("delete", &["fs.delete"]),
@@ -123,59 +122,59 @@ const EFFECT_WORDS: [(&str, &[&str]); 40] = [
     ("env", &["system.env"]),
 ];
 
-/// The tag of what surely changes something, where nobody can tell what.
+/// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
 
-/// A person's own knowledge about tools, tried before Octroi's.
+/// A configured rule about tools, which takes precedence over built-in inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InferenceRule {
-    /// Which tools: a pattern over `server.tool`.
+    /// A pattern over `server.tool`.
     pub tools: Glob,
-    /// Words of which one must stand in name or description; empty asks for none.
+    /// Words, one of which must occur in the name or description; empty for no condition.
     pub words: Vec<String>,
-    /// How risky such a tool is.
+    /// The risk of matching tools.
     pub risk: Option<Risk>,
-    /// What it does.
+    /// The side effects of matching tools.
     pub side_effects: Option<Vec<String>>,
 }
 
-/// What is known about a tool before it is looked at.
+/// What a server says about a tool, and the trust in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
-    /// Its server.
+pub struct ToolFacts<'a> {
+    /// The name of its server.
     pub server: &'a str,
-    /// Its name there.
+    /// The server's own name for it.
     pub name: &'a str,
-    /// What it says it does.
+    /// Its description.
     pub description: &'a str,
-    /// What it says about itself.
+    /// Its annotations.
     pub annotations: Annotations,
-    /// How far its server is trusted.
+    /// The trust in its server.
     pub trust: Trust,
 }
 
-/// Tells risk and side effects.
-pub fn infer(known: Known<'_>, rules: &[InferenceRule]) -> (Risk, SideEffects) {
+/// Infers risk and side effects.
+pub fn infer(known: ToolFacts<'_>, rules: &[InferenceRule]) -> (Risk, SideEffects) {
     let name_words = words::of_name(known.name);
     let text_words = words::of_text(known.description);
     let of_name = risk_of(&name_words);
-    let speaking = if of_name.is_some() { &name_words } else { &text_words };
+    let relevant = if of_name.is_some() { &name_words } else { &text_words };
     let mut risk = of_name.or_else(|| risk_of(&text_words)).unwrap_or(Risk::Medium);
     if risk == Risk::High && name_words.iter().any(|word| SOFTENING.contains(&word.as_str())) {
         risk = Risk::Medium;
     }
-    let mut effects = effects_of(speaking);
+    let mut effects = effects_of(relevant);
     if effects.is_empty() && risk >= Risk::High {
         effects.insert(SOMETHING);
     }
-    (risk, effects) = heed(known.annotations, known.trust, risk, effects);
+    (risk, effects) = apply_annotations(known.annotations, known.trust, risk, effects);
     let full_name = format!("{}.{}", known.server, known.name);
-    let said = rules.iter().find(|rule| {
+    let matching = rules.iter().find(|rule| {
         rule.tools.matches(&full_name)
             && (rule.words.is_empty()
                 || rule.words.iter().any(|word| name_words.contains(word) || text_words.contains(word)))
     });
-    if let Some(rule) = said {
+    if let Some(rule) = matching {
         risk = rule.risk.unwrap_or(risk);
         if let Some(tags) = &rule.side_effects {
             effects = tags.iter().map(String::as_str).collect();
@@ -194,11 +193,11 @@ fn risk_of(words: &[String]) -> Option<Risk> {
 }
 
 fn effects_of(words: &[String]) -> SideEffects {
-    let known = EFFECT_WORDS.iter().filter(|(word, _)| words.iter().any(|spoken| spoken == word));
+    let known = EFFECT_WORDS.iter().filter(|(word, _)| words.iter().any(|found| found == word));
     known.flat_map(|(_, tags)| tags.iter().copied()).collect()
 }
 
-fn heed(
+fn apply_annotations(
     annotations: Annotations,
     trust: Trust,
     mut risk: Risk,

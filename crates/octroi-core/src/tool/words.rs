@@ -1,7 +1,7 @@
-//! Words of a name. `thread` does not hold `read`, and `created_at` does not say `create`.
+//! Splits names into words: `thread` does not contain `read`, and `created_at` does not mean `create`.
 
-/// The words of a tool's name in lower case: `snake_case`, `kebab-case`, `camelCase` and `dotted.names`
-/// are taken apart; digits belong to the word before them.
+/// The words of a tool's name in lower case: `snake_case`, `kebab-case`, `camelCase` and `dotted.names` are
+/// split; digits belong to the word before them.
 pub fn of_name(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -13,7 +13,7 @@ pub fn of_name(name: &str) -> Vec<String> {
         }
         let previous = index.checked_sub(1).map(|before| letters[before]);
         let next = letters.get(index + 1);
-        // `readFile` begins a word at F; `HTTPGet` at G, because a small letter follows it.
+        // `readFile` starts a word at F; `HTTPGet` at G, because a lower-case letter follows.
         let begins = letter.is_uppercase()
             && (previous.is_some_and(|before| before.is_lowercase() || before.is_numeric())
                 || (previous.is_some_and(char::is_uppercase)
@@ -27,12 +27,12 @@ pub fn of_name(name: &str) -> Vec<String> {
     words
 }
 
-/// The words of a description, as they are and without the `s` of the third person: "Deletes a file".
+/// The words of a description, unchanged and without the `s` of the third person: "Deletes a file".
 pub fn of_text(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
         if word.is_empty() || word.contains('_') {
-            // A name of something, like `created_at`.
+            // An identifier, like `created_at`.
             continue;
         }
         let lower = word.to_lowercase();

@@ -1,4 +1,4 @@
-//! What no policy can do, whatever it says.
+//! Invariants of decisions that hold for every policy.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn rules() -> impl Strategy<Value = String> {
     prop::collection::vec(rule(), 0..5).prop_map(|rules| rules.into_iter().map(|(_, text)| text).collect())
 }
 
-/// What a floor may say.
+/// One rule of a floor policy.
 fn floor() -> impl Strategy<Value = String> {
     prop::collection::vec(rule().prop_filter("a floor does not allow", |(word, _)| *word != "allow"), 0..4)
         .prop_map(|rules| rules.into_iter().map(|(_, text)| text).collect())
@@ -123,7 +123,7 @@ fn fs() -> ServerKey {
     ServerKey::parse("fs").expect("a name")
 }
 
-/// How far a call got: 0 denied, 1 asked, 2 allowed.
+/// The result of a call as a number: 0 denied, 1 asked, 2 allowed.
 fn decided(scene: &Scene) -> u8 {
     let policy =
         |text: &str| Policy { document: Document::parse(text).expect("a policy"), program: None, version: 0 };
@@ -169,7 +169,7 @@ proptest! {
 
     #[test]
     fn nothing_loosens_the_floor(scene in scene(), global in rules(), agent in rules()) {
-        // What the floor alone says, for an agent that may do anything else.
+        // The floor alone, for an agent that may do anything else.
         let mut alone = scene.clone();
         alone.context.profile = Profile::Open;
         alone.levels[1] = String::new();

@@ -1,4 +1,4 @@
-//! Formats: places, comments, and what is refused before anything is understood.
+//! Formats: positions, comments, and syntax errors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -60,10 +60,10 @@ fn the_same_in_every_format_with_its_lines() {
     let json = "{ \"mcp\": { \"servers\": [\n{ \"name\": \"a\",\n \"url\": \"https://x\" },\n{ \"name\": \"b\",\n\"timeout\": 1,\n\"command\": \"r\" } ] } }";
     let lines = |format, text| {
         let config = load(format, text);
-        let shown = config.shown.to_toml(Origins::Told);
+        let toml = config.effective.to_toml(Origins::Included);
         let interesting = |line: &&str| line.contains("# file:");
         let places: Vec<String> =
-            shown.lines().filter(interesting).map(|line| line.replace("  ", "")).collect();
+            toml.lines().filter(interesting).map(|line| line.replace("  ", "")).collect();
         assert_eq!(config.problems, [], "{format:?}");
         places.join("\n") + "\n"
     };
@@ -156,7 +156,7 @@ fn refused_with_place_and_line() {
         Yaml,
         "a: !local x\n",
         expect![[r#"
-        1:4: tags are not understood here
+        1:4: tags are not supported
         1 | a: !local x
           |    ^
     "#]],

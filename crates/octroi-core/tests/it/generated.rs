@@ -1,4 +1,4 @@
-//! What is made from the table of keys is what is kept. `UPDATE_EXPECT=1` accepts a change.
+//! Generated files match the table of keys. `UPDATE_EXPECT=1` accepts a change.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use octroi_core::config::schema::schema;
 use crate::governance::EVERYTHING;
 use crate::harness::load;
 
-const BEGIN: &str = "<!-- Made from the table of keys; a test keeps it so. -->\n\n";
+const BEGIN: &str = "<!-- Generated from the table of keys; a test keeps it current. -->\n\n";
 const END: &str = "\n<!-- To here. -->\n";
 
 #[test]
@@ -58,7 +58,7 @@ fn no_key_has_two_meanings() {
     }
 }
 
-/// A key of the table that nothing reads would be accepted and ignored.
+/// A key in the table that nothing reads would be accepted and ignored.
 #[test]
 fn every_key_of_a_server_is_read() {
     let value = |key: &Key| match (key.name, key.kind) {
@@ -76,8 +76,8 @@ fn every_key_of_a_server_is_read() {
         let keys = ENTRY.iter().filter(|key| !left_out.contains(&key.name));
         let lines: Vec<String> = keys.map(|key| format!("{} = {}\n", key.name, value(key))).collect();
         let config = load(Toml, &format!("[[mcp.servers]]\n{}{more}", lines.concat()));
-        let shown = config.shown.servers.first().unwrap_or_else(|| panic!("{:#?}", config.problems));
-        shown.iter().map(|shown| shown.name).collect::<Vec<_>>()
+        let settings = config.effective.servers.first().unwrap_or_else(|| panic!("{:#?}", config.problems));
+        settings.iter().map(|setting| setting.name).collect::<Vec<_>>()
     };
     let program = with(&["url", "headers", "oauth"], "");
     let remote = with(
@@ -90,29 +90,29 @@ fn every_key_of_a_server_is_read() {
     expect!["name title description enabled transport url headers oauth era start sharing reconnect timeout max_call_timeout connect_timeout list_timeout shutdown_grace max_message_bytes max_concurrency queue health_interval idle_stop trust allow_tools deny_tools deny_side_effect_tags risk_overrides tools_override template_id scope"].assert_eq(&remote.join(" "));
 }
 
-/// The same for what is decided and kept: everything that is written there is told again.
+/// The same for the governance sections: every written value is displayed again.
 #[test]
 fn every_key_of_what_is_decided_and_kept_is_read() {
     let config = load(Toml, EVERYTHING);
     assert_eq!(config.problems, Vec::new());
-    let shown = &config.shown;
+    let effective = &config.effective;
     for (head, keys, tables) in [
-        ("server", SERVER, vec![&shown.server]),
-        ("tokens", TOKEN, shown.tokens.iter().collect()),
-        ("policy", POLICY, vec![&shown.policy]),
-        ("agents", AGENT, shown.agents.iter().collect()),
-        ("approvals", APPROVALS, vec![&shown.approvals]),
-        ("pins", PINS, vec![&shown.pins]),
-        ("audit", AUDIT, vec![&shown.audit]),
-        ("audit.handlers", HANDLER, shown.handlers.iter().collect()),
-        ("quotas", QUOTA, shown.quotas.iter().collect()),
-        ("gates", GATE, shown.gates.iter().collect()),
-        ("inference", INFERENCE, shown.inference.iter().collect()),
+        ("server", SERVER, vec![&effective.server]),
+        ("tokens", TOKEN, effective.tokens.iter().collect()),
+        ("policy", POLICY, vec![&effective.policy]),
+        ("agents", AGENT, effective.agents.iter().collect()),
+        ("approvals", APPROVALS, vec![&effective.approvals]),
+        ("pins", PINS, vec![&effective.pins]),
+        ("audit", AUDIT, vec![&effective.audit]),
+        ("audit.handlers", HANDLER, effective.handlers.iter().collect()),
+        ("quotas", QUOTA, effective.quotas.iter().collect()),
+        ("gates", GATE, effective.gates.iter().collect()),
+        ("inference", INFERENCE, effective.inference.iter().collect()),
     ] {
-        let read: BTreeSet<&str> = tables.into_iter().flatten().map(|shown| shown.name).collect();
+        let read: BTreeSet<&str> = tables.into_iter().flatten().map(|setting| setting.name).collect();
         let has_tables_inside = |key: &&Key| !matches!(key.kind, Kind::Tables(_));
         let all = keys.iter().filter(has_tables_inside).map(|key| key.name);
-        // The hash stands in place of the token.
+        // The hash replaces the token.
         let all: BTreeSet<&str> = all.filter(|name| *name != "admin_token_sha256").collect();
         assert_eq!(read, all, "{head}");
         assert!(keys.iter().all(|key| key.about.ends_with('.')), "{head}");

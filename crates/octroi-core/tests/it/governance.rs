@@ -1,4 +1,4 @@
-//! What is decided and kept: policies, agents, approvals, pins, the audit log, quotas, gates and knowledge of tools.
+//! The governance sections: policies, agents, approvals, pins, the audit log, quotas, gates and inference.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,13 +21,13 @@ pub(crate) const EVERYTHING: &str = include_str!("everything.toml");
 #[test]
 fn everything_is_read_shown_and_hidden() {
     let config = load(Toml, EVERYTHING);
-    let shown = format!("{}\n", config.shown.to_toml(Origins::Told));
-    expect_file!["everything.shown.toml"].assert_eq(&shown);
+    let toml = format!("{}\n", config.effective.to_toml(Origins::Included));
+    expect_file!["everything.shown.toml"].assert_eq(&toml);
     assert_eq!(describe(&config), "");
     for text in [
         format!("{config:?}"),
-        config.shown.to_toml(Origins::Left),
-        config.shown.to_json(Origins::Told, &config.problems).to_string(),
+        config.effective.to_toml(Origins::Omitted),
+        config.effective.to_json(Origins::Included, &config.problems).to_string(),
     ] {
         assert!(!text.contains("hunter2") && !text.contains("<API_KEY>"), "{text}");
     }
@@ -35,14 +35,17 @@ fn everything_is_read_shown_and_hidden() {
 
 #[test]
 fn what_is_shown_can_be_read_again() {
-    let shown = load(Toml, EVERYTHING).shown.to_toml(Origins::Left);
-    // What is hidden cannot come back.
-    let written = shown
+    let toml = load(Toml, EVERYTHING).effective.to_toml(Origins::Omitted);
+    // Hidden values cannot be restored.
+    let written = toml
         .replace("admin_token = \"***\"", "admin_token = \"another\"")
         .replace("sha256 = \"***\"", "token = \"a third\"");
     let again = load(Toml, &written);
     assert_eq!(describe(&again), "");
-    assert_eq!(again.shown.to_toml(Origins::Left), shown.replace("sha256 = \"***\"", "token = \"***\""));
+    assert_eq!(
+        again.effective.to_toml(Origins::Omitted),
+        toml.replace("sha256 = \"***\"", "token = \"***\"")
+    );
 }
 
 #[test]
@@ -102,8 +105,8 @@ fn what_holds_if_nothing_is_written() {
     assert_eq!(config.approvals, ApprovalsSection::default());
     assert_eq!(config.audit, AuditSection::default());
     assert_eq!(config.pins.lock, Path::new("/cfg/octroi.lock"));
-    let shown = config.shown.to_toml(Origins::Left);
-    let (_, shown) = shown.split_once("[policy]").expect("it is shown");
+    let toml = config.effective.to_toml(Origins::Omitted);
+    let (_, toml) = toml.split_once("[policy]").expect("it is displayed");
     expect![[r#"
 
         profile = "guarded"
@@ -125,7 +128,7 @@ fn what_holds_if_nothing_is_written() {
         retention = false
         max_argument_bytes = 4096
         results = "summary""#]]
-    .assert_eq(shown);
+    .assert_eq(toml);
 }
 
 #[test]
@@ -145,7 +148,10 @@ fn an_address_that_is_a_reference_is_hidden_as_a_whole() {
         lookup: &lookup,
     });
     assert_eq!(describe(&config), "");
-    let url = config.shown.handlers[0].iter().find(|shown| shown.name == "url").map(|shown| &shown.value);
+    let url = config.effective.handlers[0]
+        .iter()
+        .find(|setting| setting.name == "url")
+        .map(|setting| &setting.value);
     assert_eq!(url, Some(&"***".into()));
 }
 

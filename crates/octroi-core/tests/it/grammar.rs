@@ -1,4 +1,4 @@
-//! What is refused, what is only warned of, and how it is told.
+//! Errors and warnings, and their messages.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -104,8 +104,8 @@ command = "x"
             left_out: file:39: server `nothing` is left out: it has neither `command` nor `url`, and there is no such server to switch
             left_out: file:41: server `unclear` is left out: it has both `command` and `url`; say which by `transport`
             left_out: file:45: server `hollow` is left out: its `command` is empty
-            left_out: file:48: server `good` is left out: an entry before it has the same name
-            left_out: file:51: server `${HOME}` is left out: `${HOME}` is not a server name: only a-z, 0-9, `_` and `-` are allowed; names are taken as they are written
+            left_out: file:48: server `good` is left out: an earlier entry has the same name
+            left_out: file:51: server `${HOME}` is left out: `${HOME}` is not a server name: only a-z, 0-9, `_` and `-` are allowed; references in names are not resolved
             warning: file:57: server `ineffective`: `cwd` has no effect: only a program has it
             warning: file:60: server `blanks`: `command` is one program, blanks and all; write its arguments in `args`
             left_out: file:64: server `theirs` is left out: `scope` cannot be `user`, only one of: system
@@ -261,8 +261,8 @@ image = "img:1"
     assert_eq!((all.limits.queue, all.reconnect, all.health_interval), (0, false, None));
     assert_eq!(all.risk_overrides["read_*"], Risk::Medium);
     assert_eq!(all.runtime.image.as_deref(), Some("img:1"));
-    let shown = config.shown.to_toml(Origins::Told);
-    let (servers, _) = shown.split_once("\n\n[policy]").expect("policies follow");
+    let toml = config.effective.to_toml(Origins::Included);
+    let (servers, _) = toml.split_once("\n\n[policy]").expect("policies follow");
     expect![[r#"
         [server]
         listen = "127.0.0.1:7878"                 # default
@@ -314,7 +314,7 @@ image = "img:1"
     expect![[r#"
         all: stdio /cfg/bin/run ["--key", "<API_KEY>"] +LANG in /cfg/inner
             title = "All", description = "everything", inherit_env = ["LANG"], era = "legacy", start = "manual", sharing = "per_session", reconnect = false, timeout = "10m", max_call_timeout = "20m", connect_timeout = "1h", list_timeout = "1500ms", shutdown_grace = "1s", max_message_bytes = 1000, max_concurrency = 3, queue = 0, health_interval = false, idle_stop = "5m", trust = "high", allow_tools = ["read_*"], deny_tools = ["*_all"], deny_side_effect_tags = ["fs.write"], risk_overrides = {"delete":"critical","read_*":"medium"}, template_id = "t", env_type = "custom_image", image = "img:1"
-        warning: file:31: server `all`: `env_type` is not acted on yet: the command runs on this machine
+        warning: file:31: server `all`: `env_type` has no effect yet: the command runs on this machine
     "#]].assert_eq(&describe(&config));
     assert!(!format!("{config:?}").contains("<API_KEY>"), "a secret shows");
 }
@@ -370,7 +370,7 @@ token = "  "
         left_out: file:27: token 9 is left out: it is the same as another one
         left_out: file:30: token 10 is left out: it needs `token` or `sha256`
     "#]].assert_eq(&describe(&config));
-    assert!(!format!("{config:?}{}", config.shown.to_toml(Origins::Told)).contains("pla$$in"));
+    assert!(!format!("{config:?}{}", config.effective.to_toml(Origins::Included)).contains("pla$$in"));
 }
 
 #[test]

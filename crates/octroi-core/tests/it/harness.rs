@@ -1,15 +1,15 @@
-//! Reads a text and tells in a few lines what came of it.
+//! Parses a text and summarizes the result in a few lines.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
-use octroi_core::config::{Config, Discovered, Format, Origin, Shown, Sources, Unknown, build, parse};
+use octroi_core::config::{Config, Discovered, Format, Origin, Setting, Sources, Unknown, build, parse};
 use octroi_core::server::{Program, Remote, Transport};
 use octroi_core::substitute::ReferenceKind;
 
-/// What the tests' environment holds.
+/// The environment variables of the tests.
 pub(crate) fn lookup(kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {
     let value = match (kind, name) {
         (
@@ -55,12 +55,12 @@ pub(crate) fn check(format: Format, text: &str, expect: Expect) {
     expect.assert_eq(&describe(&load(format, text)));
 }
 
-/// Servers with everything that is not a default, then problems.
+/// Servers with all non-default settings, then problems.
 pub(crate) fn describe(config: &Config) -> String {
     let mut text = String::new();
-    for (spec, shown) in config.servers.iter().zip(&config.shown.servers) {
+    for (spec, settings) in config.servers.iter().zip(&config.effective.servers) {
         let _ = writeln!(text, "{}: {}", spec.name(), place(&spec.transport));
-        let rest: Vec<String> = shown.iter().filter(|shown| is_news(shown)).map(setting).collect();
+        let rest: Vec<String> = settings.iter().filter(|setting| is_news(setting)).map(line).collect();
         if !rest.is_empty() {
             let _ = writeln!(text, "    {}", rest.join(", "));
         }
@@ -71,13 +71,13 @@ pub(crate) fn describe(config: &Config) -> String {
     text
 }
 
-fn is_news(shown: &Shown) -> bool {
-    const TOLD: [&str; 8] = ["name", "transport", "command", "args", "env", "url", "headers", "cwd"];
-    shown.origin != Origin::Default && !TOLD.contains(&shown.name)
+fn is_news(setting: &Setting) -> bool {
+    const SUMMARIZED: [&str; 8] = ["name", "transport", "command", "args", "env", "url", "headers", "cwd"];
+    setting.origin != Origin::Default && !SUMMARIZED.contains(&setting.name)
 }
 
-fn setting(shown: &Shown) -> String {
-    format!("{} = {}", shown.name, shown.value)
+fn line(setting: &Setting) -> String {
+    format!("{} = {}", setting.name, setting.value)
 }
 
 fn place(transport: &Transport) -> String {

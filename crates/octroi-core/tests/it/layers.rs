@@ -1,4 +1,4 @@
-//! What a file says about a server that was found in a directory.
+//! How a file overrides a server that was discovered in a directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn check(own: Option<&str>, file: &str, expect: Expect) {
     expect.assert_eq(&describe(&load_with(Jsonc, file, vec![found(own)], None)));
 }
 
-/// As the document shows it.
+/// As in the documentation.
 const OWN: &str = r#"
 // mcpservers/filesystem/config.jsonc
 {

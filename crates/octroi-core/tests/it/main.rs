@@ -1,4 +1,4 @@
-//! Tests of configuration and decisions through the crate's front door.
+//! Tests of configuration and decisions through the public API.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 

@@ -1,4 +1,4 @@
-//! What an administrator says of single tools.
+//! Administrator settings of single tools.
 
 use expect_test::expect;
 use octroi_core::config::Format::Toml;
@@ -48,10 +48,10 @@ requires_admin_token = true
         ("other", ToolOverride { risk: Some(Risk::Critical), ..ToolOverride::default() }),
     ];
     for (tool, expected) in expected {
-        assert_eq!(server.said_of(tool), expected, "{tool}");
+        assert_eq!(server.override_of(tool), expected, "{tool}");
     }
-    let shown = config.shown.to_toml(Origins::Left);
-    let line = shown.lines().find(|line| line.starts_with("tools_override")).unwrap_or_default();
+    let toml = config.effective.to_toml(Origins::Omitted);
+    let line = toml.lines().find(|line| line.starts_with("tools_override")).unwrap_or_default();
     expect![[r#"tools_override = { delete_all = { enabled = false, reason = "never" }, "read file" = { risk = "low", side_effects = [], requires_admin_token = true } }"#]].assert_eq(line);
 }
 
@@ -82,8 +82,8 @@ command = "run"
 tools_override = ["x"]
 "#;
     expect![[r#"
-        left_out: file:7: server `a` is left out: `tools_override` must say something of `x` in a table; write { enabled = false }
-        left_out: file:11: server `b` is left out: `tools_override` must say something of `x` in a table; write { enabled = false }
+        left_out: file:7: server `a` is left out: `tools_override` needs a table with settings for `x`; write { enabled = false }
+        left_out: file:11: server `b` is left out: `tools_override` needs a table with settings for `x`; write { enabled = false }
         left_out: file:15: server `c` is left out: unknown key `enabeld`; did you mean `enabled`?
         left_out: file:19: server `d` is left out: `enabled` must be true or false, not a text
         left_out: file:19: server `d` is left out: `reason` is empty

@@ -1,4 +1,4 @@
-//! What restricts or records is right, or the configuration cannot be used.
+//! An error in an entry that restricts or records makes the configuration unusable.
 
 use expect_test::{Expect, expect};
 use octroi_core::config::Format::Toml;
@@ -6,7 +6,7 @@ use octroi_core::config::{Config, Severity, Unknown};
 
 use crate::harness::{describe, load, load_with};
 
-/// Reads a wrong text: it must be refused, not read without what is wrong.
+/// Parses an invalid text: it must be refused, not accepted without the invalid part.
 pub(crate) fn refused(text: &str) -> Config {
     let config = load(Toml, text);
     assert!(config.problems.iter().any(|problem| problem.severity == Severity::Fatal), "{text}");
@@ -105,7 +105,7 @@ fn wrong_admin_tokens() {
     check_refused(
         "[server]\nadmin_token = \"a\"\n[[tokens]]\ntoken = \"a\"\nrole = \"human\"",
         expect![[r#"
-            fatal: file:2: the admin token is also one of [[tokens]]; give it a value of its own
+            fatal: file:2: the admin token is also one of [[tokens]]; use a different value
         "#]],
     );
 }
@@ -151,14 +151,14 @@ blacklist = "payments"
             fatal: file:2: agent 1: it needs `id`
             fatal: file:5: agent `with blank`: `id` cannot be `with blank`; write 1 to 64 of A-Z, a-z, 0-9, `.`, `_` and `-`
             fatal: file:7: agent `${API_KEY}`: `id` cannot be `${API_KEY}`; write 1 to 64 of A-Z, a-z, 0-9, `.`, `_` and `-`
-            fatal: file:10: agent `twice`: an entry before it has the same name
+            fatal: file:10: agent `twice`: an earlier entry has the same name
             fatal: file:13: agent 6: `id` must be a text, not 5
             fatal: file:16: agent `words`: `profile` cannot be `lax`, only one of: strict, guarded, open
             fatal: file:17: agent `words`: `mode` cannot be `plan`, only one of: planning, execution; did you mean `planning`?
             fatal: file:18: agent `words`: `spec_frozen` must be true or false, not 1
             fatal: file:19: agent `words`: `spec_hash` is empty
             fatal: file:20: agent `words`: `project` must be a text, not 3
-            warning: file:25: agent `tags`: Octroi itself gives no tool the side effect `payment`; did you mean `payments`?
+            warning: file:25: agent `tags`: Octroi itself assigns no tool the side effect `payment`; did you mean `payments`?
             fatal: file:26: agent `tags`: `fs write` is not a side effect; write it like `fs.write` or `payments`
             fatal: file:30: agent `misspelt`: unknown key `blacklst`; did you mean `blacklist`?
             fatal: file:33: agent `text`: `blacklist` must be a list of texts, not a text
@@ -231,14 +231,14 @@ path = "y"
             fatal: file:19: audit handler `d`: the `url` is not an http:// or https:// address; write it like `https://example.com/path`
             fatal: file:23: audit handler `e`: `https://example.com` is not an address of a system's log; write `udp://host:514`, `tcp://host:601` or `unix:///dev/log`
             fatal: file:26: audit handler `f`: `kind` cannot be `kafka`, only one of: webhook, jsonl, syslog, otlp
-            fatal: file:31: audit handler `g`: `Policy Decision` fits no kind of event; did you mean `policy_decision`?
-            fatal: file:31: audit handler `g`: `` fits no kind of event; write it like `policy_decision` or `approval_*`
-            fatal: file:31: audit handler `g`: `aproval_requested` fits no kind of event; did you mean `approval_requested`?
-            fatal: file:31: audit handler `g`: `server_changes` fits no kind of event; did you mean `server_changed`?
-            fatal: file:31: audit handler `g`: `*_made` fits no kind of event; write it like `policy_decision` or `approval_*`
+            fatal: file:31: audit handler `g`: `Policy Decision` matches no kind of event; did you mean `policy_decision`?
+            fatal: file:31: audit handler `g`: `` matches no kind of event; write it like `policy_decision` or `approval_*`
+            fatal: file:31: audit handler `g`: `aproval_requested` matches no kind of event; did you mean `approval_requested`?
+            fatal: file:31: audit handler `g`: `server_changes` matches no kind of event; did you mean `server_changed`?
+            fatal: file:31: audit handler `g`: `*_made` matches no kind of event; write it like `policy_decision` or `approval_*`
             fatal: file:32: audit handler `g`: `max_lag` must be a whole number, at least 1, not 0
             fatal: file:33: audit handler `g`: `timeout` must be a duration above zero, not true or false
-            fatal: file:34: audit handler `g`: an entry before it has the same name
+            fatal: file:34: audit handler `g`: an earlier entry has the same name
         "#]],
     );
     for wrong in [
@@ -350,7 +350,7 @@ side_effects = ["fs.wirte", "a b"]
             fatal: file:23: inference 2: `risk` cannot be `huge`, only one of: low, medium, high, critical
             fatal: file:25: inference 3: `delete all` is not a single word; write letters and digits only, as in `delete`
             fatal: file:25: inference 3: `` is not a single word; write letters and digits only, as in `delete`
-            warning: file:26: inference 3: Octroi itself gives no tool the side effect `fs.wirte`; did you mean `fs.write`?
+            warning: file:26: inference 3: Octroi itself assigns no tool the side effect `fs.wirte`; did you mean `fs.write`?
             fatal: file:26: inference 3: `a b` is not a side effect; write it like `fs.write` or `payments`
         "#]],
     );

@@ -1,4 +1,4 @@
-//! The schema says the same as the reader, as far as a schema can.
+//! The schema agrees with the reader, as far as a schema can express it.
 
 use octroi_core::config::Format::Toml;
 use octroi_core::config::keys::governance::{AGENT, GATE, HANDLER, INFERENCE, QUOTA};
@@ -16,9 +16,9 @@ use crate::refusals::refused;
 fn the_schema_takes_what_is_read_and_what_is_shown() {
     assert_eq!(objection(&schema(), &json(EVERYTHING)), None);
     let config = load(Toml, EVERYTHING);
-    let mut shown = config.shown.to_json(Origins::Left, &[]);
-    shown.as_object_mut().expect("it is a table").remove("problems");
-    assert_eq!(objection(&schema(), &shown), None);
+    let mut displayed = config.effective.to_json(Origins::Omitted, &[]);
+    displayed.as_object_mut().expect("it is a table").remove("problems");
+    assert_eq!(objection(&schema(), &displayed), None);
 }
 
 #[test]
@@ -69,7 +69,7 @@ const LISTS: [(&str, &[Key]); 5] = [
     ("inference", INFERENCE),
 ];
 
-/// Values for a key; most of them fit.
+/// Values for a key; most of them are valid.
 fn value(key: &'static Key) -> impl Strategy<Value = String> {
     let fitting: Vec<&str> = match (key.name, key.kind) {
         ("url", _) => vec!["https://a/b", "udp://a:1", "unix:///a"],
@@ -138,10 +138,11 @@ proptest! {
         if config.problems.iter().any(|problem| problem.severity == Severity::Fatal) {
             return Err(TestCaseError::reject("it is refused"));
         }
-        let shown = &config.shown;
-        let lists = [&shown.agents, &shown.handlers, &shown.quotas, &shown.gates, &shown.inference];
+        let effective = &config.effective;
+        let lists =
+            [&effective.agents, &effective.handlers, &effective.quotas, &effective.gates, &effective.inference];
         prop_assert_eq!(lists.iter().map(|list| list.len()).sum::<usize>(), entries.len(), "{}", text);
-        // Whoever writes with the help of the schema is not told of mistakes that are none.
+        // An editor with the schema must not report false errors.
         prop_assert_eq!(objection(&schema(), &json(&text)), None, "{}", text);
     }
 }
@@ -165,40 +166,41 @@ fn json_of(value: &toml::Value) -> Value {
     }
 }
 
-/// What a schema has against a value, for the words that ours uses. An unknown word fails the test.
+/// The objection of a schema to a value, for the keywords in use. An unknown keyword fails the test.
 fn objection(schema: &Value, value: &Value) -> Option<String> {
     let Value::Object(words) = schema else {
         panic!("{schema}");
     };
-    for (word, said) in words {
+    for (word, constraint) in words {
         let is_fine = match word.as_str() {
-            "type" => said
+            "type" => constraint
                 .as_array()
-                .map_or_else(|| is_type(said, value), |all| all.iter().any(|one| is_type(one, value))),
-            "enum" => said.as_array().is_some_and(|all| all.contains(value)),
-            "const" => said == value,
-            "minimum" => value.as_i64() >= said.as_i64(),
-            "pattern" => fits(said.as_str().unwrap_or_default(), value.as_str().unwrap_or_default()),
-            "required" => said
+                .map_or_else(|| is_type(constraint, value), |all| all.iter().any(|one| is_type(one, value))),
+            "enum" => constraint.as_array().is_some_and(|all| all.contains(value)),
+            "const" => constraint == value,
+            "minimum" => value.as_i64() >= constraint.as_i64(),
+            "pattern" => fits(constraint.as_str().unwrap_or_default(), value.as_str().unwrap_or_default()),
+            "required" => constraint
                 .as_array()
                 .into_iter()
                 .flatten()
                 .all(|key| value.get(key.as_str().unwrap_or_default()).is_some()),
-            "anyOf" => said.as_array().into_iter().flatten().any(|one| objection(one, value).is_none()),
-            "allOf" => said.as_array().into_iter().flatten().all(|one| objection(one, value).is_none()),
+            "anyOf" => constraint.as_array().into_iter().flatten().any(|one| objection(one, value).is_none()),
+            "allOf" => constraint.as_array().into_iter().flatten().all(|one| objection(one, value).is_none()),
             "items" => {
-                let inner = value.as_array().into_iter().flatten().find_map(|item| objection(said, item));
+                let inner =
+                    value.as_array().into_iter().flatten().find_map(|item| objection(constraint, item));
                 if inner.is_some() {
                     return inner;
                 }
                 true
             }
-            // The last two are looked at below.
+            // The last two are checked below.
             "$schema" | "title" | "description" | "properties" | "additionalProperties" => true,
             _ => panic!("{word}"),
         };
         if !is_fine {
-            return Some(format!("{value} is not {word} {said}"));
+            return Some(format!("{value} is not {word} {constraint}"));
         }
     }
     value.as_object().into_iter().flatten().find_map(|(key, value)| {
@@ -222,7 +224,7 @@ fn is_type(name: &Value, value: &Value) -> bool {
     }
 }
 
-/// The two patterns there are, by hand.
+/// The two patterns in use, matched by hand.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern {
         "^[A-Za-z0-9._-]{1,64}$" => {

@@ -1,4 +1,4 @@
-//! Every shape that other programs write, as their documents show it.
+//! Every file shape of other programs, as in their documentation.
 
 use expect_test::expect;
 use octroi_core::config::Format::{Jsonc, Toml, Yaml};
@@ -349,7 +349,7 @@ fn records_with_a_url_and_an_environment() {
             near: sse http://localhost:9/events
             new: http https://example.com/mcp Authorization: Bearer <API_KEY>
                 api_key_env = "API_KEY"
-            warning: file:7: server `postgres`: `env_type` is not acted on yet: the command runs on this machine
+            warning: file:7: server `postgres`: `env_type` has no effect yet: the command runs on this machine
             left_out: file:18: server `socket` is left out: `ws://` is not supported; MCP has no WebSocket transport; ask the server for its http:// or https:// address
             left_out: file:19: server `unclosed` is left out: quotes are not closed in the `stdio://` address
         "#]],
@@ -395,7 +395,7 @@ fn the_map_of_editors_with_inputs() {
 "#,
         expect![[r#"
             knows: http https://example.com/eu/mcp
-            left_out: file:8: server `asks` is left out: `${input:key}` cannot be read: Octroi asks nobody for inputs; use a variable, as in `${NAME}`
+            left_out: file:8: server `asks` is left out: `${input:key}` cannot be read: Octroi does not prompt for inputs; use a variable, as in `${NAME}`
         "#]],
     );
 }

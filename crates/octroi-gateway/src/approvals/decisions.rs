@@ -1,8 +1,8 @@
-//! Deciding about calls that wait.
+//! Decisions about pending approvals.
 
 use std::sync::Arc;
 
-use octroi_core::approval::{Answer, Approval, ApprovalState, Event, Verdict};
+use octroi_core::approval::{Answer, Approval, ApprovalState, ApprovalVerdict, Event};
 use octroi_core::pin::PinKind;
 use octroi_core::{CanonicalId, Principal, Secret};
 use octroi_store::{ApprovalFilter, Store};
@@ -13,22 +13,22 @@ use super::{Approvals, milliseconds};
 use crate::change::{FiledUnder, PlannedChange};
 use crate::operator_error::{OperatorError, must_be_person};
 
-/// What a person says to a call that waits.
+/// A person's decision about a pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It may be made, once.
+    /// Approved: the call may be made, once.
     Approve,
-    /// It may not; the agent goes on.
+    /// Denied; the agent may continue.
     DenyContinue,
-    /// It may not, and the agent should stop.
+    /// Denied, and the agent should stop.
     DenyAbort,
 }
 
 impl Choice {
-    /// All of them.
+    /// All choices.
     pub const ALL: [Self; 3] = [Self::Approve, Self::DenyContinue, Self::DenyAbort];
 
-    /// The word for it everywhere.
+    /// The name in the API and in records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -37,12 +37,12 @@ impl Choice {
         }
     }
 
-    /// Reads the word.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
 
-    /// What becomes of the approval.
+    /// The resulting state of the approval.
     const fn state(self) -> ApprovalState {
         match self {
             Self::Approve => ApprovalState::Approved,
@@ -64,8 +64,8 @@ impl Approvals {
         found.ok_or_else(|| OperatorError::UnknownApproval(id.to_owned()))
     }
 
-    /// Decides about a call that waits, and wakes whoever waits for it. With a rule to remember, that is
-    /// in effect before the decision is.
+    /// Decides about a pending call, and wakes its waiters. A rule to remember takes effect before the
+    /// decision does.
     pub async fn decide(
         self: &Arc<Self>,
         id: &str,
@@ -123,16 +123,16 @@ impl Approvals {
         }
         let (now_ms, agent) = (self.now_ms(), approval.binding.agent.as_deref());
         let verdict = match choice {
-            Choice::Approve => Verdict::Approve {
+            Choice::Approve => ApprovalVerdict::Approve {
                 edited_arguments: edited.map(|edited| Secret::new(edited.to_string())),
                 remembered_rule: rule,
-                // The rule may have changed it.
+                // The rule may have changed the revision.
                 policy_revision: self.governance.policies.load().revision(agent.unwrap_or_default()),
                 usable_until_ms: now_ms
                     .saturating_add(milliseconds(self.governance.settings().approvals.grant_expires)),
             },
-            Choice::DenyContinue => Verdict::DenyContinue,
-            Choice::DenyAbort => Verdict::DenyAbort,
+            Choice::DenyContinue => ApprovalVerdict::DenyContinue,
+            Choice::DenyAbort => ApprovalVerdict::DenyAbort,
         };
         let answer = Answer { verdict, by: by.id.to_string(), reason };
         let decided = self.store()?.decide_approval(&approval.id, answer, now_ms).await?;
@@ -142,7 +142,7 @@ impl Approvals {
         Ok(decided)
     }
 
-    /// Why a call will not be made though it was approved: its tool is not what was asked about any more.
+    /// Why an approved call will not be made: its tool is no longer the one that was asked about.
     pub fn hindrance(&self, approval: &Approval) -> Option<&'static str> {
         if approval.state != ApprovalState::Approved {
             return None;
@@ -178,18 +178,18 @@ impl Approvals {
         self.rule_for(&approval, choice, edited, remember, by)
     }
 
-    /// One that can still be decided.
+    /// An approval that can still be decided.
     async fn decidable(&self, id: &str) -> Result<Approval, OperatorError> {
         let approval = self.get(id).await?;
-        // Whichever the answer, it would be refused alike.
-        let answer = Answer { verdict: Verdict::DenyContinue, by: String::new(), reason: None };
+        // Any answer would be refused in the same way.
+        let answer = Answer { verdict: ApprovalVerdict::DenyContinue, by: String::new(), reason: None };
         match approval.next(&Event::Decide(answer), self.now_ms()) {
             Ok(_) => Ok(approval),
             Err(refusal) => Err(OperatorError::Refused { id: id.to_owned(), refusal }),
         }
     }
 
-    /// The arguments that a person put in place of the caller's, if they can be used.
+    /// The edited arguments that replace the caller's, if they are valid.
     fn edited<'a>(
         &self,
         approval: &Approval,
@@ -221,7 +221,7 @@ impl Approvals {
     }
 }
 
-/// What a person said, ready to be put into effect.
+/// A validated decision, ready to be applied.
 struct Decided {
     choice: Choice,
     reason: Option<String>,

@@ -1,6 +1,6 @@
-//! Approvals whose time has passed, those that a restart cut off, and telling others what became of them.
+//! Expired approvals, approvals interrupted by a restart, and notifications about both.
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::approval::Approval;
 use octroi_core::audit::{Actor, ActorKind, Kind};
 use octroi_store::Store;
@@ -10,24 +10,24 @@ use tracing::{error, warn};
 use super::Approvals;
 
 impl Approvals {
-    /// Takes over what an earlier run left: what was being made then is cut off.
+    /// Restores the state of an earlier run: calls that were in progress then count as interrupted.
     pub(crate) async fn recall(&self, store: &Store) {
         match store.orphan_claimed(None, self.now_ms()).await {
             Ok(orphaned) => orphaned.iter().for_each(|one| self.record(one, Kind::ApprovalResolved)),
             Err(error) => {
-                error!(%error, hint = %error.hint(), "approved calls of the last run are not marked")
+                error!(%error, hint = %error.hint(), "interrupted calls of the last run could not be marked")
             }
         }
     }
 
-    /// Marks approvals whose time has passed.
+    /// Marks expired approvals.
     pub(crate) async fn expire(&self) {
         let Some(persistence) = &self.persistence else {
             return;
         };
         match persistence.store().expire_approvals(self.now_ms()).await {
             Err(error) => {
-                warn!(%error, hint = %error.hint(), "approvals whose time has passed are not marked")
+                warn!(%error, hint = %error.hint(), "expired approvals could not be marked")
             }
             Ok(expired) => {
                 for approval in &expired {
@@ -39,7 +39,7 @@ impl Approvals {
         }
     }
 
-    /// Takes a question back, if nobody has used the answer.
+    /// Cancels an approval, unless it was already used.
     pub(crate) async fn cancel(&self, id: &str, reason: &str) -> Result<(), octroi_store::StoreError> {
         let Some(persistence) = &self.persistence else {
             return Ok(());
@@ -51,19 +51,19 @@ impl Approvals {
         Ok(())
     }
 
-    /// Wakes whoever waits for an approval, and tells whoever watches it.
+    /// Wakes the waiters of an approval, and notifies its subscribers.
     pub(super) fn settled(&self, approval: &Approval) {
         self.waiting.wake(&approval.id);
         let agent = approval.binding.agent.as_deref();
-        self.subscriptions.announce(&Change::Approval { id: &approval.id, agent });
+        self.subscriptions.announce(&ResourceChange::Approval { id: &approval.id, agent });
     }
 
-    /// Tells whoever watches them that approvals are not what they were.
+    /// Notifies subscribers that approvals changed.
     pub(super) fn announce(&self, agent: Option<&str>) {
-        self.subscriptions.announce(&Change::Approvals { agent });
+        self.subscriptions.announce(&ResourceChange::Approvals { agent });
     }
 
-    /// Records what became of an approval without a person deciding.
+    /// Records a change of an approval that is not an operator's decision.
     pub(super) fn record(&self, approval: &Approval, kind: Kind) {
         let context = json!({
             "approval": approval.id,

@@ -1,27 +1,29 @@
-//! Using what a person approved: once, for exactly that call.
+//! Using an approval: once, for exactly the approved call.
 
 use bytes::Bytes;
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, Refusal};
-use octroi_core::decision::{Decision, Denial, Permit, Question};
+use octroi_core::decision::{Decision, Denial, Permit, UnapprovedCall};
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
 use octroi_store::{Store, StoreError};
 
-use super::{Approvals, Asking, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable};
+use super::{
+    Approvals, CallToApprove, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable,
+};
 use crate::denial;
 use crate::governance::QuotaReservation;
 use crate::request_state::{Grant, Position};
 
-/// By what a call that a person approved is made.
-pub(crate) enum Leave {
-    /// The gates ask, and the person has answered.
-    Asked(Question),
+/// What authorizes an approved call.
+pub(crate) enum CallAuthorization {
+    /// The gates require approval, and a person approved.
+    Asked(UnapprovedCall),
     /// The gates allow it by now.
     Given(Permit),
 }
 
-impl Leave {
+impl CallAuthorization {
     fn permit(self, claimed: &Approval, binding: &Binding) -> Result<Permit, Refusal> {
         match self {
             Self::Asked(question) => question.granted(claimed, binding),
@@ -31,9 +33,9 @@ impl Leave {
 }
 
 impl Approvals {
-    /// A call that is made again and that the gates allow by now. What a person said about it still holds:
-    /// it is theirs, perhaps with their arguments, and it is made once.
-    pub(crate) async fn allowed(&self, permit: Permit, asking: &Asking<'_>) -> Settled {
+    /// A resumed call that the gates allow by now. The person's decision still applies: the call uses their
+    /// edited arguments, if any, and is made once.
+    pub(crate) async fn allowed(&self, permit: Permit, asking: &CallToApprove<'_>) -> Settled {
         let id = match (asking.grant, asking.position) {
             (Some(grant), _) => return self.resume(permit, asking, grant).await,
             (None, Some(Position::Approval(id))) => id,
@@ -55,18 +57,18 @@ impl Approvals {
         &self,
         store: &Store,
         permit: Permit,
-        asking: &Asking<'_>,
+        asking: &CallToApprove<'_>,
         id: &str,
     ) -> Result<Settled, StoreError> {
         let Some(approval) = store.approval(id).await? else {
             return Ok(refused("the approval is gone; make the call again without requestState"));
         };
         match approval.state {
-            // Nobody has said anything, and nobody need any more.
+            // No decision was made, and none is needed any more.
             ApprovalState::Pending => Ok(self.grant_without_person(permit, asking)),
             ApprovalState::Approved => {
                 let binding = binding(asking, permit.trace().revision);
-                self.claim(store, Leave::Given(permit), asking, &binding, id).await
+                self.claim(store, CallAuthorization::Given(permit), asking, &binding, id).await
             }
             _ => Ok(refuse(
                 asking,
@@ -75,13 +77,13 @@ impl Approvals {
         }
     }
 
-    /// Goes on with a call that a person approved and that is allowed by now: it is still theirs, perhaps
-    /// with their arguments.
-    async fn resume(&self, permit: Permit, asking: &Asking<'_>, grant: &Grant) -> Settled {
+    /// Continues an approved call that is allowed by now: the person's edited arguments, if any, still
+    /// apply.
+    async fn resume(&self, permit: Permit, asking: &CallToApprove<'_>, grant: &Grant) -> Settled {
         let Some(persistence) = &self.persistence else {
             return refused("the approval is gone");
         };
-        match self.go_on(persistence.store(), Leave::Given(permit), asking, grant).await {
+        match self.go_on(persistence.store(), CallAuthorization::Given(permit), asking, grant).await {
             Ok(settled) => settled,
             Err(error) => {
                 let reason = format!("the approval cannot be read: {error} ({})", error.hint());
@@ -90,8 +92,8 @@ impl Approvals {
         }
     }
 
-    /// A call that nobody has to be asked about.
-    pub(crate) fn grant_without_person(&self, permit: Permit, asking: &Asking<'_>) -> Settled {
+    /// A call that needs no approval.
+    pub(crate) fn grant_without_person(&self, permit: Permit, asking: &CallToApprove<'_>) -> Settled {
         match self.reserve(asking) {
             Ok(reservation) => {
                 Settled::Granted(GrantedCall { permit, approval: None, edited: None, reservation })
@@ -100,20 +102,20 @@ impl Approvals {
         }
     }
 
-    /// Reserves what the call needs of its quotas, now that it is about to be made.
-    fn reserve(&self, asking: &Asking<'_>) -> Result<QuotaReservation, Denial> {
+    /// Reserves the call's quotas, now that it is about to be made.
+    fn reserve(&self, asking: &CallToApprove<'_>) -> Result<QuotaReservation, Denial> {
         let arguments = asking.params.arguments();
         let call = asking.to_decide(arguments.as_deref(), self.now_ms());
         self.governance.reserve(call, asking.context)
     }
 
-    /// Uses a grant up and makes the permit it stands for. Quotas come first: a grant whose call meets a full one
-    /// stays valid.
+    /// Uses up a grant and creates its permit. Quotas come first: a grant whose call exceeds a quota stays
+    /// valid.
     pub(super) async fn claim(
         &self,
         store: &Store,
-        leave: Leave,
-        asking: &Asking<'_>,
+        authorization: CallAuthorization,
+        asking: &CallToApprove<'_>,
         binding: &Binding,
         id: &str,
     ) -> Result<Settled, StoreError> {
@@ -126,8 +128,8 @@ impl Approvals {
             Err(refusal) => return Ok(unusable(id, &refusal)),
         };
         let granted = match edited(asking, &claimed) {
-            Err(Unfit) => Err(unfit()),
-            Ok(None) => match leave.permit(&claimed, binding) {
+            Err(UnusableArguments) => Err(unusable_arguments()),
+            Ok(None) => match authorization.permit(&claimed, binding) {
                 Ok(permit) => Ok((permit, None)),
                 Err(refusal) => Err(unusable(id, &refusal)),
             },
@@ -150,35 +152,35 @@ impl Approvals {
         Ok(settled)
     }
 
-    /// The same under policies that changed while the caller waited: what they deny now is denied, and
-    /// what they ask or allow is what the person approved.
+    /// The same under policies that changed while the caller waited: if they deny now, the call is denied; if
+    /// they ask or allow, the approval applies.
     pub(super) async fn claim_anew(
         &self,
         store: &Store,
-        asking: &Asking<'_>,
+        asking: &CallToApprove<'_>,
         id: &str,
     ) -> Result<Settled, StoreError> {
         let arguments = asking.params.arguments();
         let call = asking.to_decide(arguments.as_deref(), self.now_ms());
-        let (leave, revision) = match self.governance.decide_with(call, asking.context, &[]) {
+        let (authorization, revision) = match self.governance.decide_with(call, asking.context, &[]) {
             Decision::Deny(denied) => return Ok(Settled::Denied(denied)),
             Decision::Ask(question) => {
                 let revision = question.trace().revision;
-                (Leave::Asked(question), revision)
+                (CallAuthorization::Asked(question), revision)
             }
             Decision::Allow(permit) => {
                 let revision = permit.trace().revision;
-                (Leave::Given(permit), revision)
+                (CallAuthorization::Given(permit), revision)
             }
         };
-        self.claim(store, leave, asking, &binding(asking, revision), id).await
+        self.claim(store, authorization, asking, &binding(asking, revision), id).await
     }
 
-    /// What a person changed is decided again: they may say yes for the gates that ask, not for those that
+    /// Edited arguments are decided again: a person may approve where gates ask, but not override those that
     /// deny.
     async fn decide_edited(
         &self,
-        asking: &Asking<'_>,
+        asking: &CallToApprove<'_>,
         params: &Params,
         claimed: &Approval,
     ) -> Result<Permit, Settled> {
@@ -194,12 +196,12 @@ impl Approvals {
         }
     }
 
-    /// The next round of a call that was approved and begun: the server asked something back.
+    /// The next round of a call that was approved and begun: the server asked a question.
     pub(super) async fn go_on(
         &self,
         store: &Store,
-        leave: Leave,
-        asking: &Asking<'_>,
+        authorization: CallAuthorization,
+        asking: &CallToApprove<'_>,
         grant: &Grant,
     ) -> Result<Settled, StoreError> {
         let claimed = store.approval(&grant.approval).await?;
@@ -209,14 +211,14 @@ impl Approvals {
         };
         let edited = match edited(asking, &claimed) {
             Ok(edited) => edited,
-            Err(Unfit) => return Ok(unfit()),
+            Err(UnusableArguments) => return Ok(unusable_arguments()),
         };
         let reservation = match self.reserve(asking) {
             Ok(reservation) => reservation,
             Err(denial) => return Ok(Settled::Denied(denial)),
         };
         let binding = claimed.binding.clone();
-        Ok(match leave.permit(&claimed, &binding) {
+        Ok(match authorization.permit(&claimed, &binding) {
             Ok(permit) => {
                 let approval = Some(claimed.id);
                 Settled::Granted(GrantedCall { permit, approval, edited, reservation })
@@ -225,7 +227,7 @@ impl Approvals {
         })
     }
 
-    /// Keeps how an approved call went.
+    /// Stores how an approved call went.
     pub(crate) async fn finish(&self, id: &str, outcome: &str) {
         self.waiting.finish(id);
         let Some(persistence) = &self.persistence else {
@@ -234,26 +236,27 @@ impl Approvals {
         match persistence.store().finish_approval(id, outcome, self.now_ms()).await {
             Ok(Ok(done)) => self.announce(done.binding.agent.as_deref()),
             Ok(Err(refusal)) => tracing::warn!(approval = id, %refusal, "an approved call ended twice"),
-            Err(error) => tracing::warn!(approval = id, %error, "how an approved call went is not kept"),
+            Err(error) => {
+                tracing::warn!(approval = id, %error, "outcome of an approved call could not be stored")
+            }
         }
     }
 }
 
-/// What a person put in place of the caller's arguments cannot be used. Then the caller's must not be
-/// used either.
-struct Unfit;
+/// The edited arguments cannot be used. Then the caller's must not be used either.
+struct UnusableArguments;
 
-fn unfit() -> Settled {
+fn unusable_arguments() -> Settled {
     refused("the edited arguments cannot be put into the call")
 }
 
-/// The call with the arguments that a person put in place of the caller's, if they did.
-fn edited(asking: &Asking<'_>, claimed: &Approval) -> Result<Option<Box<Params>>, Unfit> {
+/// The call with the arguments that a person edited, if they did.
+fn edited(asking: &CallToApprove<'_>, claimed: &Approval) -> Result<Option<Box<Params>>, UnusableArguments> {
     match &claimed.edited_arguments {
         None => Ok(None),
-        Some(arguments) => {
-            with_arguments(asking.params, arguments).map(|params| Some(Box::new(params))).ok_or(Unfit)
-        }
+        Some(arguments) => with_arguments(asking.params, arguments)
+            .map(|params| Some(Box::new(params)))
+            .ok_or(UnusableArguments),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Making a rule of a decision, so that nobody is asked the same again.
+//! Turns a decision into a rule, so that the same question is not asked again.
 //!
-//! A rule is as narrow as the person says: this very call, or this tool. It stands in the policy of the
-//! agent that asked, marked, so that it can be taken out when its time has passed.
+//! A rule is as narrow as the person chooses: this very call, or this tool. It is part of the policy of the
+//! agent that asked, and marked, so that it can be removed when it expires.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::{Approvals, milliseconds};
 use crate::operator_error::OperatorError;
 use crate::policy_error::PolicyError;
 
-/// Longer arguments make no rule that anybody would read.
+/// Longer arguments would make an unreadable rule.
 const ARGUMENTS_MAX: usize = 4096;
 /// Begins the block of a remembered rule, which ends with an empty line.
 const MARK: &str = "# Remembered with ";
@@ -32,7 +32,7 @@ pub struct Remember {
     pub until: Until,
 }
 
-/// For which calls a decision is remembered.
+/// The calls that a remembered decision covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RememberScope {
     /// This tool with exactly these arguments.
@@ -42,7 +42,7 @@ pub enum RememberScope {
 }
 
 impl RememberScope {
-    /// Reads the word.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "exact" => Some(Self::Exact),
@@ -52,12 +52,12 @@ impl RememberScope {
     }
 }
 
-/// For how long a decision is remembered.
+/// How long a decision is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// For so long.
+    /// For this duration.
     For(Duration),
-    /// Until somebody takes it out.
+    /// Until an operator removes it.
     Forever,
 }
 
@@ -68,7 +68,7 @@ impl Default for Until {
 }
 
 impl Until {
-    /// Reads `forever`, or a time with its unit, as in `8h`.
+    /// Parses `forever`, or a duration with its unit, as in `8h`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "forever" => Some(Self::Forever),
@@ -78,7 +78,7 @@ impl Until {
 }
 
 impl Approvals {
-    /// The rule for a decision, as it would stand in a policy.
+    /// The rule for a decision, as policy text.
     pub(super) fn rule_for(
         &self,
         approval: &Approval,
@@ -98,7 +98,7 @@ impl Approvals {
         rule(approval, choice, exact.as_deref(), until_ms, &by.id).map_err(OperatorError::Unrememberable)
     }
 
-    /// The same, if it can be put into effect.
+    /// The same, if it can take effect.
     pub(super) fn rule_to_remember(
         &self,
         approval: &Approval,
@@ -122,7 +122,7 @@ impl Approvals {
         by: &Principal,
     ) -> Result<(), OperatorError> {
         let mut added = self.add_rule(approval, rule, by).await;
-        // Somebody else changed the policy meanwhile; the rule fits behind theirs as well.
+        // The policy was changed meanwhile; the rule is appended to the new version.
         if let Err(PolicyError::Refused(PolicyRefusal::Changed { .. })) = added {
             added = self.add_rule(approval, rule, by).await;
         }
@@ -145,7 +145,7 @@ impl Approvals {
         self.governance.set_policy(&draft, Some(version)).await.map(drop)
     }
 
-    /// The arguments as a rule holds them: JSON in its shortest form.
+    /// The arguments in the rule: JSON in its shortest form.
     fn exact_arguments(&self, approval: &Approval, edited: Option<&Value>) -> Result<String, OperatorError> {
         let refuse = |reason: &str| Err(OperatorError::Unrememberable(reason.to_owned()));
         let text = match edited {
@@ -158,15 +158,15 @@ impl Approvals {
         if text.len() > ARGUMENTS_MAX {
             return refuse("the arguments are too long for a rule");
         }
-        // A policy is shown to many, and kept.
+        // Policies are stored, and shown to many.
         if self.recorder.has_secret(&text) {
-            return refuse("the arguments hold a secret, which must not stand in a rule");
+            return refuse("the arguments contain a secret, which must not be part of a rule");
         }
         Ok(text)
     }
 }
 
-/// Where the rule for a decision stands: in the policy of the agent that asked.
+/// The level of the rule: the policy of the agent that asked.
 fn level(approval: &Approval) -> PolicyLevel {
     match &approval.binding.agent {
         Some(agent) => PolicyLevel::Agent(agent.clone()),
@@ -184,21 +184,21 @@ fn rule(
     let id = &approval.id;
     let tool = &approval.binding.tool;
     let found = tool.strip_prefix("mcp:").and_then(|tool| tool.split_once(':'));
-    let (server, name) = found.ok_or_else(|| format!("{tool} is no tool of a server"))?;
+    let (server, name) = found.ok_or_else(|| format!("{tool} is not a tool of a server"))?;
     if name.contains('*') {
-        return Err(format!("`*` in the name of {tool} would stand for any letters"));
+        return Err(format!("`*` in the name of {tool} would match any characters"));
     }
-    let (list, said) = match choice {
+    let (list, verb) = match choice {
         Choice::Approve => ("allow", "allowed"),
         Choice::DenyContinue | Choice::DenyAbort => ("deny", "denied"),
     };
     let mut text = format!("{MARK}{id}\n[[{list}]]\nid = {}\n", quoted(id));
     let mut put = |key: &str, value: &str| {
-        // Nothing can go wrong with a string.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{key} = {value}");
     };
     put("tool", &quoted(&format!("{server}.{name}")));
-    // Who is no agent has no policy of their own, and theirs is nobody else's business.
+    // A caller that is not an agent has no policy of its own, and its rule must not affect agents.
     if approval.binding.agent.is_none() {
         put("agent", "\"\"");
     }
@@ -211,11 +211,11 @@ fn rule(
     if let Some(until_ms) = until_ms {
         put("until", &quoted(&show_time(until_ms)));
     }
-    put("reason", &quoted(&format!("{by} {said} it with {id}")));
+    put("reason", &quoted(&format!("{by} {verb} it with {id}")));
     Ok(text)
 }
 
-/// A text in TOML; as it stands where that is possible, because JSON in JSON is hard to read.
+/// A text in TOML; as a literal string if possible, because JSON in JSON is hard to read.
 fn quoted(text: &str) -> String {
     let is_plain = !text.contains(['\'', '\u{7f}']) && !text.chars().any(char::is_control);
     if is_plain && text.contains(['"', '\\']) {
@@ -224,7 +224,7 @@ fn quoted(text: &str) -> String {
     json!(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
-/// A policy with one more rule, and without remembered ones whose time has passed.
+/// A policy with one more rule, and without remembered ones that expired.
 fn with_rule(source: &str, rule: &str, now_ms: i64) -> String {
     let mut kept = String::new();
     let mut lines = source.lines().peekable();

@@ -1,4 +1,4 @@
-//! Waiting until a person has decided.
+//! Waiting for a decision.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Approvals, Asking};
+use super::{Approvals, CallToApprove};
 use crate::request_state::Grant;
 
-/// How often a client that waits is told so.
+/// How often a waiting client gets a progress notification.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
-/// How often somebody who is told of a decision looks all the same.
+/// How often a waiter checks even without a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// Callers that wait for a person.
+/// Callers that wait for a decision.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     decided: Mutex<HashMap<String, watch::Sender<()>>>,
-    /// The round that an approved call is in, so that an old state cannot be used again.
+    /// The current round of each approved call, so that an old state cannot be used again.
     rounds: Mutex<HashMap<String, u32>>,
 }
 
@@ -34,7 +34,7 @@ impl Waiting {
         self.decided.lock().entry(id.to_owned()).or_default().subscribe()
     }
 
-    /// Wakes whoever waits for this one.
+    /// Wakes the waiters of this approval.
     pub(crate) fn wake(&self, id: &str) {
         if let Some(decided) = self.decided.lock().remove(id) {
             let _ = decided.send(());
@@ -49,7 +49,7 @@ impl Waiting {
         *round
     }
 
-    /// Whether this is the round that an approved call is in; then it is over.
+    /// Whether this is the current round of an approved call; if so, it is used up.
     pub(super) fn take_round(&self, grant: &Grant) -> bool {
         let mut rounds = self.rounds.lock();
         match rounds.get_mut(&grant.approval) {
@@ -67,11 +67,11 @@ impl Waiting {
 }
 
 impl Approvals {
-    /// Waits until somebody decides, or for so long.
+    /// Waits for a decision, up to the limit.
     pub(super) async fn wait_for(
         &self,
         store: &Store,
-        asking: &Asking<'_>,
+        asking: &CallToApprove<'_>,
         approval: &Approval,
         limit: Duration,
         elicitation: Option<Bytes>,
@@ -79,7 +79,7 @@ impl Approvals {
         let now = || Instant::from_std(self.context.clock.instant());
         let deadline = now() + limit;
         let mut decided = self.waiting.watch(&approval.id);
-        // A legacy client is shown the page meanwhile; what it answers does not matter, the page does.
+        // A legacy client shows the page meanwhile; only the decision on the page counts, not its answer.
         let client = Arc::clone(&asking.caller.client);
         let mut showing = std::pin::pin!(async {
             if let (Era::Legacy, Some(params)) = (asking.caller.era, elicitation) {
@@ -87,7 +87,7 @@ impl Approvals {
             }
             std::future::pending::<()>().await;
         });
-        let mut n_told = 0_u32;
+        let mut n_sent = 0_u32;
         loop {
             let current = store.approval(&approval.id).await?;
             let current = current.unwrap_or_else(|| approval.clone());
@@ -99,16 +99,16 @@ impl Approvals {
                 biased;
                 _ = decided.changed() => {}
                 () = tokio::time::sleep_until(deadline.min(now() + PROGRESS_EVERY)) => {
-                    n_told += 1;
-                    tell_progress(asking, &approval.id, n_told);
+                    n_sent += 1;
+                    send_progress(asking, &approval.id, n_sent);
                 }
                 () = &mut showing => {}
             }
         }
     }
 
-    /// Waits until somebody decides or the time for it has passed, with nobody to tell meanwhile. `None` if
-    /// there is no such approval.
+    /// Waits for a decision or the expiry, without notifying a client. `None` if there is no such
+    /// approval.
     pub(crate) async fn wait_until_decided(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         let Some(persistence) = &self.persistence else {
             return Ok(None);
@@ -133,13 +133,13 @@ impl Approvals {
     }
 }
 
-fn tell_progress(asking: &Asking<'_>, id: &str, n_told: u32) {
+fn send_progress(asking: &CallToApprove<'_>, id: &str, n_sent: u32) {
     let Some(token) = asking.params.progress_token() else {
         return;
     };
     let message = format!("waiting for a person to approve {id}: octroi approve {id}");
     let params = format!(
-        r#"{{"progressToken":{},"progress":{n_told},"message":{}}}"#,
+        r#"{{"progressToken":{},"progress":{n_sent},"message":{}}}"#,
         String::from_utf8_lossy(&token),
         json::quote(&message),
     );

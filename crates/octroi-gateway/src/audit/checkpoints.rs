@@ -1,4 +1,4 @@
-//! The file of signed checkpoints: notes one after the other, an empty line after each.
+//! The file of signed checkpoints: one note after the other, each followed by an empty line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -12,12 +12,12 @@ use super::cursor::read_at;
 use super::error::AuditError;
 
 const FILE_NAME: &str = "checkpoints";
-/// Every note begins with the name of a log.
+/// The beginning of every note: the name of a log.
 const START: &[u8] = b"octroi-audit/";
-/// Enough for the last note and what is left of a torn one.
+/// Enough for the last note and the rest of a torn one.
 const TAIL: u64 = 4 * NOTE_MAX as u64;
 
-/// The file as its only writer has it.
+/// The file, opened by its only writer.
 #[derive(Debug)]
 pub(super) struct CheckpointFile {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// Opens the file, cuts what was not finished, and tells the last checkpoint that this key signed.
+    /// Opens the file, truncates an unfinished note, and returns the last checkpoint signed with this key.
     pub(super) fn open(directory: &Path, key: &PublicKey) -> Result<(Self, Option<Checkpoint>), AuditError> {
         let path = directory.join(FILE_NAME);
         let failed = |error| AuditError::io(&path, error);
@@ -49,7 +49,7 @@ impl CheckpointFile {
         Ok((Self { path, file, length }, last))
     }
 
-    /// Adds a note. If that fails, nothing of it stays.
+    /// Appends a note. If that fails, nothing of it remains.
     pub(super) fn append(&mut self, note: &str) -> Result<(), AuditError> {
         let text = format!("{note}\n");
         if let Err(error) = self.file.write_all_at(text.as_bytes(), self.length) {
@@ -65,11 +65,11 @@ impl CheckpointFile {
     }
 }
 
-/// Where the last whole note ends, and the last one that is signed.
+/// Where the last whole note ends, and the last signed checkpoint.
 fn last_note(bytes: &[u8], key: &PublicKey) -> (usize, Option<Checkpoint>) {
     let mut end = 0;
     let mut last = None;
-    let mut notes = Notes::new(bytes);
+    let mut notes = NoteReader::new(bytes);
     while let Ok(Some(note)) = notes.next() {
         if note.is_whole {
             end = notes.n_read;
@@ -79,26 +79,26 @@ fn last_note(bytes: &[u8], key: &PublicKey) -> (usize, Option<Checkpoint>) {
     (end, last)
 }
 
-/// The notes of a file, one at a time.
+/// Reads the notes of a file, one at a time.
 #[derive(Debug)]
-pub(super) struct Notes<R> {
+pub(super) struct NoteReader<R> {
     input: R,
-    place: u64,
+    position: u64,
     n_read: usize,
-    /// The first line of the next note, where the one before it did not end as it should.
+    /// The first line of the next note, if the previous one was not terminated.
     ahead: Vec<u8>,
 }
 
-/// What stands in the place of a note.
+/// A note, or unreadable text in its place.
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) text: String,
-    /// Whether it ends as notes do. What follows the last whole one was not finished.
+    /// Whether it is terminated. Text after the last whole note is unfinished.
     pub(super) is_whole: bool,
 }
 
-impl Notes<BufReader<io::Take<File>>> {
-    /// The notes that are in the file now; none if there is no file.
+impl NoteReader<BufReader<io::Take<File>>> {
+    /// The notes that are in the file now; `None` if there is no file.
     pub(super) fn open(directory: &Path) -> Result<Option<Self>, AuditError> {
         let path = directory.join(FILE_NAME);
         let failed = |error| AuditError::io(&path, error);
@@ -113,18 +113,18 @@ impl Notes<BufReader<io::Take<File>>> {
     }
 }
 
-impl<R: BufRead> Notes<R> {
+impl<R: BufRead> NoteReader<R> {
     fn new(input: R) -> Self {
-        Self { input, place: 0, n_read: 0, ahead: Vec::new() }
+        Self { input, position: 0, n_read: 0, ahead: Vec::new() }
     }
 
-    /// The place of the note that was read last, counted from one.
-    pub(super) fn place(&self) -> u64 {
-        self.place
+    /// The position of the note that was read last, counted from one.
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
-    /// The next note with its signatures, or whatever stands in its place. Not more than a note may
-    /// have is ever kept.
+    /// The next note with its signatures, or unreadable text in its place. At most the maximum size of a
+    /// note is kept.
     pub(super) fn next(&mut self) -> io::Result<Option<Note>> {
         let mut note = std::mem::take(&mut self.ahead);
         let (mut n_empty, mut is_whole) = (0, false);
@@ -159,7 +159,7 @@ impl<R: BufRead> Notes<R> {
         if note.is_empty() {
             return Ok(None);
         }
-        self.place += 1;
+        self.position += 1;
         Ok(Some(Note { text: String::from_utf8_lossy(&note).into_owned(), is_whole }))
     }
 }
@@ -188,7 +188,7 @@ mod tests {
             let n_whole = u64::from(length > note(1).len());
             assert_eq!(last.map_or(0, |last| last.size), n_whole, "{length}");
             file.append(&note(3)).unwrap();
-            let mut notes = Notes::open(directory.path()).unwrap().unwrap();
+            let mut notes = NoteReader::open(directory.path()).unwrap().unwrap();
             let mut sizes = Vec::new();
             while let Some(note) = notes.next().unwrap() {
                 assert!(note.is_whole);
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn notes_after_garbage_are_found() {
         let text = format!("{}\ngarbage\n\nmore{}\n{}\n", note(1), note(2), note(3));
-        let mut notes = Notes::new(text.as_bytes());
+        let mut notes = NoteReader::new(text.as_bytes());
         let mut sizes = Vec::new();
         while let Some(note) = notes.next().unwrap() {
             sizes.push(Checkpoint::claimed(&note.text).map(|checkpoint| checkpoint.size));
         }
         assert_eq!(sizes, [Some(1), None, None, Some(3)]);
-        // The end of a long file, from anywhere on.
+        // The end of a long file, from any offset on.
         let key = SigningKey::from_seed(&[1; 32]).public();
         let long: String = (1..9).flat_map(|size| [note(size), "\n".to_owned()]).collect();
         for from in 0..note(1).len() * 3 {

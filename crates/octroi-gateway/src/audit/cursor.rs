@@ -12,20 +12,20 @@ use super::format::{FRAME_HEAD, FrameHead, HEADER_MAX, Header, HeaderError};
 
 const BUFFER: usize = 64 << 10;
 
-/// A place in a segment.
+/// A position in a segment.
 #[derive(Debug)]
 pub(super) struct Cursor {
     path: PathBuf,
     file: File,
     /// Where the next frame begins.
     offset: u64,
-    /// What was read ahead, from `offset` on, in `buffer[start..end]`.
+    /// Data that was read ahead, from `offset` on, in `buffer[start..end]`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-/// A record where it stands.
+/// A record and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
     pub(super) seq: u64,
@@ -35,19 +35,19 @@ pub(super) struct Frame<'a> {
     pub(super) offset: u64,
 }
 
-/// What comes next in a segment.
+/// The next item of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step<'a> {
     /// A record.
     Frame(Frame<'a>),
-    /// Nothing. There may be more later.
+    /// The end of the file so far. More may follow later.
     End,
-    /// A part of a frame. The rest may come later.
+    /// A part of a frame. The rest may follow later.
     Torn {
-        /// How much of it there is.
+        /// The size of the part.
         n_bytes: u64,
     },
-    /// Something that is not a frame.
+    /// Data that is not a frame.
     Unreadable,
 }
 
@@ -70,14 +70,14 @@ impl Cursor {
         self.offset
     }
 
-    /// Goes to a place where a frame begins.
+    /// Moves to the beginning of a frame.
     pub(super) fn seek(&mut self, offset: u64) {
         self.offset = offset;
         self.start = 0;
         self.end = 0;
     }
 
-    /// Takes the next step. After anything but a record the cursor stays where it is.
+    /// Reads the next item. After anything but a record the cursor stays where it is.
     pub(super) fn next(&mut self) -> Result<Step<'_>, AuditError> {
         let n_head = self.fill(FRAME_HEAD)?;
         let Some(head) = self.buffer[self.start..self.end].first_chunk::<FRAME_HEAD>() else {
@@ -101,8 +101,8 @@ impl Cursor {
         Ok(Step::Frame(Frame { seq: head.seq, chain: head.chain, body: &self.buffer[body], offset }))
     }
 
-    /// Whether there are only zeros from here to the end: blocks that the file system had given to the
-    /// file but not yet filled when the power went.
+    /// Whether only zeros follow up to the end: blocks that the file system had allocated but not yet written
+    /// when the power failed.
     pub(super) fn is_zero_to_the_end(&self) -> Result<bool, AuditError> {
         let mut bytes = vec![0; BUFFER];
         let mut offset = self.offset;
@@ -119,26 +119,26 @@ impl Cursor {
         }
     }
 
-    /// How long the file is now.
+    /// The current length of the file.
     pub(super) fn length(&self) -> Result<u64, AuditError> {
         self.file.metadata().map(|data| data.len()).map_err(|error| AuditError::io(&self.path, error))
     }
 
-    /// Has at least `n_wanted` bytes at hand if the file has them; tells how many there are, at most
-    /// that.
-    fn fill(&mut self, n_wanted: usize) -> Result<usize, AuditError> {
+    /// Buffers at least `n_needed` bytes if the file has them; returns how many there are, at most
+    /// `n_needed`.
+    fn fill(&mut self, n_needed: usize) -> Result<usize, AuditError> {
         let n_there = self.end - self.start;
-        if n_there >= n_wanted {
-            return Ok(n_wanted);
+        if n_there >= n_needed {
+            return Ok(n_needed);
         }
         self.buffer.copy_within(self.start..self.end, 0);
         self.start = 0;
         self.end = n_there;
-        let room = n_wanted.max(BUFFER);
+        let room = n_needed.max(BUFFER);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         } else if self.buffer.len() > BUFFER && room == BUFFER && n_there <= BUFFER {
-            // One large record does not keep its room for ever.
+            // Frees the space of a single large record.
             self.buffer.truncate(BUFFER);
             self.buffer.shrink_to_fit();
         }
@@ -146,7 +146,7 @@ impl Cursor {
         let n_read = read_at(&self.file, &mut self.buffer[n_there..], offset)
             .map_err(|error| AuditError::io(&self.path, error))?;
         self.end += n_read;
-        Ok(self.end.min(n_wanted))
+        Ok(self.end.min(n_needed))
     }
 }
 

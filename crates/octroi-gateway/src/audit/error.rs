@@ -1,25 +1,25 @@
-//! What can go wrong with the audit log.
+//! The error type of the audit log.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A failure of the audit log. It can be cloned because one failure is told to all who wait.
+/// A failure of the audit log. It can be cloned because one failure is reported to all waiting callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AuditError {
-    /// Another gateway writes there.
+    /// Another gateway writes the log.
     #[error("another Octroi writes the audit log in {}", .directory.display())]
     InUse {
-        /// Where the log is.
+        /// The directory of the log.
         directory: PathBuf,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error("cannot write {}: the disk is full", .path.display())]
     DiskFull {
-        /// What could not be written.
+        /// The file that could not be written.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Arc<io::Error>,
     },
     /// Any other failure of the file system.
@@ -28,24 +28,24 @@ pub enum AuditError {
         /// The file or directory.
         path: PathBuf,
         #[source]
-        /// What was said.
+        /// The underlying error.
         source: Arc<io::Error>,
     },
     /// The event is larger than a record may be.
     #[error("the audit event has {n_bytes} bytes, more than the {n_max} that a record may have")]
     TooLarge {
-        /// How large it is.
+        /// The size of the event.
         n_bytes: usize,
-        /// How large it may be.
+        /// The maximum size.
         n_max: usize,
     },
-    /// The name of the node cannot be used.
+    /// The name of the node is invalid.
     #[error("`{node}` cannot name a node: use up to 64 of a-z, A-Z, 0-9, `.`, `_` and `-`")]
     Node {
-        /// The name.
+        /// The invalid name.
         node: String,
     },
-    /// A file of the log holds something else than it should.
+    /// A file of the log has unexpected content.
     #[error("{} cannot be read: {what}", .path.display())]
     Unreadable {
         /// The file.
@@ -62,18 +62,18 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::InUse { .. } => "stop it, or name another directory with --data DIR".to_owned(),
             Self::DiskFull { .. } => {
-                "make room on the disk; calls are refused until records can be written".to_owned()
+                "free space on the disk; calls are refused until records can be written".to_owned()
             }
-            Self::Io { .. } | Self::NoRandomness => "the cause says why".to_owned(),
+            Self::Io { .. } | Self::NoRandomness => "see the cause".to_owned(),
             Self::TooLarge { .. } => "record less of the arguments and results".to_owned(),
             Self::Node { .. } => "choose another name".to_owned(),
             Self::Unreadable { .. } => "run `octroi audit verify`".to_owned(),
-            Self::Closed => "start Octroi again".to_owned(),
+            Self::Closed => "restart Octroi".to_owned(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Hands records to other programs: JSON lines, CSV, or OCSF.
+//! Exports records for other programs: JSON lines, CSV, or OCSF.
 
 mod csv;
 mod ocsf;
@@ -8,25 +8,25 @@ use std::io::{self, Write};
 use octroi_core::audit::{Entry, Filter};
 
 use super::error::AuditError;
-use super::reader::{Reader, Record};
+use super::reader::{LogReader, Record};
 
-/// A form that other programs read.
+/// An export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// One JSON object in each line: the record as it was written, with its number.
+    /// One JSON object per line: the original record with its number.
     Jsonl,
-    /// A table with a line of names.
+    /// A table with a header line.
     Csv,
-    /// One OCSF event (API Activity) in each line.
+    /// One OCSF event (API Activity) per line.
     Ocsf,
 }
 
-/// How an export went.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// How many records were handed over.
+    /// The number of exported records.
     pub n_records: u64,
-    /// How many could not be read, or segments from some place on.
+    /// The number of unreadable records, or segments that are unreadable from some point on.
     pub n_unreadable: u64,
 }
 
@@ -36,14 +36,14 @@ pub enum ExportError {
     /// The log cannot be read.
     #[error("the audit log cannot be read")]
     Log(#[from] AuditError),
-    /// Nobody takes the records.
+    /// The output cannot be written.
     #[error("the export cannot be written")]
     Output(#[source] io::Error),
 }
 
-/// Writes every record that the filter wants.
+/// Writes every record that matches the filter.
 pub fn export(
-    reader: &mut Reader,
+    reader: &mut LogReader,
     filter: &Filter,
     format: ExportFormat,
     output: &mut dyn Write,
@@ -82,17 +82,17 @@ pub fn export(
     Ok(exported)
 }
 
-/// The record's own text with its number in front.
+/// The original text of the record with its number in front.
 fn put_json(line: &mut Vec<u8>, record: &Record) {
     let start = line.len();
     line.extend_from_slice(format!("{{\"seq\":{},", record.seq).as_bytes());
     line.extend_from_slice(record.body.strip_prefix(b"{").unwrap_or(&record.body));
-    // Inside a text a line end is always escaped; outside it means nothing.
+    // Inside a string a line break is always escaped; outside it is insignificant whitespace.
     line[start..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     line.push(b'\n');
 }
 
-/// The words of an entry that may be absent.
+/// The optional columns of an entry.
 fn words<'a>(entry: &'a Entry<'_>) -> [Option<&'a str>; 5] {
     [
         entry.agent.as_deref(),

@@ -1,4 +1,4 @@
-//! A file that only its owner may read, written at known places and synced by two threads.
+//! A file that only its owner may read, written at known offsets and synced by two threads.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 #[cfg(test)]
@@ -16,34 +16,34 @@ use super::error::AuditError;
 pub(super) struct LogFile {
     path: PathBuf,
     file: File,
-    /// Why a sync failed, once one did. The system tells of a lost page only once, and then believes
-    /// that all is well: this file is never trusted again.
+    /// Why a sync failed, once one did. The kernel reports a lost page only once and then considers it clean,
+    /// so this file is never trusted again.
     failed: Mutex<Option<AuditError>>,
     #[cfg(test)]
     faults: Arc<Faults>,
 }
 
-/// Failures that tests cause.
+/// Faults that tests inject.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    /// Writes fail after so many more bytes, if not zero.
+    /// Writes fail after this many more bytes, if not zero.
     #[cfg(test)]
     pub(super) bytes_left: std::sync::atomic::AtomicU64,
     /// The next sync fails.
     #[cfg(test)]
     pub(super) sync: std::sync::atomic::AtomicBool,
-    /// Cutting fails.
+    /// Truncation fails.
     #[cfg(test)]
     pub(super) cut: std::sync::atomic::AtomicBool,
 }
 
 impl LogFile {
-    /// A new file; one that an earlier attempt left there is emptied.
+    /// Creates a file; one that an earlier attempt left is truncated.
     pub(super) fn create(path: &Path, faults: &Arc<Faults>) -> Result<Self, AuditError> {
         Self::with(path, faults, OpenOptions::new().write(true).create(true).truncate(true))
     }
 
-    /// A file that is there.
+    /// Opens an existing file.
     pub(super) fn open(path: &Path, faults: &Arc<Faults>) -> Result<Self, AuditError> {
         Self::with(path, faults, OpenOptions::new().write(true))
     }
@@ -66,7 +66,7 @@ impl LogFile {
         self.file.write_all_at(bytes, offset).map_err(|error| AuditError::io(&self.path, error))
     }
 
-    /// Drops what stands behind a place.
+    /// Truncates the file.
     pub(super) fn cut(&self, length: u64) -> Result<(), AuditError> {
         #[cfg(test)]
         self.faults.cut().map_err(|error| AuditError::io(&self.path, error))?;
@@ -122,19 +122,19 @@ impl Faults {
     }
 }
 
-/// Makes sure that a directory is there which only its owner may enter.
+/// Ensures that a directory exists which only its owner may enter.
 pub(super) fn create_directory(directory: &Path) -> Result<(), AuditError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(|error| AuditError::io(directory, error))
 }
 
-/// Waits until the names in a directory are on disk.
+/// Waits until the directory entries are on disk.
 pub(super) fn sync_directory(directory: &Path) -> Result<(), AuditError> {
     let synced = File::open(directory).and_then(|file| file.sync_all());
     synced.map_err(|error| AuditError::io(directory, error))
 }
 
-/// Writes a small file so that it is there whole or not at all.
+/// Writes a small file atomically.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AuditError> {
     let beside = path.with_extension("new");
     let write = || {

@@ -1,4 +1,4 @@
-//! Reads on from a number and waits for what comes: for a live view, for handlers, for the projection.
+//! Follows the log from a record on: for a live view, for handlers, for the projection.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use tokio::sync::watch;
 
 use super::error::AuditError;
 use super::log::AuditLog;
-use super::reader::{Reader, Record};
+use super::reader::{LogReader, Record};
 
-/// Somebody who reads along. Never in the way of those who write.
+/// A reader that follows the log. It never delays writers.
 #[derive(Debug)]
 pub struct Follower {
-    /// Away while a page is read.
-    reader: Option<Reader>,
+    /// `None` while a page is being read.
+    reader: Option<LogReader>,
     positions: watch::Receiver<u64>,
-    /// Not the log itself, which would then never end.
+    /// Not a handle of the log, which would keep it open.
     directory: PathBuf,
     last: u64,
 }
@@ -32,18 +32,18 @@ impl Follower {
     }
 
     /// The next records, up to `n_max`, as soon as there is one. Empty when the log was closed and all
-    /// of it was read. What cannot be read is told once, as an error, and then passed over.
+    /// of it was read. Unreadable records are reported once, as an error, and then skipped.
     pub async fn next_page(&mut self, n_max: usize) -> Result<Vec<Record>, AuditError> {
         let Some(limit) = self.limit().await else {
             return Ok(Vec::new());
         };
         let (reader, directory, last) = (self.reader.take(), self.directory.clone(), self.last);
         let reading = tokio::task::spawn_blocking(move || read(reader, &directory, last, limit, n_max));
-        // The task is only gone if the program is ending.
+        // The task fails only if the program is ending.
         self.keep(reading.await.unwrap_or(Err(AuditError::Closed)))
     }
 
-    /// The same, read on this thread, which must be one that nobody else waits for.
+    /// The same, read on this thread, which must not be shared with other tasks.
     pub(crate) async fn next_page_here(&mut self, n_max: usize) -> Result<Vec<Record>, AuditError> {
         match self.limit().await {
             Some(limit) => {
@@ -54,7 +54,7 @@ impl Follower {
         }
     }
 
-    /// Waits for something to read; tells up to where. None when there never will be.
+    /// Waits for new records; returns the last one. `None` when there never will be any.
     async fn limit(&mut self) -> Option<u64> {
         let last = self.last;
         let is_over = self.positions.wait_for(|&position| position > last).await.is_err();
@@ -72,16 +72,16 @@ impl Follower {
 
 type Page = Result<Vec<Record>, AuditError>;
 
-/// What came of reading.
+/// The result of reading.
 struct Reading {
-    reader: Reader,
-    /// The last record that was read or passed over.
+    reader: LogReader,
+    /// The last record that was read or skipped.
     last: u64,
     page: Page,
 }
 
 fn read(
-    reader: Option<Reader>,
+    reader: Option<LogReader>,
     directory: &Path,
     last: u64,
     limit: u64,
@@ -89,15 +89,15 @@ fn read(
 ) -> Result<Reading, AuditError> {
     let mut reader = match reader {
         Some(reader) => reader,
-        None => Reader::open(directory)?,
+        None => LogReader::open(directory)?,
     };
     reader.set_limit(limit);
     let (last, page) = read_page(&mut reader, last, limit, n_max)?;
     Ok(Reading { reader, last, page })
 }
 
-/// A page, and the last record that was read or passed over.
-fn read_page(reader: &mut Reader, last: u64, limit: u64, n_max: usize) -> Result<(u64, Page), AuditError> {
+/// A page, and the last record that was read or skipped.
+fn read_page(reader: &mut LogReader, last: u64, limit: u64, n_max: usize) -> Result<(u64, Page), AuditError> {
     let mut page: Vec<Record> = Vec::new();
     let mut records = reader.records(last + 1)?;
     while page.len() < n_max {
@@ -107,7 +107,7 @@ fn read_page(reader: &mut Reader, last: u64, limit: u64, n_max: usize) -> Result
                 let next = records.find_map(Result::ok);
                 return Ok((next.map_or(limit, |next| next.seq - 1), Err(error)));
             }
-            // Told next time.
+            // Reported by the next call.
             Some(Err(_)) => break,
             None => return Ok((limit, Ok(page))),
         }

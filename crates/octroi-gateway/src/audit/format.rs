@@ -1,4 +1,4 @@
-//! The bytes of a segment file: a header, then one frame for each record.
+//! The format of a segment file: a header, then one frame per record.
 
 use std::fs;
 use std::io;
@@ -9,21 +9,21 @@ use octroi_core::audit::{Hash, chain};
 
 const MAGIC: &[u8; 8] = b"OCTAUDIT";
 const VERSION: u32 = 1;
-/// Where the variable part begins: after magic, version, first number, chain value, length of the name.
+/// The offset of the variable part: after magic, version, first number, chain value, length of the name.
 const HEADER_FIXED: usize = 8 + 4 + 8 + 32 + 1;
-/// No header is longer.
+/// The maximum length of a header.
 pub(super) const HEADER_MAX: usize = HEADER_FIXED + 255 + 64 * 32;
 /// Length, number and chain value before each body.
 pub(super) const FRAME_HEAD: usize = 4 + 8 + 32;
-/// No event is larger.
+/// The maximum size of an event.
 pub(super) const EVENT_MAX: usize = 1 << 20;
-/// No record is larger. Only those that list open calls come near.
+/// The maximum size of a record. Only those that list open calls come near.
 pub(super) const BODY_MAX: usize = 16 << 20;
 const BODY_MIN: usize = 2;
-/// No log ever comes so far, so counting on needs no care.
+/// No log reaches this number, so it can be incremented without overflow checks.
 const SEQ_MAX: u64 = 1 << 62;
 
-/// How a segment begins: everything needed to go on without the segments before it.
+/// The header of a segment: everything needed to continue without the previous segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) node: String,
@@ -56,7 +56,7 @@ impl Header {
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.first_seq.to_le_bytes());
         bytes.extend_from_slice(&self.chain.0);
-        // Names were checked to be shorter when the log was begun.
+        // The length of names was checked when the log was created.
         bytes.push(u8::try_from(self.node.len()).unwrap_or_default());
         bytes.extend_from_slice(self.node.as_bytes());
         for peak in self.tree.peaks() {
@@ -65,7 +65,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the header that begins a file, and tells how long it is.
+    /// Parses the header of a file; returns its length too.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), HeaderError> {
         let mut rest = Fields(bytes);
         if !bytes.starts_with(MAGIC) {
@@ -93,19 +93,19 @@ struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(HeaderError::Short)?;
+        let (bytes, rest) = self.0.split_first_chunk::<N>().ok_or(HeaderError::Short)?;
         self.0 = rest;
-        Ok(*taken)
+        Ok(*bytes)
     }
 
     fn some(&mut self, length: usize) -> Result<&'a [u8], HeaderError> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(HeaderError::Short)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(HeaderError::Short)?;
         self.0 = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 }
 
-/// What stands before a body.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub(super) length: usize,
@@ -114,7 +114,7 @@ pub(super) struct FrameHead {
 }
 
 impl FrameHead {
-    /// None if no record has such a length.
+    /// `None` if the length is invalid.
     pub(super) fn parse(bytes: &[u8; FRAME_HEAD]) -> Option<Self> {
         let mut rest = Fields(bytes);
         let length = u32::from_le_bytes(rest.take().ok()?) as usize;
@@ -124,9 +124,9 @@ impl FrameHead {
     }
 }
 
-/// Adds a frame to a buffer.
+/// Appends a frame to a buffer.
 pub(super) fn put_frame(buffer: &mut Vec<u8>, seq: u64, chain: Hash, body: &[u8]) {
-    // No record is longer than a length can tell.
+    // The maximum size of a record fits.
     let length = u32::try_from(body.len()).unwrap_or_default();
     buffer.extend_from_slice(&length.to_le_bytes());
     buffer.extend_from_slice(&seq.to_le_bytes());
@@ -134,7 +134,7 @@ pub(super) fn put_frame(buffer: &mut Vec<u8>, seq: u64, chain: Hash, body: &[u8]
     buffer.extend_from_slice(body);
 }
 
-/// A segment file by its number.
+/// A segment file and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentFile {
     pub(super) number: u32,

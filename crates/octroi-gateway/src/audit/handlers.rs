@@ -1,9 +1,9 @@
-//! Those who get a copy of every record: a webhook, a file, the system's log, a collector of telemetry,
-//! or a program's own.
+//! Audit handlers, which get a copy of every record: a webhook, a file, syslog, an OpenTelemetry collector,
+//! or code of the embedding program.
 //!
-//! Each has a task that reads the log by itself, so none can hold up a call or another handler. What was
-//! delivered is kept in a file: after a restart a handler goes on there. It may get a record twice, and
-//! misses one only when it is told so.
+//! Each has a task that reads the log by itself, so none can delay a call or another handler. Its progress
+//! is stored in a file, from which it continues after a restart. It may get a record twice, and is notified
+//! of records that it misses.
 
 mod cursor;
 mod delivery;
@@ -32,44 +32,44 @@ use tracing::error;
 use super::log::AuditLog;
 pub use delivery::Delivery;
 pub use error::HandlerError;
-use run::Run;
+use run::HandlerTask;
 
-/// How far a handler of a program's own may fall behind.
+/// The maximum lag of a handler of the embedding program.
 const OWN_MAX_LAG: usize = 100_000;
 const OWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Somebody who gets a copy of what is recorded.
+/// A receiver of audit records.
 pub trait AuditHandler: Send + Sync {
-    /// Takes some events, in order. If this fails, the same ones are handed over again, later.
+    /// Handles events, in order. If this fails, the same ones are delivered again later.
     fn handle<'a>(&'a self, events: &'a [Delivery]) -> Handling<'a>;
 }
 
-/// A delivery on its way.
+/// The future of a delivery.
 pub type Handling<'a> = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send + 'a>>;
 
-/// How a handler is doing.
+/// The status of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerReading {
     /// Its name.
     pub name: String,
-    /// The last record that it has, or did not want.
+    /// The last record that it got, or that its filter excludes.
     pub last_seq: u64,
-    /// How many records it never got.
+    /// The number of records it never got.
     pub n_dropped: u64,
     /// Whether its last delivery failed.
     pub is_failing: bool,
 }
 
-/// All handlers that run.
+/// All running handlers.
 #[derive(Default)]
-pub(crate) struct Posts {
-    running: Mutex<Vec<Arc<Post>>>,
+pub(crate) struct HandlerSet {
+    running: Mutex<Vec<Arc<HandlerState>>>,
 }
 
-/// One handler that runs.
-pub(super) struct Post {
+/// The shared state of a running handler.
+pub(super) struct HandlerState {
     pub(super) name: String,
-    /// `None` for a program's own, which stays whatever the configuration says.
+    /// `None` for a handler of the embedding program, which the configuration does not remove.
     spec: Option<HandlerSpec>,
     pub(super) last_seq: AtomicU64,
     pub(super) n_dropped: AtomicU64,
@@ -77,37 +77,40 @@ pub(super) struct Post {
     pub(super) ends: CancellationToken,
 }
 
-impl Posts {
-    /// Other handlers from now on; what is the same goes on running.
+impl HandlerSet {
+    /// Replaces the configured handlers; unchanged ones keep running.
     pub(crate) fn set(&self, specs: &[HandlerSpec], log: &AuditLog, context: &Arc<Context>) {
         let mut running = self.running.lock();
         let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut *running)
             .into_iter()
-            .partition(|post| post.spec.as_ref().is_none_or(|spec| specs.contains(spec)));
-        for post in &go {
-            post.ends.cancel();
+            .partition(|state| state.spec.as_ref().is_none_or(|spec| specs.contains(spec)));
+        for state in &go {
+            state.ends.cancel();
         }
         *running = stay;
         for spec in specs {
-            if running.iter().any(|post| post.name == spec.name) {
+            if running.iter().any(|state| state.name == spec.name) {
                 continue;
             }
             match open(&spec.destination, context) {
                 Ok(handler) => {
-                    let before = go.iter().find(|post| post.name == spec.name);
-                    let wishes =
-                        Wishes { events: spec.events.clone(), max_lag: spec.max_lag, timeout: spec.timeout };
-                    let post = Post::new(&spec.name, Some(spec.clone()), before.map(Arc::as_ref));
-                    running.push(start(post, handler, wishes, log, context));
+                    let before = go.iter().find(|state| state.name == spec.name);
+                    let options = HandlerOptions {
+                        events: spec.events.clone(),
+                        max_lag: spec.max_lag,
+                        timeout: spec.timeout,
+                    };
+                    let state = HandlerState::new(&spec.name, Some(spec.clone()), before.map(Arc::as_ref));
+                    running.push(start(state, handler, options, log, context));
                 }
                 Err(error) => {
-                    error!(handler = spec.name, %error, "an audit handler cannot be used");
+                    error!(handler = spec.name, %error, "audit handler cannot be used");
                 }
             }
         }
     }
 
-    /// Adds a handler of a program's own.
+    /// Adds a handler of the embedding program.
     pub(crate) fn add(
         &self,
         name: &str,
@@ -117,31 +120,31 @@ impl Posts {
     ) -> Result<(), HandlerError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let mut running = self.running.lock();
-        let is_free = running.iter().all(|post| post.name != name);
+        let is_free = running.iter().all(|state| state.name != name);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) || !is_free {
             return Err(HandlerError::Name { name: name.to_owned() });
         }
-        let wishes = Wishes { events: Vec::new(), max_lag: OWN_MAX_LAG, timeout: OWN_TIMEOUT };
-        running.push(start(Post::new(name, None, None), handler, wishes, log, context));
+        let options = HandlerOptions { events: Vec::new(), max_lag: OWN_MAX_LAG, timeout: OWN_TIMEOUT };
+        running.push(start(HandlerState::new(name, None, None), handler, options, log, context));
         Ok(())
     }
 
-    /// How they all are doing.
+    /// The status of all handlers.
     pub(crate) fn readings(&self) -> Vec<HandlerReading> {
         let running = self.running.lock();
         running
             .iter()
-            .map(|post| HandlerReading {
-                name: post.name.clone(),
-                last_seq: post.last_seq.load(Ordering::Relaxed),
-                n_dropped: post.n_dropped.load(Ordering::Relaxed),
-                is_failing: post.is_failing.load(Ordering::Relaxed),
+            .map(|state| HandlerReading {
+                name: state.name.clone(),
+                last_seq: state.last_seq.load(Ordering::Relaxed),
+                n_dropped: state.n_dropped.load(Ordering::Relaxed),
+                is_failing: state.is_failing.load(Ordering::Relaxed),
             })
             .collect()
     }
 }
 
-impl Post {
+impl HandlerState {
     fn new(name: &str, spec: Option<HandlerSpec>, before: Option<&Self>) -> Self {
         let n_dropped = before.map_or(0, |before| before.n_dropped.load(Ordering::Relaxed));
         Self {
@@ -155,32 +158,32 @@ impl Post {
     }
 }
 
-/// What a handler wants, and how long it is waited for.
+/// The filter and the limits of a handler.
 #[derive(Clone, Debug)]
-pub(super) struct Wishes {
+pub(super) struct HandlerOptions {
     pub(super) events: Vec<Glob>,
     pub(super) max_lag: usize,
     pub(super) timeout: Duration,
 }
 
-impl Wishes {
-    pub(super) fn wants(&self, kind: &str) -> bool {
+impl HandlerOptions {
+    pub(super) fn includes(&self, kind: &str) -> bool {
         self.events.is_empty() || self.events.iter().any(|pattern| pattern.matches(kind))
     }
 }
 
 fn start(
-    post: Post,
+    state: HandlerState,
     handler: Arc<dyn AuditHandler>,
-    wishes: Wishes,
+    options: HandlerOptions,
     log: &AuditLog,
     context: &Arc<Context>,
-) -> Arc<Post> {
-    let post = Arc::new(post);
+) -> Arc<HandlerState> {
+    let state = Arc::new(state);
     let shutdown = context.shutdown.clone();
-    let run = Run { post: Arc::clone(&post), handler, wishes, log: log.clone(), shutdown };
-    context.tasks.spawn_on_main("audit-handler", run.until_the_end());
-    post
+    let task = HandlerTask { state: Arc::clone(&state), handler, options, log: log.clone(), shutdown };
+    context.tasks.spawn_on_main("audit-handler", task.until_the_end());
+    state
 }
 
 fn open(destination: &Destination, context: &Context) -> Result<Arc<dyn AuditHandler>, HandlerError> {

@@ -1,4 +1,4 @@
-//! The handle through which everything is recorded.
+//! The handle through which all events are recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use super::checkpoints::CheckpointFile;
 use super::error::AuditError;
 use super::file::{Faults, create_directory};
 use super::format::EVENT_MAX;
-use super::queue::{Answer, Job, Pending, Shared, Wait, Waiting};
-use super::recover::{Cut, Lock, Recovered, publish_key, recover, signing_key};
+use super::queue::{PendingRecord, QueuedWork, Wait, WriteQueue, WriteReply, WriterJob};
+use super::recover::{Cut, LogLock, Recovered, publish_key, recover, signing_key};
 use super::syncer::{Publisher, Syncer};
 use super::unfinished::{Unfinished, unfinished};
 use super::walk::Problem;
 use super::writer::{Begin, CheckpointRule, Writer, create_segment};
 
 const NODE_MAX: usize = 64;
-/// Who writes is mostly done in a few microseconds; to be told by him, on another thread, takes longer than to wait.
+/// A write mostly takes a few microseconds; waking up on another thread takes longer than to spin.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
 /// The audit log. Clones are handles to the same one.
@@ -36,8 +36,8 @@ pub struct AuditLog {
 
 #[derive(Debug)]
 struct Inner {
-    shared: Arc<Shared>,
-    /// Gone when the log is closed.
+    shared: Arc<WriteQueue>,
+    /// `None` when the log is closed.
     writer: Arc<Mutex<Option<Writer>>>,
     directory: PathBuf,
     node: String,
@@ -46,15 +46,14 @@ struct Inner {
     clock: Clock,
 }
 
-/// How a log is kept.
+/// The options of a log.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// The name of this node, for a log that is begun; a random one if none is given. A log keeps the
-    /// name that it was begun with.
+    /// The name of the node of a new log; random by default. An existing log keeps its name.
     pub node: Option<String>,
-    /// When to begin a new segment.
+    /// The size at which a new segment is begun.
     pub segment_bytes: u64,
     /// After how many records a checkpoint is signed.
     pub checkpoint_records: u64,
@@ -65,7 +64,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What is usual.
+    /// The default options.
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -82,32 +81,31 @@ impl Options {
 /// When a record counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When the operating system has it: it survives the end of this process, however that comes. It
+    /// When the operating system has it: it survives the end of this process, however it ends. It
     /// is on disk a few milliseconds later.
     Os,
     /// When it is on disk.
     Disk,
 }
 
-/// A log that was opened, and what the last run left.
+/// An opened log, and the state that the last run left.
 #[derive(Debug)]
 pub struct Opened {
     /// The log.
     pub log: AuditLog,
-    /// Calls that were begun and never ended. Their outcome is unknown; somebody should record that.
+    /// Calls that were begun and never ended. Their outcome is unknown, which the caller should record.
     pub unfinished: Vec<Unfinished>,
-    /// What was cut from the end, because it was not finished.
+    /// What was truncated from the end, because it was unfinished.
     pub cut: Option<Cut>,
-    /// What is wrong with the log. It goes on in a new segment all the same.
+    /// What is wrong with the log. It continues in a new segment anyway.
     pub problems: Vec<Problem>,
 }
 
 impl AuditLog {
-    /// Opens the log in a directory, or begins one, and starts the threads that write it. Reads the
-    /// last segment, so this may take a moment and must not be done where others wait.
+    /// Opens or creates the log in a directory, and starts its threads. Blocks to read the last segment.
     pub fn open(directory: &Path, options: &Options) -> Result<Opened, AuditError> {
         create_directory(directory)?;
-        let lock = Lock::take(directory)?;
+        let lock = LogLock::acquire(directory)?;
         let key = Arc::new(signing_key(directory)?);
         let (checkpoints, signed) = CheckpointFile::open(directory, &key.public())?;
         #[cfg(test)]
@@ -119,10 +117,10 @@ impl AuditLog {
         publish_key(directory, &recovered.node, &key.public())?;
         let Recovered { node, head, open_calls, segment, last_number, cut, problems } = recovered;
         for problem in &problems {
-            error!(problem = %problem, "the audit log was changed or damaged; run `octroi audit verify`");
+            error!(problem = %problem, "audit log was changed or damaged; run `octroi audit verify`");
         }
         if let Some(cut) = cut {
-            warn!(audit.segment = cut.segment, n_bytes = cut.n_bytes, "cut an unfinished audit record");
+            warn!(audit.segment = cut.segment, n_bytes = cut.n_bytes, "truncated an unfinished audit record");
         }
         let problem = problems.first().map(ToString::to_string);
         let begin = Begin {
@@ -142,7 +140,7 @@ impl AuditLog {
         let unfinished = unfinished(directory, &open_calls)?;
         let (position, positions) = watch::channel(head.seq);
         let (newest, checkpoint) = watch::channel(None);
-        let shared = Arc::new(Shared::new(positions, checkpoint));
+        let shared = Arc::new(WriteQueue::new(positions, checkpoint));
         let syncer = Arc::new(Syncer::new(Arc::clone(&segment.file), segment.number));
         let mut writer = Writer {
             directory: directory.to_owned(),
@@ -180,8 +178,8 @@ impl AuditLog {
         u64::try_from(self.inner.clock.now_ms()).unwrap_or_default()
     }
 
-    /// Records an event, and waits until it counts as written. Tells its number. If this fails, what
-    /// was to be recorded must not happen.
+    /// Records an event, and waits until it counts as written. Returns its number. If this fails, the
+    /// recorded action must not happen.
     pub fn append<'a>(
         &'a self,
         event: &Event<'_>,
@@ -201,13 +199,13 @@ impl AuditLog {
                 Durability::Os => Wait::Os(answer),
                 Durability::Disk => Wait::Disk(answer),
             };
-            self.inner.write(Pending { wait, ..record }).await?;
+            self.inner.write(PendingRecord { wait, ..record }).await?;
             answered.await.unwrap_or(Err(AuditError::Closed))
         }
     }
 
-    /// Records an event without waiting for the disk. It is never dropped: while nothing can be
-    /// written it is kept and tried again. Waits only if too many such events wait already.
+    /// Records an event without waiting for the disk. It is never dropped: while writes fail, it is kept and
+    /// retried. Waits only if too many such events are queued already.
     pub fn append_later<'a>(
         &'a self,
         event: &Event<'_>,
@@ -216,7 +214,7 @@ impl AuditLog {
         async move { self.inner.write_later(record?).await }
     }
 
-    /// Records an event from where nobody can wait. If there is no room, a task waits for it.
+    /// Records an event from a synchronous context. If the queue is full, a task waits for it.
     pub fn append_detached(&self, event: &Event<'_>, tasks: &BackgroundTasks) {
         let record = pending(event);
         let log = self.clone();
@@ -227,66 +225,66 @@ impl AuditLog {
             None => {
                 tasks.spawn_on_main("audit-write", async move {
                     if let Err(error) = writing.await {
-                        error!(%error, hint = error.hint(), "an event was not recorded");
+                        error!(%error, hint = error.hint(), "audit event was not recorded");
                     }
                 });
                 return;
             }
         };
-        error!(error = %failed, hint = failed.hint(), "an event was not recorded");
+        error!(error = %failed, hint = failed.hint(), "audit event was not recorded");
     }
 
     /// Waits until everything so far is on disk.
     pub async fn flush(&self) -> Result<u64, AuditError> {
         let (done, flushed) = oneshot::channel();
-        self.inner.shared.order(Job::Flush(done))?;
+        self.inner.shared.order(WriterJob::Flush(done))?;
         flushed.await.unwrap_or(Err(AuditError::Closed))
     }
 
-    /// Writes everything, signs a last checkpoint, and lets go of the files.
+    /// Writes everything, signs a last checkpoint, and closes the files.
     pub async fn close(&self) -> Result<u64, AuditError> {
         let (done, closed) = oneshot::channel();
-        self.inner.shared.order(Job::Close(Some(done)))?;
+        self.inner.shared.order(WriterJob::Close(Some(done)))?;
         closed.await.unwrap_or(Err(AuditError::Closed))
     }
 
-    /// The number of the last record that was handed to the operating system.
+    /// The number of the last record that was written to the operating system.
     pub fn position(&self) -> u64 {
         *self.inner.shared.position.borrow()
     }
 
-    /// The last record that earlier runs left.
+    /// The last record of earlier runs.
     pub(crate) fn recovered_until(&self) -> u64 {
         self.inner.recovered_until
     }
 
-    /// Whether nothing is written any more.
+    /// Whether the log is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.inner.shared.position.has_changed().is_err()
     }
 
-    /// Why nothing can be written, if that is so.
+    /// Why writes fail, if they do.
     pub fn health(&self) -> Option<AuditError> {
         self.inner.shared.health()
     }
 
-    /// The newest signed checkpoint, as a note, and each one to come: to be sent where whoever owns
-    /// this disk cannot change it.
+    /// The newest signed checkpoint, as a note, and each later one: to be sent where the owner of this disk
+    /// cannot change it.
     pub fn checkpoints(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.inner.shared.checkpoint.clone()
     }
 
-    /// Where the log is.
+    /// The directory of the log.
     pub fn directory(&self) -> &Path {
         &self.inner.directory
     }
 
-    /// The name of the node whose log this is.
+    /// The name of this log's node.
     pub fn node(&self) -> &str {
         &self.inner.node
     }
 
-    /// The key that its checkpoints can be checked with.
+    /// The key for verifying its checkpoints.
     pub fn public_key(&self) -> PublicKey {
         self.inner.key.public()
     }
@@ -301,13 +299,13 @@ impl AuditLog {
 }
 
 impl Inner {
-    /// Writes a record that nobody waits for. What cannot be written now is kept.
-    async fn write_later(&self, record: Pending) -> Result<(), AuditError> {
+    /// Writes a record without waiting. A failed write is kept and retried.
+    async fn write_later(&self, record: PendingRecord) -> Result<(), AuditError> {
         if self.shared.is_busy() { self.write(record).await } else { self.write_soon(record).await }
     }
 
-    /// The same, without letting others go first.
-    async fn write_soon(&self, record: Pending) -> Result<(), AuditError> {
+    /// The same, without yielding to other tasks first.
+    async fn write_soon(&self, record: PendingRecord) -> Result<(), AuditError> {
         if let Some(Ok(_)) = self.write_alone(&record) {
             return Ok(());
         }
@@ -316,8 +314,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes a record at once, if nobody else is writing or waits to, and if it cannot take long.
-    fn write_alone(&self, record: &Pending) -> Option<Result<u64, AuditError>> {
+    /// Writes a record immediately, if no other caller writes or waits and it cannot take long.
+    fn write_alone(&self, record: &PendingRecord) -> Option<Result<u64, AuditError>> {
         if !self.shared.is_empty() {
             return None;
         }
@@ -331,19 +329,19 @@ impl Inner {
         written
     }
 
-    /// Writes a record together with those of others: first everybody whose turn it is on this thread brings his own.
-    async fn write(&self, record: Pending) -> Result<(), AuditError> {
+    /// Writes a record together with others: first, all tasks that are ready on this thread queue theirs.
+    async fn write(&self, record: PendingRecord) -> Result<(), AuditError> {
         let number = self.shared.add(record).await?;
-        // Who is dropped while he waits for the others has brought a record all the same.
-        let brought = Brought { inner: self, number };
+        // If this future is dropped while it waits, its record is still written.
+        let queued = QueuedRecord { inner: self, number };
         if self.shared.is_busy() {
             tokio::task::yield_now().await;
         }
-        drop(brought);
+        drop(queued);
         Ok(())
     }
 
-    /// Writes what waits, unless somebody is doing that, or it may take long; then the thread does.
+    /// Writes the queued records, unless another caller is writing or it may take long; then the thread does.
     fn write_now(&self) {
         loop {
             let Some(mut held) = self.writer.try_lock_for(BRIEFLY) else {
@@ -353,23 +351,22 @@ impl Inner {
                 return;
             };
             match self.shared.waiting() {
-                Waiting::Nothing => {}
-                Waiting::Records if writer.is_at_ease() => self.waking(writer, Writer::write_waiting),
-                Waiting::Records | Waiting::Orders => {
+                QueuedWork::Nothing => {}
+                QueuedWork::Records if writer.is_at_ease() => self.waking(writer, Writer::write_waiting),
+                QueuedWork::Records | QueuedWork::Orders => {
                     self.shared.wake();
                     return;
                 }
             }
             drop(held);
-            // Who came meanwhile has gone away trusting in us.
+            // Callers that queued a record meanwhile rely on this one to write it.
             if self.shared.is_empty() {
                 return;
             }
         }
     }
 
-    /// Writes, and wakes the thread if there is now something for it: a moment at which it must look, or what takes
-    /// longer.
+    /// Writes, and wakes the thread if there is work for it now: a deadline, or something slow.
     fn waking<T>(&self, writer: &mut Writer, write: impl FnOnce(&mut Writer) -> T) -> T {
         let was_signed = writer.wakes_at().is_none();
         let written = write(writer);
@@ -380,13 +377,13 @@ impl Inner {
     }
 }
 
-/// A record that waits to be written with others.
-struct Brought<'a> {
+/// A queued record that is to be written with others.
+struct QueuedRecord<'a> {
     inner: &'a Inner,
     number: u64,
 }
 
-impl Drop for Brought<'_> {
+impl Drop for QueuedRecord<'_> {
     fn drop(&mut self) {
         if !self.inner.shared.is_done(self.number) {
             self.inner.write_now();
@@ -396,12 +393,16 @@ impl Drop for Brought<'_> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let _ = self.shared.order(Job::Close(None));
+        let _ = self.shared.order(WriterJob::Close(None));
     }
 }
 
 /// Starts both threads. The writer ends last.
-fn start(writer: Writer, lock: Lock, publisher: Publisher) -> Result<Arc<Mutex<Option<Writer>>>, AuditError> {
+fn start(
+    writer: Writer,
+    lock: LogLock,
+    publisher: Publisher,
+) -> Result<Arc<Mutex<Option<Writer>>>, AuditError> {
     let directory = writer.directory.clone();
     let failed = |error| AuditError::io(&directory, error);
     let syncer = Arc::clone(&writer.syncer);
@@ -410,7 +411,7 @@ fn start(writer: Writer, lock: Lock, publisher: Publisher) -> Result<Arc<Mutex<O
         .name("audit-sync".to_owned())
         .spawn(move || syncer.run(&shared, publisher))
         .map_err(failed)?;
-    let ending = Ending { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
+    let closer = QueueCloser { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
     let shared = Arc::clone(&writer.shared);
     let kept = Arc::new(Mutex::new(Some(writer)));
     let own = Arc::clone(&kept);
@@ -420,7 +421,7 @@ fn start(writer: Writer, lock: Lock, publisher: Publisher) -> Result<Arc<Mutex<O
             let Some(Closed { writer, done, result }) = work_until_closed(&own, &shared) else {
                 return;
             };
-            drop(ending);
+            drop(closer);
             let _ = syncing.join();
             let result = result.and_then(|seq| writer.segment.file.sync().map(|()| seq));
             drop((writer, lock));
@@ -435,14 +436,14 @@ fn start(writer: Writer, lock: Lock, publisher: Publisher) -> Result<Arc<Mutex<O
 /// A log that was closed.
 struct Closed {
     writer: Writer,
-    /// Who is to be told when all is done, and how it went.
-    done: Option<Answer>,
+    /// Notified of the result when all is done.
+    done: Option<WriteReply>,
     result: Result<u64, AuditError>,
 }
 
-/// What callers do not do themselves: what takes long, and what is due at some moment. In the end nobody else has
-/// the writer any more.
-fn work_until_closed(writer: &Mutex<Option<Writer>>, shared: &Shared) -> Option<Closed> {
+/// The work that callers do not do themselves: what takes long or is due at some time. At the end, no caller
+/// has the writer any more.
+fn work_until_closed(writer: &Mutex<Option<Writer>>, shared: &WriteQueue) -> Option<Closed> {
     loop {
         let mut held = writer.lock();
         let writer = held.as_mut()?;
@@ -451,38 +452,38 @@ fn work_until_closed(writer: &Mutex<Option<Writer>>, shared: &Shared) -> Option<
         }
         let until = writer.wakes_at();
         drop(held);
-        // Who came while the writer was held has gone away trusting in us.
-        if shared.waiting() == Waiting::Nothing {
+        // Callers that queued a record while the writer was held rely on this thread.
+        if shared.waiting() == QueuedWork::Nothing {
             shared.wait(until);
         }
     }
 }
 
-/// Sends everybody home when the writer ends, also by a panic: nobody may wait for a log that is not
-/// written any more.
-struct Ending {
-    shared: Arc<Shared>,
+/// Fails all waiting callers when the writer ends, even by a panic: none may wait for a log that is no
+/// longer written.
+struct QueueCloser {
+    shared: Arc<WriteQueue>,
     syncer: Arc<Syncer>,
 }
 
-impl Drop for Ending {
+impl Drop for QueueCloser {
     fn drop(&mut self) {
         self.shared.shut();
         self.syncer.end();
     }
 }
 
-fn pending(event: &Event<'_>) -> Result<Pending, AuditError> {
+fn pending(event: &Event<'_>) -> Result<PendingRecord, AuditError> {
     let body = event.body();
     if body.len() > EVENT_MAX {
         return Err(AuditError::TooLarge { n_bytes: body.len(), n_max: EVENT_MAX });
     }
-    Ok(Pending { body, kind: event.kind, call: event.call, wait: Wait::Nothing })
+    Ok(PendingRecord { body, kind: event.kind, call: event.call, wait: Wait::Nothing })
 }
 
-/// Names go into notes and file headers, so they are kept simple.
-fn node_name(wanted: Option<&str>) -> Result<String, AuditError> {
-    let Some(node) = wanted else {
+/// Names are part of notes and file headers, so they are restricted.
+fn node_name(configured: Option<&str>) -> Result<String, AuditError> {
+    let Some(node) = configured else {
         let mut bytes = [0_u8; 8];
         getrandom::fill(&mut bytes).map_err(|_| AuditError::NoRandomness)?;
         return Ok(format!("node-{:016x}", u64::from_be_bytes(bytes)));

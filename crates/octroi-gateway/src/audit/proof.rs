@@ -1,4 +1,4 @@
-//! Proofs that a record is part of the log, which can be checked without the log.
+//! Inclusion proofs: a record is part of the log, verifiable without the log.
 
 use std::path::Path;
 
@@ -6,26 +6,26 @@ use octroi_core::audit::merkle::{self, Prover};
 use octroi_core::audit::{Checkpoint, Hash, PublicKey, chain};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoints::Notes;
+use super::checkpoints::NoteReader;
 use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::format::segments;
 use super::recover::public_key;
 
-/// A record, a signed checkpoint that covers it, and the way from one to the other.
+/// A record, a signed checkpoint that covers it, and the hashes in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     /// The number of the record.
     pub seq: u64,
-    /// Its text, to the letter.
+    /// The exact text of the record.
     pub record: String,
-    /// The hashes beside the way from the record to the root, in base64.
+    /// The sibling hashes on the path from the record to the root, in base64.
     pub path: Vec<String>,
     /// The signed checkpoint, as a note.
     pub checkpoint: String,
 }
 
-/// Why there is no proof, or why it proves nothing.
+/// Why a proof cannot be created, or is invalid.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ProofError {
     /// The log cannot be read.
@@ -34,19 +34,19 @@ pub enum ProofError {
     /// There is no such record, or not any more.
     #[error("there is no record {seq}")]
     NoRecord {
-        /// Its number.
+        /// The number of the record.
         seq: u64,
     },
     /// No checkpoint covers the record yet.
     #[error("record {seq} is not covered by a checkpoint yet")]
     NotSigned {
-        /// Its number.
+        /// The number of the record.
         seq: u64,
     },
     /// Records that the proof needs are damaged.
     #[error("the log is damaged at record {seq}")]
     Damaged {
-        /// Where.
+        /// The first damaged record.
         seq: u64,
     },
     /// The checkpoint in the proof is not signed with the key.
@@ -58,7 +58,7 @@ pub enum ProofError {
 }
 
 impl ProofError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Log(error) => error.hint(),
@@ -111,12 +111,12 @@ pub fn prove(directory: &Path, seq: u64) -> Result<Proof, ProofError> {
     let record = record.ok_or(ProofError::NoRecord { seq })?;
     let path = path.iter().map(|hash| hash.to_base64()).collect();
     let proof = Proof { seq, record, path, checkpoint: note };
-    // A log that was changed proves nothing; better said here than where the proof is needed.
+    // A changed log yields no valid proof; report that here and not where the proof is used.
     check_proof(&proof, &key).map_err(|_| ProofError::Damaged { seq })?;
     Ok(proof)
 }
 
-/// Checks a proof. Returns the checkpoint that it holds for.
+/// Checks a proof; returns the checkpoint that it is valid for.
 pub fn check_proof(proof: &Proof, key: &PublicKey) -> Result<Checkpoint, ProofError> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).map_err(|_| ProofError::Signature)?;
     let path: Option<Vec<Hash>> = proof.path.iter().map(|hash| Hash::from_base64(hash)).collect();
@@ -128,7 +128,7 @@ pub fn check_proof(proof: &Proof, key: &PublicKey) -> Result<Checkpoint, ProofEr
 
 /// The first checkpoint that covers a record.
 fn covering(directory: &Path, seq: u64, key: &PublicKey) -> Result<(Checkpoint, String), ProofError> {
-    let Some(mut notes) = Notes::open(directory)? else { return Err(ProofError::NotSigned { seq }) };
+    let Some(mut notes) = NoteReader::open(directory)? else { return Err(ProofError::NotSigned { seq }) };
     while let Some(note) = notes.next().map_err(|error| AuditError::io(directory, error))? {
         match Checkpoint::open(&note.text, key) {
             Ok(checkpoint) if checkpoint.size >= seq => return Ok((checkpoint, note.text)),

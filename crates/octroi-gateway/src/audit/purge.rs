@@ -1,4 +1,4 @@
-//! Takes old segments away, with a signed record that says so.
+//! Purges old segments, with a signed record of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,28 +12,28 @@ use super::format::segments;
 use super::log::{AuditLog, Durability};
 use super::walk::Walk;
 
-/// What was taken away.
+/// The result of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// How many segments.
+    /// The number of purged segments.
     pub n_segments: u32,
-    /// How many records.
+    /// The number of purged records.
     pub n_records: u64,
 }
 
 impl AuditLog {
-    /// Takes away the oldest segments all of whose records are older than a moment. The segment that
-    /// is being written always stays. Each segment is looked through first, and goes only after a
-    /// record of it is on disk: whenever this is interrupted, the log can be verified.
+    /// Purges the oldest segments whose records are all older than a time. The segment that is being written
+    /// always stays. Each segment is checked first, and deleted only after a record of that is on disk:
+    /// if the purge is interrupted at any point, the log can still be verified.
     pub async fn purge(&self, before_ms: u64, actor: Actor<'_>) -> Result<Purged, AuditError> {
         let mut purged = Purged::default();
-        // The segment that is being written now. What this writes itself is not for this to take.
+        // The segment that is being written now. Segments that the purge itself begins are not purged.
         let files = segments(self.directory()).map_err(|error| AuditError::io(self.directory(), error))?;
         let current = files.last().map_or(0, |last| last.number);
         loop {
             let directory = self.directory().to_owned();
             let look = tokio::task::spawn_blocking(move || oldest(&directory, before_ms, current));
-            // The task is only gone if the program is ending.
+            // The task fails only if the program is ending.
             let Some((path, purge)) = look.await.unwrap_or(Err(AuditError::Closed))? else {
                 return Ok(purged);
             };
@@ -52,7 +52,7 @@ impl AuditLog {
     }
 }
 
-/// The oldest segment, if it may go.
+/// The oldest segment, if it may be purged.
 fn oldest(directory: &Path, before_ms: u64, current: u32) -> Result<Option<(PathBuf, Purge)>, AuditError> {
     let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
     let [first, second, ..] = files.as_slice() else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! What waits to be written, and how callers and the thread that writes wake each other.
+//! The queue of pending writes, and how callers and the writer thread wake each other.
 //!
-//! Whoever brings a record writes it, and all that wait, if nobody else is just doing that: to wake the thread for
-//! every record and be woken by it again would cost more than to write. Here waits what somebody else is to write,
-//! what is to be on disk, and while much is going on what the calls of one thread bring in one turn of it.
+//! A caller that adds a record writes it, and all queued ones, if no other caller is doing that: waking the
+//! thread for every record, and being woken by it, would cost more than the write. The queue holds records
+//! that another caller is to write, or that have to be on disk, and, under load, those of one scheduler turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
@@ -14,92 +14,92 @@ use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::error::AuditError;
 
-/// So many records may wait. Then whoever wants to add one waits himself.
+/// The maximum number of queued records. Beyond it, callers wait.
 const WAITING_MAX: usize = 16_384;
-/// With more calls under way it is likely that several bring a record in the same turn of a thread. To write them
-/// together costs hardly more than to write one.
+/// With more calls in progress, several are likely to add a record in the same scheduler turn. Writing them
+/// together costs hardly more than writing one.
 const BUSY: usize = 4;
 
-/// Tells somebody which number his record got, or why it was not written.
-pub(super) type Answer = oneshot::Sender<Result<u64, AuditError>>;
+/// Returns the number of a record to its caller, or why it was not written.
+pub(super) type WriteReply = oneshot::Sender<Result<u64, AuditError>>;
 
-/// A record on its way.
+/// A record to be written.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingRecord {
     pub(super) body: Vec<u8>,
     pub(super) kind: Kind,
     pub(super) call: Option<CallId>,
     pub(super) wait: Wait,
 }
 
-/// What somebody waits for.
+/// What the caller of a record waits for.
 #[derive(Debug)]
 pub(super) enum Wait {
     /// Nothing. The record is kept until it can be written.
     Nothing,
     /// That the operating system has it.
-    Os(Answer),
+    Os(WriteReply),
     /// That it is on disk.
-    Disk(Answer),
+    Disk(WriteReply),
 }
 
-/// Something for the writer to do.
+/// A job for the writer.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(super) enum WriterJob {
     /// Write a record.
-    Write(Pending),
-    /// Say when everything before is on disk.
-    Flush(Answer),
+    Write(PendingRecord),
+    /// Reply when everything before is on disk.
+    Flush(WriteReply),
     /// Finish everything and end.
-    Close(Option<Answer>),
+    Close(Option<WriteReply>),
 }
 
-/// What callers, the writer and the syncer share.
+/// The queue and the state that callers, the writer and the syncer share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct WriteQueue {
     queue: Mutex<Queue>,
-    /// How many jobs are in the queue, for those who only want to know that there are none.
+    /// The number of queued jobs, so that an empty queue is detected without the lock.
     n_jobs: AtomicUsize,
-    /// How many jobs were done, ever.
+    /// The number of finished jobs since the start.
     n_done: AtomicU64,
     n_calls_open: AtomicUsize,
     filled: Condvar,
-    /// Room for records that somebody waits for.
+    /// Limits the records that callers wait for.
     room: Semaphore,
-    /// Room for the others. They are kept while nothing can be written, and must not be in the way of
-    /// those who want to hear of the failure.
+    /// Limits the others. They are kept while writes fail, and must not block callers that need to learn of
+    /// the failure.
     later_room: Semaphore,
-    /// The last record that was handed to the operating system.
+    /// The last record that was written to the operating system.
     pub(super) position: watch::Receiver<u64>,
     /// The last checkpoint.
     pub(super) checkpoint: watch::Receiver<Option<Arc<str>>>,
-    /// Why nothing could be written, the last time it was tried.
+    /// Why the last write failed, if it did.
     health: Mutex<Option<AuditError>>,
     is_ill: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    jobs: Vec<Job>,
-    /// How many there were, ever.
+    jobs: Vec<WriterJob>,
+    /// The number of jobs since the start.
     n_ever: u64,
-    /// The thread has something to look at.
+    /// Whether the thread was woken.
     is_woken: bool,
     is_closed: bool,
 }
 
-/// What there is to do.
+/// The kind of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waiting {
-    /// Nothing.
+pub(super) enum QueuedWork {
+    /// The queue is empty.
     Nothing,
     /// Records to write.
     Records,
-    /// Something that is for the thread.
+    /// Jobs that only the thread may do.
     Orders,
 }
 
-impl Shared {
+impl WriteQueue {
     pub(super) fn new(position: watch::Receiver<u64>, checkpoint: watch::Receiver<Option<Arc<str>>>) -> Self {
         Self {
             queue: Mutex::new(Queue::default()),
@@ -116,19 +116,19 @@ impl Shared {
         }
     }
 
-    /// Why nothing could be written, the last time it was tried.
+    /// Why the last write failed, if it did.
     pub(super) fn health(&self) -> Option<AuditError> {
         self.health.lock().clone()
     }
 
-    /// Something could not be written. Tells whether that is new.
+    /// Stores a failure; returns whether it is new.
     pub(super) fn set_ill(&self, error: &AuditError) -> bool {
         let mut health = self.health.lock();
         self.is_ill.store(true, Ordering::Release);
         health.replace(error.clone()).is_none()
     }
 
-    /// Everything could be written.
+    /// Clears the failure.
     pub(super) fn set_well(&self) {
         if self.is_ill.load(Ordering::Acquire) {
             let mut health = self.health.lock();
@@ -137,29 +137,29 @@ impl Shared {
         }
     }
 
-    /// Waits for room, then adds a record. Somebody has to see to it that it is written. Tells its number as a job.
-    pub(super) async fn add(&self, pending: Pending) -> Result<u64, AuditError> {
+    /// Waits for space, then adds a record. The caller must see that it is written. Returns the job's number.
+    pub(super) async fn add(&self, pending: PendingRecord) -> Result<u64, AuditError> {
         let room = match pending.wait {
             Wait::Nothing => &self.later_room,
             Wait::Os(_) | Wait::Disk(_) => &self.room,
         };
         let permit = match room.try_acquire() {
             Ok(permit) => permit,
-            // Boxed, because it hardly ever happens and every record would have room for it.
+            // Boxed, because it is rare and every record would reserve space for it.
             Err(_) => Box::pin(room.acquire()).await.map_err(|_| AuditError::Closed)?,
         };
         permit.forget();
-        self.push(Job::Write(pending))
+        self.push(WriterJob::Write(pending))
     }
 
-    /// Adds something that the thread is to do.
-    pub(super) fn order(&self, job: Job) -> Result<(), AuditError> {
+    /// Adds a job for the thread.
+    pub(super) fn order(&self, job: WriterJob) -> Result<(), AuditError> {
         self.push(job)?;
         self.wake();
         Ok(())
     }
 
-    fn push(&self, job: Job) -> Result<u64, AuditError> {
+    fn push(&self, job: WriterJob) -> Result<u64, AuditError> {
         let mut queue = self.queue.lock();
         if queue.is_closed {
             return Err(AuditError::Closed);
@@ -169,17 +169,17 @@ impl Shared {
         let number = queue.n_ever;
         self.n_jobs.store(queue.jobs.len(), Ordering::Relaxed);
         drop(queue);
-        // Whoever has the writer either sees this after letting go of it, or has let go already.
+        // The current writer either sees this after releasing the writer, or has already released it.
         fence(Ordering::SeqCst);
         Ok(number)
     }
 
-    /// So many jobs more were done.
+    /// Counts finished jobs.
     pub(super) fn done(&self, n_jobs: usize) {
         self.n_done.fetch_add(n_jobs as u64, Ordering::Release);
     }
 
-    /// Whether a job was done: its record was written, or is kept, or who waits for it was told why not.
+    /// Whether a job is finished: its record was written or kept, or its caller got the error.
     pub(super) fn is_done(&self, number: u64) -> bool {
         self.n_done.load(Ordering::Acquire) >= number
     }
@@ -188,18 +188,18 @@ impl Shared {
         self.n_calls_open.store(n_calls, Ordering::Relaxed);
     }
 
-    /// Whether many bring records.
+    /// Whether many callers add records.
     pub(super) fn is_busy(&self) -> bool {
         self.n_calls_open.load(Ordering::Relaxed) > BUSY
     }
 
-    /// Has the thread look what there is to do.
+    /// Wakes the thread.
     pub(super) fn wake(&self) {
         self.queue.lock().is_woken = true;
         self.filled.notify_one();
     }
 
-    /// Waits until the thread is woken, or until a moment, if one is given.
+    /// Waits until the thread is woken, or until a time, if one is given.
     pub(super) fn wait(&self, until: Option<Instant>) {
         let mut queue = self.queue.lock();
         while !queue.is_woken {
@@ -215,24 +215,24 @@ impl Shared {
         queue.is_woken = false;
     }
 
-    /// Takes everything there is. After an order to close there is never anything more: nobody would write it.
-    pub(super) fn take(&self, jobs: &mut Vec<Job>) {
+    /// Takes all jobs. After a job to close, none is accepted: it would never be written.
+    pub(super) fn take(&self, jobs: &mut Vec<WriterJob>) {
         let mut queue = self.queue.lock();
         std::mem::swap(&mut queue.jobs, jobs);
-        queue.is_closed |= jobs.iter().any(|job| matches!(job, Job::Close(_)));
+        queue.is_closed |= jobs.iter().any(|job| matches!(job, WriterJob::Close(_)));
         self.n_jobs.store(0, Ordering::Relaxed);
     }
 
-    /// Whether there is nothing to do.
+    /// Whether the queue is empty.
     pub(super) fn is_empty(&self) -> bool {
         fence(Ordering::SeqCst);
         self.n_jobs.load(Ordering::Relaxed) == 0
     }
 
-    /// Takes everything there is, if all of it is records.
-    pub(super) fn take_records(&self, jobs: &mut Vec<Job>) -> bool {
+    /// Takes all jobs, if all of them are records.
+    pub(super) fn take_records(&self, jobs: &mut Vec<WriterJob>) -> bool {
         let mut queue = self.queue.lock();
-        let is_for_all = queue.jobs.iter().all(|job| matches!(job, Job::Write(_)));
+        let is_for_all = queue.jobs.iter().all(|job| matches!(job, WriterJob::Write(_)));
         if is_for_all {
             std::mem::swap(&mut queue.jobs, jobs);
             self.n_jobs.store(0, Ordering::Relaxed);
@@ -240,26 +240,26 @@ impl Shared {
         is_for_all
     }
 
-    /// What there is, as far as anybody may do it.
-    pub(super) fn waiting(&self) -> Waiting {
+    /// The kind of queued work.
+    pub(super) fn waiting(&self) -> QueuedWork {
         if self.is_empty() {
-            return Waiting::Nothing;
+            return QueuedWork::Nothing;
         }
         let queue = self.queue.lock();
         match queue.jobs.as_slice() {
-            [] => Waiting::Nothing,
-            jobs if jobs.iter().all(|job| matches!(job, Job::Write(_))) => Waiting::Records,
-            _ => Waiting::Orders,
+            [] => QueuedWork::Nothing,
+            jobs if jobs.iter().all(|job| matches!(job, WriterJob::Write(_))) => QueuedWork::Records,
+            _ => QueuedWork::Orders,
         }
     }
 
-    /// Gives room back.
+    /// Releases queue space.
     pub(super) fn release(&self, n_awaited: usize, n_later: usize) {
         self.room.add_permits(n_awaited);
         self.later_room.add_permits(n_later);
     }
 
-    /// Lets nobody in any more, and sends home who waits.
+    /// Refuses new jobs, and fails waiting callers.
     pub(super) fn shut(&self) {
         let mut queue = self.queue.lock();
         queue.is_closed = true;
@@ -268,7 +268,7 @@ impl Shared {
         drop(queue);
         self.room.close();
         self.later_room.close();
-        // Their answers are dropped with them, which is an answer too.
+        // Dropping their reply channels fails the callers.
         drop(jobs);
     }
 }
@@ -279,20 +279,23 @@ mod tests {
 
     use super::*;
 
-    fn record() -> Pending {
-        Pending { body: b"{}".to_vec(), kind: Kind::PolicyDecision, call: None, wait: Wait::Nothing }
+    fn record() -> PendingRecord {
+        PendingRecord { body: b"{}".to_vec(), kind: Kind::PolicyDecision, call: None, wait: Wait::Nothing }
     }
 
     #[test]
-    fn nothing_comes_after_the_order_to_close() {
-        let shared = Shared::new(watch::channel(0).1, watch::channel(None).1);
+    fn nothing_is_accepted_after_the_job_to_close() {
+        let shared = WriteQueue::new(watch::channel(0).1, watch::channel(None).1);
         let add = || shared.add(record()).now_or_never().unwrap();
         assert_eq!(add().unwrap(), 1);
-        shared.order(Job::Close(None)).unwrap();
+        shared.order(WriterJob::Close(None)).unwrap();
         assert_eq!(add().unwrap(), 3, "until the thread has taken the order");
         let mut jobs = Vec::new();
         shared.take(&mut jobs);
-        assert!(matches!(jobs.as_slice(), [Job::Write(_), Job::Close(None), Job::Write(_)]), "{jobs:?}");
+        assert!(
+            matches!(jobs.as_slice(), [WriterJob::Write(_), WriterJob::Close(None), WriterJob::Write(_)]),
+            "{jobs:?}"
+        );
         assert!(matches!(add(), Err(AuditError::Closed)), "nobody would write it");
         assert!(shared.is_empty());
     }

@@ -1,8 +1,8 @@
 //! Reads records, forwards from any number and backwards in pages, with little memory.
 //!
-//! A sparse index of where records stand is built for a segment when it is first asked for. Whether
-//! records are the ones that were written is not looked at here: that is
-//! [`verify`](super::verify())'s business.
+//! A sparse index of record positions is built for a segment when it is first needed. The integrity of
+//! records is not checked here: that is what
+//! [`verify`](super::verify()) does.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use super::cursor::{Cursor, Frame, Step};
 use super::error::AuditError;
 use super::format::{SegmentFile, segments};
 
-/// A place is remembered for every so many bytes.
+/// One index entry per this many bytes.
 const INDEX_STEP: u64 = 64 << 10;
-/// So many segments have their index in memory. One takes about 16 KiB.
+/// The maximum number of segment indexes in memory. One takes about 16 KiB.
 const INDEXES_MAX: usize = 64;
 
-/// A record as it was read.
+/// A record of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its number.
@@ -30,7 +30,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What it says.
+    /// Parses the text.
     pub fn entry(&self) -> Result<Entry<'_>, EntryError> {
         Entry::parse(&self.body)
     }
@@ -38,27 +38,27 @@ impl Record {
 
 /// Reads a log that may be growing.
 #[derive(Debug)]
-pub struct Reader {
+pub struct LogReader {
     directory: PathBuf,
-    segments: Vec<Known>,
+    segments: Vec<KnownSegment>,
     indexes: HashMap<u32, Index>,
-    /// Where the record after the last one that was read begins: who goes on from there need not look for it.
+    /// Where the record after the last one that was read begins, so that continuing needs no search.
     stopped: Option<(u32, RecordLocation)>,
-    /// Nothing after this record is read: what is not acknowledged may yet be cut.
+    /// Records after this one are not read: they are not acknowledged and may still be truncated.
     limit: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownSegment {
     file: SegmentFile,
     first_seq: u64,
 }
 
-/// Where some of the records of a segment stand.
+/// The positions of some records of a segment.
 #[derive(Debug)]
 struct Index {
     places: Vec<RecordLocation>,
-    /// How far the segment was looked at.
+    /// The end of the indexed part of the segment.
     until: u64,
     /// The number of the last record before that.
     last_seq: u64,
@@ -70,8 +70,8 @@ struct RecordLocation {
     offset: u64,
 }
 
-impl Reader {
-    /// Reads the log in a directory.
+impl LogReader {
+    /// Opens the log in a directory.
     pub fn open(directory: &Path) -> Result<Self, AuditError> {
         let mut reader = Self {
             directory: directory.to_owned(),
@@ -84,7 +84,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads nothing after this record.
+    /// Sets the last record to read.
     pub fn set_limit(&mut self, seq: u64) {
         self.limit = seq;
     }
@@ -96,13 +96,13 @@ impl Reader {
         Ok(Records { reader: self, segment: place, cursor: None, next: from.max(1), has_begun: false })
     }
 
-    /// The records that were written at a moment or later, the oldest first, and before them those of the same
-    /// segment. Every segment begins with a record of its own time, so segments before are not read at all.
+    /// The records that were written at a time or later, the oldest first, preceded by earlier ones of the
+    /// same segment. Every segment begins with a record of its start time, so earlier segments are not read.
     pub fn records_since(&mut self, at_ms: u64) -> Result<Records<'_>, AuditError> {
         self.refresh()?;
         let mut first_seq = 1;
         for known in self.segments.iter().rev() {
-            // One whose time cannot be told may hold anything, so the one before it is asked.
+            // A segment with an unknown start time may contain any, so the one before it is checked.
             if begun_at(&known.file.path)?.is_some_and(|begun_at_ms| begun_at_ms <= at_ms) {
                 first_seq = known.first_seq;
                 break;
@@ -131,10 +131,10 @@ impl Reader {
         Ok(page)
     }
 
-    /// Adds what a segment has, block by block from its end.
+    /// Adds the records of a segment, block by block from its end.
     fn page_of_segment(
         &self,
-        known: &Known,
+        known: &KnownSegment,
         mut cursor: Cursor,
         before: u64,
         n_max: usize,
@@ -160,7 +160,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks which segments there are.
+    /// Updates the list of segments.
     fn refresh(&mut self) -> Result<(), AuditError> {
         let found = segments(&self.directory).map_err(|error| AuditError::io(&self.directory, error))?;
         let old = std::mem::take(&mut self.segments);
@@ -169,8 +169,8 @@ impl Reader {
             let known = match known {
                 Some(known) => Some(known),
                 None => match Cursor::open(&file.path) {
-                    Ok(Ok((_, header))) => Some(Known { file, first_seq: header.first_seq }),
-                    // A segment that is just being made, or just being purged, or damaged.
+                    Ok(Ok((_, header))) => Some(KnownSegment { file, first_seq: header.first_seq }),
+                    // A segment that is just being created or purged, or is damaged.
                     Ok(Err(_)) => None,
                     Err(AuditError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                         None
@@ -185,13 +185,13 @@ impl Reader {
         Ok(())
     }
 
-    /// The place of the segment that holds a record, or the first one.
+    /// The index of the segment that contains a record, or the first one.
     fn segment_of(&self, seq: u64) -> usize {
         self.segments.partition_point(|known| known.first_seq <= seq).saturating_sub(1)
     }
 
-    /// Brings the index of a segment up to date, and opens the segment.
-    fn index(&mut self, known: &Known) -> Result<Option<Cursor>, AuditError> {
+    /// Updates the index of a segment, and opens the segment.
+    fn index(&mut self, known: &KnownSegment) -> Result<Option<Cursor>, AuditError> {
         let Ok((mut cursor, _)) = Cursor::open(&known.file.path)? else { return Ok(None) };
         if self.indexes.len() >= INDEXES_MAX && !self.indexes.contains_key(&known.file.number) {
             self.indexes.clear();
@@ -218,8 +218,8 @@ impl Reader {
         Ok(Some(cursor))
     }
 
-    /// Opens a segment near a record. The index is only made for who begins in the middle.
-    fn open_near(&mut self, known: &Known, seq: u64) -> Result<Option<Cursor>, AuditError> {
+    /// Opens a segment near a record. The index is only built for reads that begin in the middle.
+    fn open_near(&mut self, known: &KnownSegment, seq: u64) -> Result<Option<Cursor>, AuditError> {
         let number = known.file.number;
         let stopped = self.stopped.filter(|(segment, place)| *segment == number && place.seq == seq);
         if seq <= known.first_seq || stopped.is_some() {
@@ -240,15 +240,15 @@ impl Reader {
     }
 }
 
-/// Records in order. Ends where the log ends; asked again later it goes on, if there is more.
+/// Records in order. Ends where the log ends; called again later, it continues if there is more.
 #[derive(Debug)]
 pub struct Records<'a> {
-    reader: &'a mut Reader,
+    reader: &'a mut LogReader,
     segment: usize,
     cursor: Option<Cursor>,
     /// The number of the next record.
     next: u64,
-    /// Whether one was read. From then on they are taken as they come, whatever their numbers are.
+    /// Whether one was read. From then on, records are returned in file order, whatever their numbers are.
     has_begun: bool,
 }
 
@@ -258,7 +258,7 @@ impl Iterator for Records<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let before = self.segment;
         let step = self.step();
-        // What cannot be read is told once.
+        // Unreadable data is reported once.
         if step.is_err() && self.segment == before {
             self.cursor = None;
             self.segment += 1;
@@ -305,7 +305,7 @@ impl Records<'_> {
         }
     }
 
-    /// Says that a segment cannot be read on, and goes to the next one.
+    /// Reports that the rest of a segment is unreadable, and continues with the next one.
     fn give_up(&mut self) -> Result<Option<Record>, AuditError> {
         let damaged = self.reader.segments.get(self.segment);
         let path = damaged.map_or_else(|| self.reader.directory.clone(), |known| known.file.path.clone());
@@ -315,7 +315,7 @@ impl Records<'_> {
     }
 }
 
-/// When a segment was begun, by its first record.
+/// When a segment was begun, according to its first record.
 fn begun_at(path: &Path) -> Result<Option<u64>, AuditError> {
     let Ok((mut cursor, _)) = Cursor::open(path)? else { return Ok(None) };
     Ok(match cursor.next()? {

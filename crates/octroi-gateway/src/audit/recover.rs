@@ -1,7 +1,7 @@
-//! Opening a log: whose it is, where it ends, and what the last run left undone.
+//! Opening a log: its node, its end, and the calls that the last run left unfinished.
 //!
-//! Only the last segment is read. A torn end is cut; anything else that is wrong stays as it is, for
-//! [`verify`](super::verify()) to name, and the log goes on in a new segment.
+//! Only the last segment is read. A torn end is truncated; any other damage is left unchanged, for
+//! [`verify`](super::verify()) to report, and the log continues in a new segment.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -23,37 +23,37 @@ const LOCK_FILE: &str = "lock";
 const KEY_FILE: &str = "key";
 const PUBLIC_KEY_FILE: &str = "key.pub";
 
-/// What was not finished when the last run ended, and is gone now.
+/// An unfinished end of the last run, which was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The segment.
     pub segment: u32,
-    /// How much was cut.
+    /// The number of truncated bytes.
     pub n_bytes: u64,
 }
 
-/// Where a log ends.
+/// The end of a log.
 #[derive(Debug)]
 pub(super) struct Recovered {
     pub(super) node: String,
     pub(super) head: Head,
     pub(super) open_calls: OpenCalls,
-    /// The segment to go on with; none if a new one must be begun.
+    /// The segment to continue; `None` if a new one must be begun.
     pub(super) segment: Option<Segment>,
-    /// The highest number that a segment has.
+    /// The highest segment number.
     pub(super) last_number: u32,
     pub(super) cut: Option<Cut>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// The lock of the directory. It goes with the process.
+/// The lock of the directory. The operating system releases it with the process.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct LogLock {
     file: File,
 }
 
-impl Lock {
-    pub(super) fn take(directory: &Path) -> Result<Self, AuditError> {
+impl LogLock {
+    pub(super) fn acquire(directory: &Path) -> Result<Self, AuditError> {
         let path = directory.join(LOCK_FILE);
         let failed = |error| AuditError::io(&path, error);
         let mut options = OpenOptions::new();
@@ -67,14 +67,14 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for LogLock {
     fn drop(&mut self) {
-        // A child that is just being started has the file too, so closing it is not enough.
+        // A child that is just being spawned shares the file, so closing it is not enough.
         let _ = self.file.unlock();
     }
 }
 
-/// The key that signs, made if there is none.
+/// The signing key, created if there is none.
 pub(super) fn signing_key(directory: &Path) -> Result<SigningKey, AuditError> {
     let path = directory.join(KEY_FILE);
     let seed = match fs::read(&path) {
@@ -93,7 +93,7 @@ pub(super) fn signing_key(directory: &Path) -> Result<SigningKey, AuditError> {
     Ok(SigningKey::from_seed(&seed))
 }
 
-/// Writes the key that others check with, if it is not there.
+/// Writes the public key beside the log, if it is missing.
 pub(super) fn publish_key(directory: &Path, node: &str, key: &PublicKey) -> Result<(), AuditError> {
     let path = directory.join(PUBLIC_KEY_FILE);
     let text = format!("{}\n", key.to_text(&origin(node)));
@@ -104,7 +104,7 @@ pub(super) fn publish_key(directory: &Path, node: &str, key: &PublicKey) -> Resu
     sync_directory(directory)
 }
 
-/// The key that checkpoints are checked with.
+/// The key for verifying checkpoints.
 pub(super) fn public_key(directory: &Path) -> Result<PublicKey, AuditError> {
     let path = directory.join(PUBLIC_KEY_FILE);
     let text = fs::read_to_string(&path).map_err(|error| AuditError::io(&path, error))?;
@@ -129,7 +129,7 @@ pub(super) fn recover(
                 let tail = Tail { last, cursor, last_number, unreadable, signed, faults };
                 return tail.read(&header, cut);
             }
-            // It was just being made. Nothing that counts can have been in it.
+            // It was just being created, so it contains no acknowledged record.
             Err(HeaderError::Short) if last.number == last_number => {
                 let n_bytes = fs::metadata(&last.path).map_or(0, |data| data.len());
                 fs::remove_file(&last.path).map_err(|error| AuditError::io(&last.path, error))?;
@@ -139,7 +139,7 @@ pub(super) fn recover(
             Err(HeaderError::Short | HeaderError::Foreign) => unreadable.push(last.number),
         }
     }
-    // No segment can be read. If something was signed, the log goes on after that.
+    // No segment can be read. If something was signed, the log continues after that.
     let node = match signed {
         Some(signed) => signed.node.clone(),
         None => begin()?,
@@ -162,12 +162,12 @@ pub(super) fn recover(
     })
 }
 
-/// The last segment that can be read.
+/// The last readable segment.
 struct Tail<'a> {
     last: SegmentFile,
     cursor: Cursor,
     last_number: u32,
-    /// Later ones that cannot be read.
+    /// Later segments that cannot be read.
     unreadable: Vec<u32>,
     signed: Option<&'a Checkpoint>,
     faults: &'a Arc<Faults>,
@@ -224,7 +224,7 @@ impl Tail<'_> {
                 file.cut(offset)?;
                 cut = Some(Cut { segment: number, n_bytes: n_torn });
             }
-            // What the last run wrote may not be on disk yet, and more is about to build upon it.
+            // Records of the last run may not be on disk yet, and new ones depend on them.
             file.sync()?;
             segment = Some(Segment { number, file, offset, n_records, needs_cut: false });
         }
@@ -239,7 +239,7 @@ impl Tail<'_> {
         })
     }
 
-    /// Holds the log against the last checkpoint, when the walk comes by it.
+    /// Compares the log with the last checkpoint, when the walk reaches it.
     fn compare(&self, walk: &Walk) -> Option<Problem> {
         let signed = self.signed.filter(|signed| signed.size == walk.last() && !walk.is_tainted)?;
         let is_same = walk.is_at(signed.chain) && walk.tree.root() == signed.root;
@@ -247,7 +247,7 @@ impl Tail<'_> {
     }
 }
 
-/// Keeps track of the calls that are under way. What cannot be read is none of them.
+/// Tracks the calls in progress. Unreadable records are ignored.
 fn note(open_calls: &mut OpenCalls, seq: u64, body: &[u8]) {
     let Ok(entry) = Entry::parse(body) else { return };
     if entry.kind == Kind::AuditOpened {

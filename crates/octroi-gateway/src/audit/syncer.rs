@@ -1,7 +1,7 @@
 //! The thread that waits for the disk, so that the writer does not have to.
 //!
-//! One sync serves everybody who waits. What nobody waits for is synced a few milliseconds later.
-//! Checkpoints are published here too: only what is on disk is worth a signature.
+//! One sync serves all waiting callers. Other records are synced a few milliseconds later. Checkpoints are
+//! published here too: only records on disk are signed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -15,17 +15,17 @@ use tracing::error;
 use super::checkpoints::CheckpointFile;
 use super::error::AuditError;
 use super::file::LogFile;
-use super::queue::{Answer, Shared};
+use super::queue::{WriteQueue, WriteReply};
 
-/// Begun so early that the disk has a millisecond left of the five that are promised.
+/// Starts early enough to leave the disk one millisecond of the promised five.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// What the writer and the syncer share.
+/// The state shared by the writer and the syncer.
 #[derive(Debug)]
 pub(super) struct Syncer {
     state: Mutex<State>,
     changed: Condvar,
-    /// Somebody has said, or is about to say, that something is not synced: nobody else has to.
+    /// Set when unsynced data was reported or is about to be, so that no other caller has to.
     is_dirty: AtomicBool,
     /// The segment whose end cannot be trusted; segments are counted from one.
     suspect: AtomicU32,
@@ -35,9 +35,9 @@ pub(super) struct Syncer {
 struct State {
     file: Arc<LogFile>,
     segment: u32,
-    /// Since when something is not synced.
+    /// Since when there is unsynced data.
     dirty_since: Option<Instant>,
-    waiting: Vec<(u64, Answer)>,
+    waiting: Vec<(u64, WriteReply)>,
     checkpoint: Option<Checkpoint>,
     is_ending: bool,
 }
@@ -60,8 +60,8 @@ impl Syncer {
         }
     }
 
-    /// Something was written, and these wait for it to be on disk.
-    pub(super) fn written(&self, now: Instant, waiting: &mut Vec<(u64, Answer)>) {
+    /// Reports written data, and the callers that wait for it to be on disk.
+    pub(super) fn written(&self, now: Instant, waiting: &mut Vec<(u64, WriteReply)>) {
         if self.is_dirty.swap(true, Ordering::SeqCst) && waiting.is_empty() {
             return;
         }
@@ -76,14 +76,14 @@ impl Syncer {
         }
     }
 
-    /// Publishes a checkpoint when what it covers is on disk.
+    /// Publishes a checkpoint once the records it covers are on disk.
     pub(super) fn publish(&self, checkpoint: Checkpoint) {
         self.state.lock().checkpoint = Some(checkpoint);
         self.changed.notify_one();
     }
 
-    /// Goes on with another segment. Returns who waits for the old one, for the caller to answer.
-    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32, is_synced: bool) -> Vec<(u64, Answer)> {
+    /// Switches to another segment. Returns the waiters of the old one, for the caller to answer.
+    pub(super) fn switch(&self, file: Arc<LogFile>, segment: u32, is_synced: bool) -> Vec<(u64, WriteReply)> {
         let mut state = self.state.lock();
         state.file = file;
         state.segment = segment;
@@ -100,19 +100,19 @@ impl Syncer {
         self.suspect.load(Ordering::SeqCst) == segment
     }
 
-    /// Lets the thread end when it has done everything.
+    /// Lets the thread end when all work is done.
     pub(super) fn end(&self) {
         self.state.lock().is_ending = true;
         self.changed.notify_one();
     }
 
-    /// The thread.
-    pub(super) fn run(&self, shared: &Shared, mut publisher: Publisher) {
+    /// The main loop of the thread.
+    pub(super) fn run(&self, shared: &WriteQueue, mut publisher: Publisher) {
         while let Some(work) = self.wait() {
             let result = work.file.sync();
             if let Err(error) = &result {
-                error!(error = %error, "audit records may not be on disk; going on in a new segment");
-                // Before anybody is told: who tries again at once shall find the new segment.
+                error!(error = %error, "audit records may not be on disk; continuing in a new segment");
+                // Before the callers are answered: an immediate retry must find the new segment.
                 self.suspect.store(work.segment, Ordering::SeqCst);
                 shared.set_ill(error);
             }
@@ -124,8 +124,8 @@ impl Syncer {
         let _ = publisher.file.sync();
     }
 
-    /// Waits until there is something to sync; none when there never will be.
-    fn wait(&self) -> Option<Work> {
+    /// Waits until there is data to sync; `None` when there never will be.
+    fn wait(&self) -> Option<SyncWork> {
         let mut state = self.state.lock();
         loop {
             if !state.waiting.is_empty() || state.checkpoint.is_some() {
@@ -143,9 +143,9 @@ impl Syncer {
             }
         }
         state.dirty_since = None;
-        // Before the sync: what is written from now on needs another.
+        // Before the sync: data written from now on needs another one.
         self.is_dirty.store(false, Ordering::SeqCst);
-        Some(Work {
+        Some(SyncWork {
             file: Arc::clone(&state.file),
             segment: state.segment,
             waiting: std::mem::take(&mut state.waiting),
@@ -154,22 +154,22 @@ impl Syncer {
     }
 }
 
-struct Work {
+struct SyncWork {
     file: Arc<LogFile>,
     segment: u32,
-    waiting: Vec<(u64, Answer)>,
+    waiting: Vec<(u64, WriteReply)>,
     checkpoint: Option<Checkpoint>,
 }
 
-/// Tells everybody who waited how it went.
-pub(super) fn answer(waiting: Vec<(u64, Answer)>, result: &Result<(), AuditError>) {
+/// Answers all waiters with the result.
+pub(super) fn answer(waiting: Vec<(u64, WriteReply)>, result: &Result<(), AuditError>) {
     for (seq, answer) in waiting {
-        // Nobody hears it if the caller gave up.
+        // Fails if the caller gave up.
         let _ = answer.send(result.clone().map(|()| seq));
     }
 }
 
-/// Signs checkpoints and hands them out.
+/// Signs and publishes checkpoints.
 #[derive(Debug)]
 pub(super) struct Publisher {
     pub(super) key: Arc<SigningKey>,
@@ -180,9 +180,9 @@ pub(super) struct Publisher {
 impl Publisher {
     fn publish(&mut self, checkpoint: &Checkpoint) {
         let note = checkpoint.sign(&self.key);
-        // Copies that leave the machine do not depend on the one that stays.
+        // Copies that leave the machine do not depend on the local one.
         if let Err(error) = self.file.append(&note) {
-            error!(error = %error, "an audit checkpoint could not be written");
+            error!(error = %error, "audit checkpoint could not be written");
         }
         self.newest.send_replace(Some(note.into()));
     }

@@ -1,4 +1,4 @@
-//! The log as its users see it, and as those who would like to change it do.
+//! The audit log from the perspective of users and of attackers.
 
 mod crashes;
 mod faults;

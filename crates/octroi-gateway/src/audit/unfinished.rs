@@ -6,17 +6,17 @@ use octroi_core::audit::{Actor, CallId, Event, Kind, Level};
 
 use super::error::AuditError;
 use super::log::AuditLog;
-use super::reader::{Reader, Record};
+use super::reader::{LogReader, Record};
 use super::writer::OpenCalls;
 
 /// A call that was begun and never ended.
 #[derive(Clone, Debug)]
 pub struct Unfinished {
-    /// Which call.
+    /// The id of the call.
     pub call: CallId,
-    /// The number of the record that began it.
+    /// The number of its start record.
     pub seq: u64,
-    /// The record that began it, unless it is gone.
+    /// Its start record, unless it is gone.
     pub record: Option<Record>,
 }
 
@@ -31,7 +31,7 @@ impl AuditLog {
                 context: &context,
                 ..Event::new(at_ms, Kind::ToolInvocationEnd, Actor::SYSTEM)
             };
-            // Whose call it was is told again, for those who look at ends only.
+            // The caller is repeated, for readers that look at ends only.
             let entry = unfinished.record.as_ref().and_then(|record| record.entry().ok());
             let written = match &entry {
                 Some(entry) => {
@@ -51,14 +51,14 @@ impl AuditLog {
     }
 }
 
-/// The open calls with the records that began them, in order.
+/// The open calls with their start records, in order.
 pub(super) fn unfinished(directory: &Path, open_calls: &OpenCalls) -> Result<Vec<Unfinished>, AuditError> {
     let mut calls: Vec<_> = open_calls.iter().map(|(&call, &seq)| (seq, call)).collect();
     calls.sort_unstable();
-    let mut reader = Reader::open(directory)?;
+    let mut reader = LogReader::open(directory)?;
     Ok(calls
         .into_iter()
-        // A record that cannot be read is as good as gone; the call must be ended all the same.
+        // An unreadable record counts as gone; the call must be ended anyway.
         .map(|(seq, call)| Unfinished { call, seq, record: reader.record(seq).ok().flatten() })
         .collect())
 }

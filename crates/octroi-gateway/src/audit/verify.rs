@@ -1,7 +1,7 @@
-//! Looks through a whole log for changes, and names the first record that is not as it was written.
+//! Verifies a whole log, and names the first record that was changed.
 //!
-//! Reads only, with little memory, also while a gateway writes. What the log says of itself can be
-//! rewritten by whoever owns the disk and the key; checkpoints kept elsewhere cannot, so hand them in.
+//! Reads only, with little memory, also while a gateway writes. The owner of the disk and the key can
+//! rewrite the log consistently, but not checkpoints that are kept elsewhere, so pass those in.
 
 mod signed;
 
@@ -19,55 +19,55 @@ use super::format::{Header, HeaderError, SegmentFile, segments};
 use super::recover::public_key;
 use super::walk::{Problem, Walk};
 
-/// More would not make it clearer.
+/// The maximum number of reported problems.
 const PROBLEMS_MAX: usize = 100;
-/// A record that is just being written is whole after this time.
+/// A record that is just being written is complete after this time.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
 
 /// What to verify against.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// The key that checkpoints must be signed with; the one beside the log if none is given. A copy
-    /// from elsewhere is better: who can rewrite the log can replace the key beside it.
+    /// The key that checkpoints must be signed with; by default the one beside the log. A copy from elsewhere
+    /// is better: an attacker who can rewrite the log can replace the key beside it.
     pub public_key: Option<PublicKey>,
     /// Checkpoints that were kept elsewhere, as notes.
     pub witnesses: Vec<String>,
 }
 
-/// What was found.
+/// The result of a verification.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Whose log it is.
+    /// The node of the log.
     pub node: String,
-    /// The key that checkpoints were checked with, as text.
+    /// The key that checkpoints were verified with, as text.
     pub key: String,
-    /// The first record that is there.
+    /// The first record.
     pub first_seq: u64,
-    /// The last one.
+    /// The last record.
     pub last_seq: u64,
-    /// How many were read.
+    /// The number of records that were read.
     pub n_records: u64,
-    /// In how many segments.
+    /// The number of segments.
     pub n_segments: usize,
-    /// How many checkpoints agree with the records.
+    /// The number of checkpoints that match the records.
     pub n_checkpoints: u64,
-    /// Everything up to this record is covered by a checkpoint that agrees.
+    /// Everything up to this record is covered by a matching checkpoint.
     pub signed_until: u64,
     /// The chain value at the end.
     pub chain: Hash,
     /// The root of the tree over all records.
     pub root: Hash,
-    /// What is wrong, by record; nothing if all is well.
+    /// What is wrong, by record; empty if the log is intact.
     pub problems: Vec<Problem>,
 }
 
 impl Report {
-    /// Whether nothing was found.
+    /// Whether nothing is wrong.
     pub fn is_intact(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// All of it, for programs.
+    /// The report as JSON, for programs.
     pub fn to_json(&self) -> Value {
         json!({
             "intact": self.is_intact(),
@@ -92,10 +92,10 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
         Some(key) => key.clone(),
         None => public_key(directory)?,
     };
-    // Read before the segments: what it promises must then be in them.
+    // Read before the segments, so that the signed records must be in them.
     let signed = Signed::open(directory, &key, &options.witnesses)?;
     let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
-    let mut run = Run {
+    let mut run = Verification {
         key,
         signed,
         walk: None,
@@ -115,23 +115,23 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
     Ok(run.finish())
 }
 
-struct Run {
+struct Verification {
     key: PublicKey,
     signed: Signed,
     walk: Option<Walk>,
     node: String,
-    /// Where the log begins, if not at its beginning; cleared when a purge explains it.
+    /// The first header, if the log does not begin with record 1; cleared when a purge explains it.
     start: Option<Header>,
     first_seq: u64,
     n_records: u64,
     n_segments: usize,
     last_number: Option<u32>,
-    /// The end of the last segment could not be read, so it is not known what was in it.
+    /// The end of the last segment could not be read, so its content is unknown.
     was_lost: bool,
     problems: Vec<Problem>,
 }
 
-impl Run {
+impl Verification {
     fn segment(&mut self, file: &SegmentFile, is_last: bool) -> Result<(), AuditError> {
         let mut opened = Cursor::open(&file.path)?;
         if is_last && matches!(opened, Err(HeaderError::Short)) {
@@ -291,7 +291,7 @@ impl Run {
     }
 }
 
-/// Reads a note that was kept elsewhere. None if this key did not sign it.
+/// Opens a note that was kept elsewhere; `None` if it was not signed with this key.
 pub(super) fn witness(note: &str, key: &PublicKey) -> Option<Checkpoint> {
     Checkpoint::open(note.trim_start(), key).ok()
 }

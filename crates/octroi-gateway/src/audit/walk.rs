@@ -1,7 +1,7 @@
-//! Follows the chain and the tree from record to record, and says where they break.
+//! Follows the chain and the tree from record to record, and reports where they break.
 //!
-//! After a break it goes on with what the files say, so that later breaks are found too. Opening a log
-//! and verifying it go the same way: what one builds upon, the other accepts.
+//! After a break it continues with the stored values, so that later breaks are found too. Opening and
+//! verifying a log use the same walk: what one accepts, so does the other.
 
 use std::fmt;
 
@@ -10,46 +10,46 @@ use octroi_core::audit::{Hash, chain};
 
 use super::format::Header;
 
-/// A number so far ahead is not a gap but nonsense.
+/// A larger gap in the numbers counts as unreadable data.
 const GAP_MAX: u64 = 10_000_000;
 
-/// What is wrong with a log. The numbers are those of records.
+/// A problem of a log. The numbers are those of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The record is not the one that was written.
+    /// The record was changed.
     Edited {
-        /// Which one.
+        /// The number of the record.
         seq: u64,
     },
-    /// Records are not there.
+    /// Records are missing.
     Missing {
-        /// The first one.
+        /// The first missing record.
         first: u64,
-        /// The last one.
+        /// The last missing record.
         last: u64,
     },
-    /// A record stands where another should be.
+    /// Another record is in the place of the expected one.
     OutOfOrder {
-        /// Which one should be there.
+        /// The expected record.
         expected: u64,
-        /// Which one is.
+        /// The record that was found.
         found: u64,
     },
-    /// What should be this record cannot be read, nor what follows in the same segment.
+    /// The record and the rest of its segment cannot be read.
     Unreadable {
-        /// Which one.
+        /// The number of the record.
         seq: u64,
         /// The segment.
         segment: u32,
     },
     /// The segment ends in the middle of this record.
     Torn {
-        /// Which one.
+        /// The number of the record.
         seq: u64,
         /// The segment.
         segment: u32,
     },
-    /// A segment file is not there.
+    /// A segment file is missing.
     SegmentMissing {
         /// Its number.
         segment: u32,
@@ -58,46 +58,46 @@ pub enum Problem {
         /// Its last record, with those of further missing segments.
         last: u64,
     },
-    /// The header of a segment is not the one that was written.
+    /// The header of a segment was changed.
     SegmentHeader {
         /// Its number.
         segment: u32,
         /// The record that should be its first.
         seq: u64,
     },
-    /// The log does not begin at its beginning, nor where a purge left it.
+    /// The log begins neither with record 1 nor where a purge left it.
     Beginning {
-        /// The first record that is there.
+        /// The first record.
         seq: u64,
     },
-    /// Records at the end are gone: a checkpoint knows of more.
+    /// Records at the end are missing: a checkpoint covers more.
     CutOff {
-        /// The last record that is there.
+        /// The last record.
         last: u64,
         /// How many there were.
         known: u64,
     },
-    /// Records agree with each other, but not with a signed checkpoint.
+    /// Records are consistent with each other, but not with a signed checkpoint.
     Rewritten {
-        /// One of the records from this one
+        /// The first record of the affected range.
         first: u64,
-        /// to this one was changed.
+        /// The last record of the affected range.
         last: u64,
     },
-    /// A checkpoint that the key of this log did not sign.
+    /// A checkpoint that is not signed with the key of this log.
     ForgedCheckpoint {
-        /// How many records it says there were.
+        /// The number of records that it claims.
         size: u64,
     },
-    /// A text among the checkpoints that is none.
+    /// Text among the checkpoints that is not a checkpoint.
     UnreadableCheckpoint {
-        /// Its place, counted from one.
+        /// Its position, counted from one.
         place: u64,
     },
 }
 
 impl Problem {
-    /// The first record that is affected; the greatest number for what is none.
+    /// The first affected record; the maximum for problems that affect none.
     pub fn record(&self) -> u64 {
         match *self {
             Self::Edited { seq }
@@ -123,7 +123,7 @@ impl fmt::Display for Problem {
             Self::Missing { first, last } if first == last => write!(to, "record {first} is missing"),
             Self::Missing { first, last } => write!(to, "records {first} to {last} are missing"),
             Self::OutOfOrder { expected, found } => {
-                write!(to, "record {found} stands where record {expected} should be")
+                write!(to, "record {found} is where record {expected} should be")
             }
             Self::Unreadable { seq, segment } => {
                 write!(to, "segment {segment} cannot be read from record {seq} on")
@@ -138,7 +138,7 @@ impl fmt::Display for Problem {
                 write!(to, "the header of segment {segment}, before record {seq}, was edited")
             }
             Self::Beginning { seq } => {
-                write!(to, "the log begins with record {seq}, and no purge says so")
+                write!(to, "the log begins with record {seq}, and no purge explains it")
             }
             Self::CutOff { last, known } => {
                 write!(to, "the log ends with record {last}, but there were {known}: the end was cut off")
@@ -155,18 +155,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// The number of the next record.
     pub(super) expected: u64,
     /// The chain value before it, as computed.
     chain: Hash,
-    /// The chain value before it as it is stored, where that differs.
+    /// The stored chain value before it, if that differs.
     stored: Option<Hash>,
     /// The tree before it.
     pub(super) tree: Tree,
-    /// Whether something was wrong since chain and tree were last known to be right.
+    /// Whether there was a problem since chain and tree were last verified.
     pub(super) is_tainted: bool,
 }
 
@@ -181,12 +181,12 @@ impl Walk {
         }
     }
 
-    /// The last record there was.
+    /// The last record so far.
     pub(super) fn last(&self) -> u64 {
         self.expected - 1
     }
 
-    /// The chain value to go on from: what is stored, if that differs.
+    /// The chain value to continue from: the stored one, if it differs.
     pub(super) fn head(&self) -> Hash {
         self.stored.unwrap_or(self.chain)
     }
@@ -196,8 +196,8 @@ impl Walk {
         self.chain == chain || self.stored == Some(chain)
     }
 
-    /// Takes a record, or says what is wrong with it. None of the numbers can be believed after
-    /// [`Problem::Unreadable`].
+    /// Accepts a record, or returns the problem with it. After [`Problem::Unreadable`] no number can be
+    /// trusted.
     pub(super) fn take(&mut self, segment: u32, seq: u64, stored: Hash, body: &[u8]) -> Option<Problem> {
         let expected = self.expected;
         let leaf = chain::leaf(expected, body);
@@ -206,7 +206,7 @@ impl Walk {
         if fits || seq == expected {
             let computed = chain::next(self.chain, leaf);
             self.chain = if fits { stored } else { computed };
-            // Either the body or the chain value was changed: the next record tells which to believe.
+            // Either the body or the chain value was changed: the next record shows which one is right.
             self.stored = (!fits).then_some(stored);
             self.tree.push(leaf);
             self.expected += 1;
@@ -226,7 +226,7 @@ impl Walk {
         Some(self.tainted(Problem::Missing { first: expected, last: seq - 1 }))
     }
 
-    /// Passes over records that are not there.
+    /// Skips missing records.
     pub(super) fn skip_to(&mut self, seq: u64) {
         while self.expected < seq {
             self.tree.push(chain::lost_leaf(self.expected));
@@ -235,14 +235,14 @@ impl Walk {
         self.is_tainted = true;
     }
 
-    /// Goes on from a signed checkpoint, where records before it are lost.
+    /// Continues from a signed checkpoint, where records before it are lost.
     pub(super) fn jump(&mut self, size: u64, chain: Hash) {
         self.skip_to(size + 1);
         self.chain = chain;
         self.stored = None;
     }
 
-    /// Enters the next segment. What its header says counts from there on.
+    /// Enters the next segment. From there on, the values of its header are used.
     pub(super) fn enter(&mut self, segment: u32, header: &Header) -> Option<Problem> {
         let expected = self.expected;
         let problem = if header.first_seq > expected {

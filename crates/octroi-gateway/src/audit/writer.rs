@@ -1,7 +1,7 @@
-//! Takes what waits, links it, and writes it at once.
+//! Takes queued records, chains them, and writes them in batches.
 //!
-//! Nothing is counted before it is written: when a write fails, the file is cut back to the last good
-//! record, everybody who waits is told, and the next batch tries again.
+//! State changes only after a write: if one fails, the file is truncated to the last good record, all
+//! waiting callers get the error, and the next batch tries again.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use tracing::error;
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory};
 use super::format::{FRAME_HEAD, Header, put_frame, segment_path};
-use super::queue::{Answer, Job, Pending, Shared, Wait};
+use super::queue::{PendingRecord, Wait, WriteQueue, WriteReply, WriterJob};
 use super::syncer::{Syncer, answer};
 
-/// So much is written at once at most.
+/// The maximum number of bytes per write.
 const CHUNK: usize = 1 << 20;
-/// How soon records that nobody waits for are tried again.
+/// How soon failed records without a waiting caller are retried.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The end of the log: everything that the next record depends on.
@@ -34,7 +34,7 @@ pub(super) struct Head {
     pub(super) tree: Tree,
 }
 
-/// Calls that were begun and not ended, with the number of the record that began them.
+/// Calls that were begun and not ended, with the number of their start record.
 pub(super) type OpenCalls = HashMap<CallId, u64>;
 
 /// When checkpoints are due.
@@ -44,7 +44,7 @@ pub(super) struct CheckpointRule {
     pub(super) interval: Duration,
 }
 
-/// The file that is being written.
+/// The segment file that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) number: u32,
@@ -52,11 +52,11 @@ pub(super) struct Segment {
     /// Where the next frame goes.
     pub(super) offset: u64,
     pub(super) n_records: u64,
-    /// Something may stand behind the last good record.
+    /// Set if there may be data behind the last good record.
     pub(super) needs_cut: bool,
 }
 
-/// The end of the log, in the hands of one at a time.
+/// The writer, which one thread at a time holds.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) directory: PathBuf,
@@ -66,16 +66,16 @@ pub(super) struct Writer {
     pub(super) head: Head,
     pub(super) open_calls: OpenCalls,
     pub(super) segment: Segment,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<WriteQueue>,
     pub(super) syncer: Arc<Syncer>,
-    /// Gone with the writer, so that those who follow know the end.
+    /// Dropped with the writer, so that followers learn of the end.
     pub(super) position: watch::Sender<u64>,
     pub(super) faults: Arc<Faults>,
     pub(super) buffer: Vec<u8>,
-    /// Empty, with room.
-    pub(super) jobs: Vec<Job>,
-    /// Records that nobody waits for and that could not be written yet.
-    pub(super) kept: Vec<Pending>,
+    /// Empty, kept for its capacity.
+    pub(super) jobs: Vec<WriterJob>,
+    /// Records without a waiting caller that could not be written yet.
+    pub(super) kept: Vec<PendingRecord>,
     pub(super) signed: u64,
     /// Since when there are records without a checkpoint.
     pub(super) unsigned_since: Option<Instant>,
@@ -83,8 +83,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes the records that wait, for whoever brings some. Nothing else may be taken away from the thread: it
-    /// would never hear that the log is closed.
+    /// Writes the queued records, for a caller that adds some. Other jobs must stay for the thread: it would
+    /// never learn that the log is closed.
     pub(super) fn write_waiting(&mut self) {
         let mut jobs = std::mem::take(&mut self.jobs);
         if self.shared.take_records(&mut jobs) {
@@ -94,16 +94,16 @@ impl Writer {
         }
     }
 
-    /// Does everything there is to do. When the log is closed, tells who is to hear when all is done, and how it
-    /// went.
-    pub(super) fn work(&mut self) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
+    /// Does all queued work. When the log is closed, returns the caller to notify when all is done, and the
+    /// result.
+    pub(super) fn work(&mut self) -> Option<(Option<WriteReply>, Result<u64, AuditError>)> {
         let mut jobs = std::mem::take(&mut self.jobs);
         self.shared.take(&mut jobs);
         self.work_on(jobs)
     }
 
-    /// Writes one record, for whoever brings it and finds nobody waiting. Tells its number.
-    pub(super) fn write_alone(&mut self, record: &Pending) -> Result<u64, AuditError> {
+    /// Writes one record, for a caller that finds the queue empty. Returns its number.
+    pub(super) fn write_alone(&mut self, record: &PendingRecord) -> Result<u64, AuditError> {
         if let Err(error) = self.write_some(std::slice::from_ref(record)) {
             self.refuse(&mut Vec::new(), &error);
             return Err(error);
@@ -116,7 +116,7 @@ impl Writer {
         Ok(self.head.seq)
     }
 
-    fn work_on(&mut self, mut jobs: Vec<Job>) -> Option<(Option<Answer>, Result<u64, AuditError>)> {
+    fn work_on(&mut self, mut jobs: Vec<WriterJob>) -> Option<(Option<WriteReply>, Result<u64, AuditError>)> {
         let mut records = std::mem::take(&mut self.kept);
         let mut waiting = Vec::new();
         let n_kept = records.len();
@@ -125,20 +125,20 @@ impl Writer {
         let mut close = None;
         for job in jobs.drain(..) {
             match job {
-                Job::Write(record) => {
+                WriterJob::Write(record) => {
                     match record.wait {
                         Wait::Nothing => n_later += 1,
                         Wait::Os(_) | Wait::Disk(_) => n_awaited += 1,
                     }
                     records.push(record);
                 }
-                Job::Flush(done) => waiting.push((0, done)),
-                Job::Close(done) => close = Some(done),
+                WriterJob::Flush(done) => waiting.push((0, done)),
+                WriterJob::Close(done) => close = Some(done),
             }
         }
         self.jobs = jobs;
         let result = self.write_all(&mut records);
-        // Kept records keep their room.
+        // Kept records keep their space in the queue.
         self.shared.release(n_awaited, (n_later + n_kept).saturating_sub(self.kept.len()));
         match &result {
             Ok(()) if waiting.is_empty() => {}
@@ -161,7 +161,7 @@ impl Writer {
         None
     }
 
-    /// Whether records can be written without waiting for the disk, by whoever brings them.
+    /// Whether callers can write records themselves, without waiting for the disk.
     pub(super) fn is_at_ease(&self) -> bool {
         let is_roomy = self.segment.offset + CHUNK as u64 <= self.segment_bytes;
         is_roomy
@@ -170,16 +170,16 @@ impl Writer {
             && !self.syncer.is_suspect(self.segment.number)
     }
 
-    /// When the thread must look again, though nobody wakes it.
+    /// When the thread must wake up by itself.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         let checkpoint = self.unsigned_since.map(|since| since + self.checkpoint_rule.interval);
         let retry = (!self.kept.is_empty()).then(|| self.clock.instant() + RETRY);
         checkpoint.into_iter().chain(retry).min()
     }
 
-    /// Writes all records, answers those who wait for the operating system only, and hands the others
+    /// Writes all records, answers callers that wait for the operating system only, and passes the others
     /// to the syncer.
-    fn write_all(&mut self, records: &mut Vec<Pending>) -> Result<(), AuditError> {
+    fn write_all(&mut self, records: &mut Vec<PendingRecord>) -> Result<(), AuditError> {
         let mut for_disk = Vec::new();
         while !records.is_empty() {
             let n_written = match self.write_some(records) {
@@ -204,10 +204,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Tells all who wait, and keeps the records that nobody waits for.
-    fn refuse(&mut self, records: &mut Vec<Pending>, error: &AuditError) {
+    /// Answers all waiting callers with the error, and keeps the records without one.
+    fn refuse(&mut self, records: &mut Vec<PendingRecord>, error: &AuditError) {
         if self.shared.set_ill(error) {
-            error!(error = %error, "the audit log cannot be written; calls are refused until it can");
+            error!(error = %error, "audit log cannot be written; calls are refused until it can");
         }
         for record in records.drain(..) {
             match record.wait {
@@ -217,8 +217,8 @@ impl Writer {
         }
     }
 
-    /// Writes as many records as go into this segment at once, at least one. Returns how many.
-    fn write_some(&mut self, records: &[Pending]) -> Result<usize, AuditError> {
+    /// Writes as many records as fit into one write in this segment, at least one. Returns how many.
+    fn write_some(&mut self, records: &[PendingRecord]) -> Result<usize, AuditError> {
         self.make_sound()?;
         if self.is_full_for(&records[0]) {
             self.turn("full", None)?;
@@ -251,7 +251,7 @@ impl Writer {
         Ok(n_written)
     }
 
-    /// Removes what an earlier failure left: half a record, or a segment that cannot be trusted.
+    /// Removes the remains of an earlier failure: an incomplete record, or a segment that cannot be trusted.
     fn make_sound(&mut self) -> Result<(), AuditError> {
         if self.segment.needs_cut {
             self.segment.file.cut(self.segment.offset)?;
@@ -263,9 +263,9 @@ impl Writer {
         Ok(())
     }
 
-    fn is_full_for(&self, record: &Pending) -> bool {
+    fn is_full_for(&self, record: &PendingRecord) -> bool {
         let end = self.segment.offset + (FRAME_HEAD + record.body.len()) as u64;
-        // The first record of a segment says only that it was opened.
+        // The first record of a segment only records that it was opened.
         self.segment.n_records > 1 && end > self.segment_bytes
     }
 
@@ -280,10 +280,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Goes on in a new segment, which is on disk before anything is written to it.
+    /// Continues in a new segment, which is on disk before any record is written to it.
     pub(super) fn turn(&mut self, reason: &str, problem: Option<&str>) -> Result<(), AuditError> {
         let number = self.segment.number + 1;
-        // First the old one: if the power goes now, the end of the log may be lost, but not its middle.
+        // First the old one: on a power failure now, the end of the log may be lost, but not its middle.
         let synced = self.segment.file.sync();
         let (segment, head) = create_segment(
             &Begin {
@@ -298,7 +298,7 @@ impl Writer {
             &self.open_calls,
             &self.faults,
         )?;
-        // Who waits for the old segment must not be told by the new one.
+        // The waiters of the old segment must not be answered by a sync of the new one.
         answer(self.syncer.switch(Arc::clone(&segment.file), number, synced.is_ok()), &synced);
         self.segment = segment;
         self.head = head;
@@ -307,7 +307,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes to the current segment that the log was opened.
+    /// Records in the current segment that the log was opened.
     pub(super) fn reopen(&mut self, reason: &str, cut_bytes: u64) -> Result<(), AuditError> {
         let body = opened(self.now_ms(), reason, self.segment.number, &self.open_calls, cut_bytes, None);
         self.make_sound()?;
@@ -334,7 +334,7 @@ impl Writer {
         })
     }
 
-    /// Hands the syncer a checkpoint of everything so far.
+    /// Passes a checkpoint of everything so far to the syncer.
     fn sign(&mut self) {
         if self.unsigned_since.take().is_none() {
             return;
@@ -361,7 +361,7 @@ impl Head {
     }
 }
 
-/// How a new segment begins.
+/// The parameters of a new segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin<'a> {
     pub(super) directory: &'a std::path::Path,
@@ -372,7 +372,7 @@ pub(super) struct Begin<'a> {
     pub(super) at_ms: u64,
 }
 
-/// Makes a segment that goes on after `head`, with the record that opens it, on disk.
+/// Creates a segment that continues after `head`, with its opening record, on disk.
 pub(super) fn create_segment(
     begin: &Begin<'_>,
     head: &Head,
@@ -397,7 +397,7 @@ pub(super) fn create_segment(
         Ok(file)
     };
     let file = create().inspect_err(|_| {
-        // Half a segment would look like a break. If it cannot be removed, the next attempt empties it.
+        // An incomplete segment would look like a break. If removal fails, the next attempt truncates it.
         let _ = std::fs::remove_file(&path);
     })?;
     let offset = bytes.len() as u64;
@@ -405,8 +405,8 @@ pub(super) fn create_segment(
     Ok((Segment { number: begin.number, file, offset, n_records: 1, needs_cut: false }, head))
 }
 
-/// The record that opens a log or a segment. With it, nobody has to look further back to find calls
-/// that were never ended.
+/// The record that opens a log or a segment. It lists the open calls, so that finding them needs no
+/// earlier segment.
 fn opened(
     at_ms: u64,
     reason: &str,
@@ -429,7 +429,7 @@ fn opened(
     Event { level, context: &context, ..Event::new(at_ms, Kind::AuditOpened, Actor::SYSTEM) }.body()
 }
 
-/// Keeps track of which calls are under way.
+/// Tracks which calls are in progress.
 pub(super) fn note_call(open_calls: &mut OpenCalls, kind: Kind, call: Option<CallId>, seq: u64) {
     let Some(call) = call else { return };
     match kind {

@@ -1,12 +1,12 @@
-//! Copies the log into the table that searches use, a little later and a little at a time.
+//! Copies the log into the search index, with a small delay and in batches.
 //!
-//! On a thread of its own: to read a page takes milliseconds, which others would have to wait.
+//! On a separate thread: reading a page takes milliseconds, which would delay other tasks.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_store::{AuditRecord, Store, StoreError};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -16,20 +16,20 @@ use tracing::{error, warn};
 use super::AuditIndex;
 use crate::audit::{AuditLog, Follower, Record};
 
-/// So many at once at most: others want to write too. Fewer would cost more: SQLite writes the pages at the end of
-/// its tables once for each batch.
+/// The batch size: larger batches would block other writers; smaller ones cost more, since SQLite rewrites
+/// the last pages of its tables for each batch.
 const PAGE: usize = 2_000;
-/// How long new records wait for more.
+/// How long to wait for more records before a batch is copied.
 const EVERY: Duration = Duration::from_millis(500);
-/// Between two full pages.
+/// The pause between two full pages.
 const BREATH: Duration = Duration::from_millis(10);
 const BACK_OFF: Duration = Duration::from_secs(1);
 const BACK_OFF_MAX: Duration = Duration::from_mins(1);
-/// What is left after this is copied by the next run.
+/// How long to copy at shutdown. The next run copies the rest.
 const LAST_PAGES: Duration = Duration::from_secs(2);
 
 impl AuditIndex {
-    /// Copies until the gateway ends, or until nobody waits for that any more.
+    /// Copies until the gateway ends, or until its shutdown limit.
     pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
         let dropped = CancellationToken::new();
         let _drop = dropped.clone().drop_guard();
@@ -39,14 +39,14 @@ impl AuditIndex {
                 runtime.block_on(dropped.run_until_cancelled(self.copy(log, store)));
             });
             if let Err(error) = copied {
-                error!(%error, "what is recorded cannot be searched; start Octroi again");
+                error!(%error, "audit records cannot be searched; restart Octroi");
             }
             drop(done);
         };
         match thread::Builder::new().name("audit-index".to_owned()).spawn(copying) {
             // An error, because nothing is ever sent.
             Ok(_) => drop(ended.await),
-            Err(error) => error!(%error, "what is recorded cannot be searched; start Octroi again"),
+            Err(error) => error!(%error, "audit records cannot be searched; restart Octroi"),
         }
     }
 
@@ -85,7 +85,7 @@ impl AuditIndex {
         let _ = tokio::time::timeout(LAST_PAGES, rest).await;
     }
 
-    /// Goes on where the last run stopped, or from the beginning if the table is new.
+    /// Continues where the last run stopped, or from the beginning if the table is new.
     async fn go_on_projecting(&self, log: &AuditLog, store: &Store) -> Option<Follower> {
         let mut pause = BACK_OFF;
         loop {
@@ -95,7 +95,7 @@ impl AuditIndex {
                     return Some(Follower::new(log, last));
                 }
                 Err(error) => {
-                    warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+                    warn!(%error, hint = %error.hint(), "audit records cannot be searched yet");
                 }
             }
             tokio::select! {
@@ -106,7 +106,7 @@ impl AuditIndex {
         }
     }
 
-    /// Copies the next records as soon as there are some; tells how many. `None` when the log has ended.
+    /// Copies the next records as soon as there are some; returns how many. `None` when the log has ended.
     async fn copy_page(&self, log: &AuditLog, store: &Store, follower: &mut Follower) -> Option<usize> {
         let page = match follower.next_page_here(PAGE).await {
             Ok(page) if page.is_empty() && follower.last() >= log.position() && log.is_closed() => {
@@ -114,7 +114,7 @@ impl AuditIndex {
             }
             Ok(page) => page,
             Err(error) => {
-                error!(%error, hint = error.hint(), "records cannot be read and will not be found");
+                error!(%error, hint = error.hint(), "audit records cannot be read and will not be found");
                 tokio::time::sleep(BACK_OFF).await;
                 return Some(0);
             }
@@ -123,32 +123,32 @@ impl AuditIndex {
         records.extend(page.iter().filter_map(read));
         let mut pause = BACK_OFF;
         while let Err(error) = store.append_audit(log.node(), &records).await {
-            warn!(%error, hint = %error.hint(), "what was recorded cannot be searched yet");
+            warn!(%error, hint = %error.hint(), "audit records cannot be searched yet");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(BACK_OFF_MAX);
         }
         self.projected.send_replace(follower.last());
-        self.subscriptions.announce(&Change::Audit);
+        self.subscriptions.announce(&ResourceChange::Audit);
         Some(page.len())
     }
 }
 
-/// The last record that the table has. A log that lost its end, as by a power cut, may have been shorter than the
-/// table; what was written since has numbers that the table knows others by.
+/// The last record in the table. A log that lost its end, as by a power failure, may be shorter than the
+/// table; newer records then reuse numbers that the table already has.
 async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
     let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.recovered_until());
     if last > end {
         let n_gone = store.rewind_audit(log.node(), end).await?;
-        warn!(n_gone, "records that the audit log has lost are not found any more");
+        warn!(n_gone, "removed records from the index that the audit log has lost");
     }
     Ok(last.min(end))
 }
 
-/// One that a newer Octroi wrote may not be understood.
+/// A record of a newer Octroi may fail to parse.
 fn read(record: &Record) -> Option<AuditRecord<'_>> {
     AuditRecord::read(record.seq, &record.body)
         .inspect_err(|error| {
-            warn!(seq = record.seq, %error, "a record is not understood and will not be found");
+            warn!(seq = record.seq, %error, "audit record cannot be parsed and will not be found");
         })
         .ok()
 }

@@ -1,4 +1,4 @@
-//! Questions about what was recorded.
+//! Queries of the audit log.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{AuditError, AuditLog, Reader, Record, Report, VerifyOptions, verify};
+use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A search that finds little looks at no more pages than this before it says where to go on.
+/// The maximum number of pages that one search reads before it returns a cursor.
 const PAGES_MAX: u32 = 50;
-/// A call has two records, and one for each thing that was asked or decided about it.
+/// The maximum number of records of one call: start, end, and those about approvals and decisions.
 const RECORDS_OF_CALL: u32 = 100;
-/// Records that are looked at for one answer to somebody who reads along.
+/// The maximum number of records that one poll reads.
 const LOOKED_AT: usize = 5_000;
 
-/// Why a question about the audit log has no answer.
+/// Why a query of the audit log failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditIndexError {
-    /// Nothing is recorded: the gateway has no data directory.
-    #[error("this gateway keeps no audit log")]
+    /// The gateway has no data directory, so nothing is recorded.
+    #[error("this gateway has no audit log")]
     Nothing,
     /// The log cannot be read or written.
     #[error(transparent)]
@@ -33,7 +33,7 @@ pub enum AuditIndexError {
 }
 
 impl AuditIndexError {
-    /// What to do about it.
+    /// What the operator can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Nothing => "start one with `octroi up`".to_owned(),
@@ -43,34 +43,34 @@ impl AuditIndexError {
     }
 }
 
-/// What to look for in the table.
+/// A search in the index.
 #[derive(Clone, Debug, Default)]
 pub struct AuditSearch {
-    /// What records must be like.
+    /// Which records match.
     pub filter: AuditFilter,
     /// A pattern for the canonical id of the tool.
     pub tool: Option<Glob>,
     /// Where an earlier search stopped.
     pub before: Option<AuditCursor>,
-    /// How many are wanted.
+    /// The maximum number of records.
     pub n_max: u32,
 }
 
-/// What was found, the newest first.
+/// The results of a search, the newest first.
 #[derive(Clone, Debug)]
 pub struct AuditFound {
-    /// The records.
+    /// The matching records.
     pub rows: Vec<AuditRow>,
-    /// Where to go on, if there may be more.
+    /// The position to continue from, if there may be more.
     pub next: Option<AuditCursor>,
     /// The last record of the log.
     pub position: u64,
-    /// How many of the newest records cannot be found yet.
+    /// How many of the newest records are not indexed yet.
     pub n_behind: u64,
 }
 
 impl AuditIndex {
-    /// Searches the table.
+    /// Searches the index.
     pub async fn search(&self, search: &AuditSearch) -> Result<AuditFound, AuditIndexError> {
         let (log, store) = self.parts()?;
         let position = log.position();
@@ -79,7 +79,7 @@ impl AuditIndex {
         if let Some(glob) = &search.tool {
             match glob.literal() {
                 Some(literal) => filter.tool = Some(literal.to_owned()),
-                // The table finds the longest part of the pattern; the rest is looked at here.
+                // The table filters by the longest literal part of the pattern; the rest is matched here.
                 None if filter.text.is_none() => {
                     let part = glob.as_str().split('*').max_by_key(|part| part.len());
                     filter.text = part.filter(|part| !part.is_empty()).map(str::to_owned);
@@ -90,8 +90,8 @@ impl AuditIndex {
         let mut rows = Vec::new();
         let mut next = search.before;
         for _ in 0..PAGES_MAX {
-            let n_wanted = search.n_max.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
-            let page = store.audit_events(&filter, next, n_wanted.max(1)).await?;
+            let n_missing = search.n_max.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+            let page = store.audit_events(&filter, next, n_missing.max(1)).await?;
             next = page.next;
             rows.extend(page.rows.into_iter().filter(|row| fits(search.tool.as_ref(), row)));
             if next.is_none() || rows.len() >= search.n_max as usize {
@@ -101,7 +101,7 @@ impl AuditIndex {
         Ok(AuditFound { rows, next, position, n_behind })
     }
 
-    /// Records after a number as they stand in the log, the oldest first, and the last one looked at.
+    /// Records after a number from the log, the oldest first, and the last one that was read.
     pub async fn after(
         &self,
         after: u64,
@@ -114,7 +114,7 @@ impl AuditIndex {
             reader.set_limit(position);
             let (mut found, mut last) = (Vec::new(), after);
             for record in reader.records(after.saturating_add(1))?.take(LOOKED_AT) {
-                // What cannot be read is for `verify` to tell.
+                // Unreadable records are reported by `verify`.
                 let Ok(record) = record else { continue };
                 last = record.seq;
                 if record.entry().is_ok_and(|entry| filter.wants(&entry, &record.body)) {
@@ -139,7 +139,7 @@ impl AuditIndex {
         Ok(read.await?)
     }
 
-    /// One record as it stands in the log.
+    /// One record from the log.
     pub async fn record(&self, seq: u64) -> Result<Option<Record>, AuditIndexError> {
         let position = self.parts()?.0.position();
         let read = self.with_reader(move |reader| {
@@ -149,7 +149,7 @@ impl AuditIndex {
         Ok(read.await?)
     }
 
-    /// All records of a call as they stand in the log, the oldest first.
+    /// All records of a call from the log, the oldest first.
     pub async fn of_call(&self, call: CallId) -> Result<Vec<Record>, AuditIndexError> {
         let filter = AuditFilter { call_id: Some(call.to_string()), ..AuditFilter::default() };
         let search = AuditSearch { filter, n_max: RECORDS_OF_CALL, ..AuditSearch::default() };
@@ -165,14 +165,14 @@ impl AuditIndex {
         Ok(records)
     }
 
-    /// How many events of each sort there were since a moment.
+    /// The number of events by type, agent, tool and decision since a time.
     pub async fn counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, AuditIndexError> {
         let (log, store) = self.parts()?;
         self.await_table(log.position()).await;
         Ok(store.audit_counts(since_ms, n_max).await?)
     }
 
-    /// Looks whether anybody changed the log.
+    /// Verifies that the log was not changed.
     pub async fn verify(&self) -> Result<Report, AuditIndexError> {
         let directory = self.parts()?.0.directory().to_owned();
         let looking = self
@@ -188,7 +188,7 @@ impl AuditIndex {
         Ok((log, persistence.store()))
     }
 
-    /// Waits a moment for the table; tells how many records it lacks then.
+    /// Waits a moment for the index; returns how many records it still lacks.
     async fn await_table(&self, position: u64) -> u64 {
         self.hurry.notify_one();
         let mut projected = self.projected.subscribe();
@@ -197,10 +197,10 @@ impl AuditIndex {
         position.saturating_sub(*self.projected.borrow())
     }
 
-    /// Reads where nobody is held up. Two at a time each have a reader; one of them is kept.
+    /// Reads on a blocking thread. Two concurrent calls have a reader each; one of them is kept.
     async fn with_reader<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Reader) -> Result<T, AuditError> + Send + 'static,
+        read: impl FnOnce(&mut LogReader) -> Result<T, AuditError> + Send + 'static,
     ) -> Result<T, AuditError> {
         let log = self.recorder.log().ok_or(AuditError::Closed)?;
         let directory = log.directory().to_owned();
@@ -208,12 +208,12 @@ impl AuditIndex {
         let reading = self.context.tasks.spawn_blocking("audit-read", move || {
             let mut reader = match kept {
                 Some(reader) => reader,
-                None => Reader::open(&directory)?,
+                None => LogReader::open(&directory)?,
             };
             let found = read(&mut reader)?;
             Ok((reader, found))
         });
-        // The task is only gone if the program is ending.
+        // The task fails only if the program is ending.
         let (reader, found) = reading.await.unwrap_or(Err(AuditError::Closed))?;
         *self.reader.lock() = Some(reader);
         Ok(found)

@@ -1,25 +1,25 @@
-//! Who was not let in. Anybody can try as often as he likes, so only some of it is written down.
+//! Records refused authentication. Attempts are unlimited, so only some of them are recorded.
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind, Level};
 use serde_json::json;
 
 use super::AuditIndex;
 
-/// So many are recorded in a minute.
+/// The maximum number of recorded attempts per minute.
 const PER_MINUTE: u32 = 30;
 const MINUTE_MS: i64 = 60_000;
 
-/// How many there were lately.
+/// Recent attempts.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     since_ms: i64,
     n_recorded: u32,
-    /// Since the last one that was recorded.
+    /// Attempts since the last recorded one.
     n_left_out: u64,
 }
 
 impl Refusals {
-    /// Counts one. If it is to be recorded, says how many before it were not.
+    /// Counts an attempt. If it is to be recorded, returns how many before it were not.
     fn take(&mut self, now_ms: i64) -> Option<u64> {
         if now_ms.saturating_sub(self.since_ms) >= MINUTE_MS || now_ms < self.since_ms {
             self.since_ms = now_ms;
@@ -35,7 +35,7 @@ impl Refusals {
 }
 
 impl AuditIndex {
-    /// Writes down that somebody showed a token that nobody has. Nothing of the token is kept.
+    /// Records that a client presented an unknown token. Nothing of the token is recorded.
     pub fn record_refused(&self, reason: &str) {
         let at_ms = self.context.clock.now_ms();
         let Some(n_left_out) = self.refusals.lock().take(at_ms) else {

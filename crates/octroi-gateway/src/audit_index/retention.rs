@@ -1,4 +1,4 @@
-//! Records that are too old go away, from the log and from the table.
+//! Retention: purges old records from the log and from the index.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use octroi_store::Store;
 use tracing::{info, warn};
 
 use super::{AuditIndex, AuditIndexError};
-use crate::audit::{AuditError, AuditLog, Purged, Reader};
+use crate::audit::{AuditError, AuditLog, LogReader, Purged};
 
 const EVERY: Duration = Duration::from_hours(1);
 
 impl AuditIndex {
-    /// Looks now, every hour, and whenever the configuration may say something else.
+    /// Checks now, every hour, and after each change of the configuration.
     pub(crate) async fn keep_short(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
         let mut settings = self.settings.subscribe();
         loop {
@@ -27,11 +27,11 @@ impl AuditIndex {
                     u64::try_from(self.context.clock.now_ms().saturating_sub(kept_ms)).unwrap_or_default();
                 match log.purge(before_ms, Actor::SYSTEM).await {
                     Ok(purged) if purged.n_segments > 0 => {
-                        info!(purged.n_segments, purged.n_records, "old audit records were taken away");
+                        info!(purged.n_segments, purged.n_records, "old audit records were purged");
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        warn!(%error, hint = error.hint(), "old audit records cannot be taken away");
+                        warn!(%error, hint = error.hint(), "old audit records could not be purged");
                     }
                 }
             }
@@ -46,7 +46,7 @@ impl AuditIndex {
         }
     }
 
-    /// Takes away what a person no longer wants. Whole segments only, and never the one in use.
+    /// Purges old records on an operator's request. Whole segments only, and never the one in use.
     pub async fn purge(&self, principal: &Principal, before_ms: u64) -> Result<Purged, AuditIndexError> {
         let (log, store) = self.parts()?;
         let kind = match principal.role {
@@ -60,22 +60,24 @@ impl AuditIndex {
     }
 }
 
-/// Rows whose records are gone go too.
+/// Deletes the rows of purged records.
 async fn forget_purged(log: &AuditLog, store: &Store) {
     let directory = log.directory().to_owned();
     let look = tokio::task::spawn_blocking(move || {
-        let mut reader = Reader::open(&directory)?;
+        let mut reader = LogReader::open(&directory)?;
         reader.records(1)?.next().transpose().map(|first| first.map_or(1, |first| first.seq))
     });
-    // The task is only gone if the program is ending.
+    // The task fails only if the program is ending.
     let first = look.await.unwrap_or(Err(AuditError::Closed));
     let first = match first {
         Ok(first) => first,
-        Err(error) => return warn!(%error, hint = error.hint(), "the beginning of the log is not known"),
+        Err(error) => {
+            return warn!(%error, hint = error.hint(), "the first record of the audit log could not be read");
+        }
     };
     if first > 1
         && let Err(error) = store.purge_audit(log.node(), first).await
     {
-        warn!(%error, hint = %error.hint(), "old rows stay in the table");
+        warn!(%error, hint = %error.hint(), "rows of purged records could not be deleted");
     }
 }

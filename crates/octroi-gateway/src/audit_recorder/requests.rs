@@ -1,4 +1,4 @@
-//! Recording prompts and resources that are asked for: twice like a call, and once if they are denied.
+//! Records requests for prompts and resources: twice like a call, and once if they are denied.
 
 use std::fmt::Write as _;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use octroi_core::decision::Trace;
 use super::{AuditRecorder, CallRecord, Initiator, quote};
 use crate::audit::AuditError;
 
-/// What is asked of a provider, as it is recorded.
+/// A request to a provider, as it is recorded.
 pub(crate) struct DescribedRequest<'a> {
     pub(crate) call: CallId,
     pub(crate) initiator: &'a Initiator,
@@ -19,9 +19,9 @@ pub(crate) struct DescribedRequest<'a> {
     pub(crate) project: Option<Arc<str>>,
     /// The method.
     pub(crate) method: &'a str,
-    /// What it is about: `uri` or `name`, and its value.
+    /// The subject: `uri` or `name`, and its value.
     pub(crate) subject: (&'static str, &'a str),
-    /// As JSON text, if there are any.
+    /// The arguments, as JSON text, if there are any.
     pub(crate) arguments: Option<&'a [u8]>,
     pub(crate) at_ms: i64,
 }
@@ -38,7 +38,7 @@ impl AuditRecorder {
         self.redactor.load().redact(text).to_string()
     }
 
-    /// Records that something is about to be asked of a provider.
+    /// Records that a request is about to be forwarded to a provider.
     pub(crate) async fn begin_request(
         self: &Arc<Self>,
         asked: DescribedRequest<'_>,
@@ -67,18 +67,18 @@ impl AuditRecorder {
         Ok(record)
     }
 
-    /// Records that something is not asked of a provider.
+    /// Records that a request was denied.
     pub(crate) async fn deny_request(
         &self,
         asked: &DescribedRequest<'_>,
         trace: &Trace,
-        said: (&str, &str),
+        (gate, reason): (&str, &str),
         ruling: Ruling,
     ) -> Result<(), AuditError> {
         let Some(log) = &self.log else {
             return Ok(());
         };
-        let context = self.request_context(asked, trace, Some(said));
+        let context = self.request_context(asked, trace, Some((gate, reason)));
         let at_ms = u64::try_from(asked.at_ms).unwrap_or_default();
         let event = Event {
             level: Level::Warn,

@@ -1,23 +1,23 @@
-//! What a call returned, in a line for the audit log: the beginning of its first text. Results may be large, so no
-//! more of them is looked at than that takes.
+//! A one-line summary of a call's result for the audit log: the beginning of its first text. Results may be
+//! large, so no more of them is read than necessary.
 
 use std::borrow::Cow;
 
 use octroi_core::redact::Redactor;
 use octroi_mcp::json::{self, Span};
 
-/// How much is kept.
+/// The length of a summary.
 const KEPT: usize = 200;
-/// How much more is looked at, so that a secret is known by its whole shape and not shown in half.
+/// How much more is read, so that a secret is recognized as a whole and not shown in part.
 const BEYOND: usize = 1_024;
-/// No escape of a character outside the first plane is longer.
+/// The longest escape of one character: two `\uXXXX`.
 const ESCAPE_MAX: usize = 12;
 
-/// The beginning of a result, or of the message of an error, as a JSON string; nothing where it has no text.
+/// The beginning of a result, or of an error message, as a JSON string; `None` if it has no text.
 pub(super) fn summary(answer: &[u8], redactor: &Redactor) -> Option<String> {
     let quoted = first_text(answer)?.of(answer);
     let (text, is_cut) = beginning(quoted, KEPT + BEYOND.max(redactor.longest()))?;
-    // In half a JSON text nobody can tell which values have the name of a secret.
+    // In truncated JSON it is unclear which values belong to the name of a secret.
     if is_cut && text.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -27,7 +27,7 @@ pub(super) fn summary(answer: &[u8], redactor: &Redactor) -> Option<String> {
     Some(json::quote(&if is_whole { text } else { Cow::Owned(format!("{}…", &text[..end])) }))
 }
 
-/// The text of the first block of content, or the message.
+/// The text of the first content block, or the error message.
 fn first_text(answer: &[u8]) -> Option<Span> {
     let first = |object: Span, name: &str| {
         json::members(answer, object).find(|member| member.is(answer, name)).map(|member| member.value)
@@ -40,12 +40,12 @@ fn first_text(answer: &[u8]) -> Option<Span> {
     first(Span { start: content.start + block, end: content.end }, "text")
 }
 
-/// A JSON string decoded up to a length, and whether that was not all.
+/// A JSON string decoded up to a length, and whether it was truncated.
 fn beginning(quoted: &[u8], length: usize) -> Option<(Cow<'_, str>, bool)> {
     if quoted.len() <= length {
         return Some((json::text(quoted)?, false));
     }
-    // Not in the midst of a character or an escape.
+    // Not in the middle of a character or an escape.
     let ends = (length.saturating_sub(ESCAPE_MAX)..=length).rev();
     let mut cut = Vec::with_capacity(length + 1);
     ends.into_iter().find_map(|end| {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_told_by_its_beginning() {
+    fn a_result_is_summarized_by_its_beginning() {
         let redactor = Redactor::new(["another-secret"].into_iter());
         let of = |text: &str| json!({"content": [{"type": "text", "text": text}], "isError": false});
         let long = "é\"".repeat(5_000);
@@ -80,9 +80,10 @@ mod tests {
             (json!({"content": [{"type": "image", "data": "x"}]}), json!(null)),
             (json!({"resultType": "input_required"}), json!(null)),
         ] {
-            let told = summary(answer.to_string().as_bytes(), &redactor);
-            let told = told.map_or(json!(null), |told| serde_json::from_str(&told).unwrap());
-            assert_eq!(told, expected, "{:.80}", answer.to_string());
+            let summarized = summary(answer.to_string().as_bytes(), &redactor);
+            let summarized =
+                summarized.map_or(json!(null), |summarized| serde_json::from_str(&summarized).unwrap());
+            assert_eq!(summarized, expected, "{:.80}", answer.to_string());
         }
     }
 
@@ -91,8 +92,8 @@ mod tests {
         let secret = "k".repeat(3_000);
         let redactor = Redactor::new([secret.as_str()].into_iter());
         let answer = json!({"content": [{"type": "text", "text": format!("{}{secret}{}", "-".repeat(190), "x".repeat(9_000))}]});
-        let told = summary(answer.to_string().as_bytes(), &redactor).unwrap();
-        assert!(told.contains("[redacted") && !told.contains('k'), "{told}");
+        let summarized = summary(answer.to_string().as_bytes(), &redactor).unwrap();
+        assert!(summarized.contains("[redacted") && !summarized.contains('k'), "{summarized}");
     }
 
     #[test]
@@ -100,7 +101,7 @@ mod tests {
         let redactor = Redactor::new(std::iter::empty());
         for n_before in 0..30 {
             let text = format!("{}{}", "a".repeat(n_before), "\u{1f600}\u{7}ü\\".repeat(900));
-            // As those write it who escape everything, and as others do.
+            // Without and with escapes of non-ASCII characters.
             let plain = json!({"content": [{"text": text}]}).to_string();
             let escaped: String = plain.encode_utf16().fold(String::new(), |mut out, unit| {
                 match u8::try_from(unit) {
@@ -110,9 +111,9 @@ mod tests {
                 out
             });
             for answer in [plain, escaped] {
-                let told: String =
+                let summarized: String =
                     serde_json::from_str(&summary(answer.as_bytes(), &redactor).unwrap()).unwrap();
-                assert!(text.starts_with(told.trim_end_matches('…')), "{told}");
+                assert!(text.starts_with(summarized.trim_end_matches('…')), "{summarized}");
             }
         }
     }

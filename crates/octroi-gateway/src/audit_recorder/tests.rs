@@ -1,4 +1,4 @@
-//! What is written down of calls that nobody waits for any more.
+//! Records of calls whose callers gave up.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use octroi_core::audit::Entry;
 
 use super::*;
-use crate::audit::{Options, Reader};
+use crate::audit::{LogReader, Options};
 use crate::governance::imagine;
 
 fn recorder(directory: &Path) -> Arc<AuditRecorder> {
@@ -15,7 +15,7 @@ fn recorder(directory: &Path) -> Arc<AuditRecorder> {
     Arc::new(AuditRecorder::new(Some(log), tasks, octroi_upstream::system_clock()))
 }
 
-/// Begins a call that changes something, so that its beginning has to be on disk.
+/// Begins a call with side effects, whose start has to be on disk.
 async fn begin(recorder: &Arc<AuditRecorder>) -> Result<CallRecord, AuditError> {
     let initiator =
         Initiator { kind: ActorKind::Agent, id: "agent:a".into(), agent: Some("a".into()), session: None };
@@ -31,9 +31,9 @@ async fn begin(recorder: &Arc<AuditRecorder>) -> Result<CallRecord, AuditError> 
     recorder.begin(recorder.call_id(1), described, &Trace::default(), 1).await
 }
 
-/// What was recorded after the log was opened: what it was, and how it ended.
+/// What was recorded after the log was opened: the kind, and the outcome.
 fn recorded(directory: &Path) -> Vec<(Kind, Option<String>)> {
-    let mut reader = Reader::open(directory).unwrap();
+    let mut reader = LogReader::open(directory).unwrap();
     let records = reader.records(2).unwrap().map(Result::unwrap);
     records
         .map(|record| {
@@ -45,7 +45,7 @@ fn recorded(directory: &Path) -> Vec<(Kind, Option<String>)> {
 }
 
 #[tokio::test]
-async fn who_leaves_while_the_beginning_is_written_has_cancelled() {
+async fn a_caller_that_gives_up_while_the_start_is_written_has_cancelled() {
     let directory = tempfile::tempdir().unwrap();
     let recorder = recorder(directory.path());
     let mut beginning = Box::pin(begin(&recorder));

@@ -1,4 +1,4 @@
-//! What Octroi itself offers to agents, as the catalogue holds it.
+//! Octroi's own tools and resources for agents, in the catalogue.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::offer::Tool;
 
-/// Under which Octroi's own things are decided, recorded and watched. No server may be called so.
+/// The key under which Octroi's own tools are decided, recorded and watched. No server may have this name.
 static OCTROI: LazyLock<ServerKey> = LazyLock::new(|| {
     ServerKey::system(ServerName::parse("octroi").unwrap_or_else(|_| unreachable!("a valid name")))
 });
 
-/// Definitions as the lists have them.
+/// The definitions for the lists.
 #[derive(Clone, Debug, Default)]
 pub struct OfferedByOctroi {
     /// As in `tools/list`.
@@ -23,12 +23,12 @@ pub struct OfferedByOctroi {
     pub resources: Vec<Value>,
     /// As in `resources/templates/list`.
     pub templates: Vec<Value>,
-    /// Names of tools that only people have. They are answered elsewhere; no server's tool gets one of them, so that a
-    /// name means one thing whoever says it.
+    /// Names of operator tools. They are answered elsewhere; no server's tool gets one of them, so that a
+    /// name has the same meaning for every caller.
     pub reserved_names: Vec<String>,
 }
 
-/// The same as they go out, and as the gates see them.
+/// The rendered definitions, and the tools as the gates see them.
 #[derive(Debug, Default)]
 pub(crate) struct Builtins {
     pub(super) definitions: [Vec<Bytes>; 3],
@@ -52,7 +52,7 @@ impl Builtins {
         }
     }
 
-    /// Octroi among the servers.
+    /// The key of Octroi among the servers.
     pub(crate) fn key() -> &'static ServerKey {
         &OCTROI
     }
@@ -62,7 +62,7 @@ impl Builtins {
         self.tools.get(name)
     }
 
-    /// Whether no server's tool may be called so.
+    /// Whether the name is reserved, so that no server's tool may have it.
     pub(crate) fn takes(&self, name: &str) -> bool {
         self.tools.contains_key(name) || self.reserved.contains(name)
     }

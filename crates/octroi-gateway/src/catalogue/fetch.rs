@@ -1,4 +1,4 @@
-//! Asking one server for its lists.
+//! Fetching the lists of one server.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use octroi_mcp::json::{self, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Method, code};
-use octroi_upstream::{Connection, Control, ServerIdentity, UpstreamError};
+use octroi_upstream::{Connection, ControlRequest, ServerIdentity, UpstreamError};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::warn;
 
-/// Lists longer than this are cut: a server that never stops must not fill the memory.
+/// Longer lists are truncated: an endless list must not fill the memory.
 const ITEMS_MAX: usize = 20_000;
 const PAGES_MAX: usize = 1_000;
 
-/// What one server offers.
+/// The lists of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerLists {
     pub(crate) identity: ServerIdentity,
@@ -41,7 +41,7 @@ pub(crate) struct Item {
 }
 
 impl ServerLists {
-    /// Whether a resource with this URI is listed or fits a template.
+    /// Whether a resource with this URI is listed or matches a template.
     pub(crate) fn has_resource(&self, uri: &str) -> bool {
         self.resources.iter().any(|item| item.name == uri)
             || self.templates.iter().any(|item| fits_template(&item.name, uri))
@@ -75,7 +75,7 @@ impl ServerLists {
     }
 }
 
-/// Follows all pages of one list.
+/// Fetches all pages of one list.
 pub(crate) async fn fetch(
     server: &ServerKey,
     connection: &Connection,
@@ -90,17 +90,20 @@ pub(crate) async fn fetch(
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
-        let page = match connection.control(Control::List(method.clone(), cursor.as_deref()), timeout).await {
+        let page = match connection
+            .control(ControlRequest::List(method.clone(), cursor.as_deref()), timeout)
+            .await
+        {
             Err(UpstreamError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => {
                 return Ok(Vec::new());
             }
             page => page?,
         };
-        // Over all pages: of two entries of one name, one would be shown and the other looked at.
+        // Over all pages: of two entries with one name, one would be shown and the other checked.
         items.extend(read_page(server, method, &page, is_http)?.into_iter().filter(|item| {
             let is_first = seen.insert(item.name.clone());
             if !is_first {
-                warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first counts");
+                warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first is used");
             }
             is_first
         }));
@@ -109,16 +112,16 @@ pub(crate) async fn fetch(
             return Ok(items);
         }
         if items.len() > ITEMS_MAX {
-            warn!(server.name = %server, list = %method, limit = ITEMS_MAX, "list is too long, cut");
+            warn!(server.name = %server, list = %method, limit = ITEMS_MAX, "list is too long, truncated");
             return Ok(items);
         }
         cursor = next;
     }
-    warn!(server.name = %server, list = %method, limit = PAGES_MAX, "list has too many pages, cut");
+    warn!(server.name = %server, list = %method, limit = PAGES_MAX, "list has too many pages, truncated");
     Ok(items)
 }
 
-/// Tools are always asked for, since old servers offer them without saying so.
+/// Tools are always fetched, since old servers offer them without declaring it.
 fn is_declared(connection: &Connection, method: &Method) -> bool {
     let capability = match method {
         Method::PromptsList => "prompts",
@@ -129,7 +132,7 @@ fn is_declared(connection: &Connection, method: &Method) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Page<'a> {
+struct ListPage<'a> {
     #[serde(borrow, alias = "tools", alias = "prompts", alias = "resources", alias = "resourceTemplates")]
     items: Vec<&'a RawValue>,
 }
@@ -140,9 +143,9 @@ fn read_page(
     page: &Bytes,
     is_http: bool,
 ) -> Result<Vec<Item>, UpstreamError> {
-    let read: Page<'_> = serde_json::from_slice(page)
-        .map_err(|_| UpstreamError::Protocol(format!("the answer to {method} holds no list")))?;
-    // Copies, so that one entry that stays does not keep its whole page in memory.
+    let read: ListPage<'_> = serde_json::from_slice(page)
+        .map_err(|_| UpstreamError::Protocol(format!("the answer to {method} contains no list")))?;
+    // Copied, so that one remaining entry does not keep its whole page in memory.
     let items = read
         .items
         .into_iter()
@@ -150,7 +153,7 @@ fn read_page(
     Ok(items.collect())
 }
 
-/// Reads one entry of a list.
+/// Parses one entry of a list.
 pub(crate) fn read_item(
     server: &ServerKey,
     method: &Method,
@@ -168,7 +171,7 @@ pub(crate) fn read_item(
         warn!(server.name = %server, list = %method, "entry without `{key}`, left out");
         return None;
     };
-    // A schema that cannot be decoded (`1e400`) is for the client to judge; it passes as it is.
+    // A schema that cannot be decoded (`1e400`) is forwarded unchanged, for the client to judge.
     let schema: Value =
         member("inputSchema").and_then(|schema| serde_json::from_slice(schema).ok()).unwrap_or_default();
     let headers = match ParamHeaders::from_schema(&schema) {
@@ -183,8 +186,8 @@ pub(crate) fn read_item(
     Some(Item { name: name.into_owned(), definition: definition.clone(), headers: Arc::new(headers) })
 }
 
-/// Whether a URI could come from a template: the fixed parts occur in order. Good enough to find the
-/// one server that can be meant; the server itself has the last word.
+/// Whether a URI could come from a template: the fixed parts occur in order. Precise enough to find the
+/// one server that may have it; the server itself decides.
 pub(crate) fn fits_template(template: &str, uri: &str) -> bool {
     let mut rest = uri;
     let mut parts = template.split('{');

@@ -1,4 +1,4 @@
-//! Everything all servers offer, as one immutable value.
+//! Everything that all servers offer, as one immutable value.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
 
-/// A snapshot of all lists. Readers hold it for the time of a request; changes make a new one.
+/// A snapshot of all lists. Requests hold it while they run; changes create a new one.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     offers: BTreeMap<ServerKey, Arc<Offer>>,
     tools: HashMap<String, FoundTool>,
     prompts: HashMap<String, FoundPrompt>,
-    /// Other spellings; two entries where a spelling could mean two tools.
+    /// Alternative spellings; two entries if a spelling could refer to two tools.
     aliases: HashMap<String, Vec<String>>,
     merged: Rendered,
     proposing: Rendered,
@@ -39,23 +39,23 @@ pub struct Catalogue {
     builtins: Arc<Builtins>,
 }
 
-/// Where a wire name leads.
+/// The prompt that a wire name refers to.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundPrompt {
-    /// The server that has it.
+    /// The server that offers it.
     pub(crate) server: ServerKey,
-    /// Its own name there.
+    /// Its name at the server.
     pub(crate) name: String,
 }
 
-/// Where a tool's wire name leads.
+/// The tool that a wire name refers to.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundTool {
-    /// The server that has it.
+    /// The server that offers it.
     pub(crate) server: ServerKey,
-    /// Arguments that travel as headers.
+    /// Arguments that are also sent as headers.
     pub(crate) headers: Arc<ParamHeaders>,
-    /// What the gates know of it.
+    /// The tool as the gates see it.
     pub(crate) tool: Arc<Tool>,
 }
 
@@ -67,7 +67,7 @@ impl Catalogue {
         wire_name_max: usize,
     ) -> Self {
         let mut catalogue = Self::default();
-        // What is kept back has a name too: it keeps it when it is let go, and who calls it is told.
+        // Quarantined tools have names too: they keep them once accepted, and callers get the reason.
         // Another spelling of a tool is not the name of another tool: `mcp__fs__read` of the server `mcp`.
         let spellings: HashSet<String> = offers
             .iter()
@@ -97,7 +97,7 @@ impl Catalogue {
         tools.retain(|(_, server, item)| offers[*server].shows_tool(&item.name));
         prompts.retain(|(_, server, item)| offers[*server].held(PinKind::Prompt, &item.name).is_none());
         let servers: BTreeMap<ServerKey, Arc<ServerLists>> =
-            offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.shown))).collect();
+            offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.visible))).collect();
         catalogue.merged = render::merged(&servers, &tools, &prompts, None);
         catalogue.proposing = render::merged(&servers, &tools, &prompts, Some(builtins));
         catalogue.single =
@@ -112,12 +112,12 @@ impl Catalogue {
         catalogue
     }
 
-    /// The lists of one server, if they were ever fetched.
+    /// The visible lists of one server, if they were ever fetched.
     pub(crate) fn server(&self, name: &ServerKey) -> Option<&Arc<ServerLists>> {
-        self.offers.get(name).map(|offer| &offer.shown)
+        self.offers.get(name).map(|offer| &offer.visible)
     }
 
-    /// What one server offers, if it was ever asked.
+    /// Everything that one server offers, if it was ever fetched.
     pub(crate) fn offer(&self, name: &ServerKey) -> Option<&Arc<Offer>> {
         self.offers.get(name)
     }
@@ -126,12 +126,12 @@ impl Catalogue {
         &self.offers
     }
 
-    /// The rendered lists of everything.
+    /// The rendered lists of all servers.
     pub fn merged(&self) -> &Rendered {
         &self.merged
     }
 
-    /// The rendered lists of everything, and of what agents have that may propose policies.
+    /// The rendered lists of all servers, plus Octroi's own for agents that may propose policies.
     pub(crate) fn proposing(&self) -> &Rendered {
         &self.proposing
     }
@@ -141,12 +141,12 @@ impl Catalogue {
         self.single.get(name)
     }
 
-    /// What Octroi itself offers to agents.
+    /// Octroi's own tools and resources for agents.
     pub(crate) fn builtins(&self) -> &Builtins {
         &self.builtins
     }
 
-    /// All tools by their wire names, also those that nobody sees.
+    /// All tools by their wire names, including hidden ones.
     pub(crate) fn tools(&self) -> impl Iterator<Item = (&str, &FoundTool)> {
         self.tools.iter().map(|(wire_name, found)| (wire_name.as_str(), found))
     }
@@ -167,7 +167,7 @@ impl Catalogue {
         }
     }
 
-    /// Finds a tool by its name with its server's, as rules write it, or by the name under which clients see it.
+    /// Finds a tool by server and name, as rules write it, or by the name that clients use.
     pub(crate) fn named_tool(&self, name: &str) -> Result<(ServerKey, Arc<Tool>), String> {
         let literal = ToolPattern::parse(name).and_then(|pattern| pattern.literal());
         let found = literal.and_then(|(server, own)| {
@@ -184,14 +184,14 @@ impl Catalogue {
         }
     }
 
-    /// The tool of a canonical id, if a server has it.
+    /// The tool with a canonical id, if a server has it.
     pub(crate) fn tool_by_id(&self, id: &str) -> Option<&Arc<Tool>> {
         let (server, name) = CanonicalId::parse_mcp(id)?;
         self.offer(&server)?.tools.get(name)
     }
 
-    /// Why a tool that was decided about may not be called any more: what the server lists by now is not
-    /// what was decided about.
+    /// Why a decided tool must not be called any more: the server's current definition is not the one that
+    /// was decided about.
     pub(crate) fn withdrawn(&self, server: &ServerKey, tool: &Tool) -> Option<String> {
         let offer = self.offers.get(server)?;
         let name = &*tool.descriptor.name;
@@ -205,7 +205,7 @@ impl Catalogue {
         }
     }
 
-    /// The arguments of a server's own tool that travel as headers.
+    /// The arguments of a server's tool that are also sent as headers, by its own name.
     pub(crate) fn own_headers(&self, server: &ServerKey, tool: &str) -> Option<&Arc<ParamHeaders>> {
         self.headers.get(server)?.get(tool)
     }
@@ -216,7 +216,7 @@ impl Catalogue {
     }
 
     /// Finds the server of a resource and the server's own URI: by the published form, or by the
-    /// server's own form where exactly one server has it. Links inside results carry the latter.
+    /// server's own form where exactly one server has it. Links inside results use the latter.
     pub fn resource(&self, published: &str) -> Result<(ServerKey, String), RpcError> {
         if let Some((server, own)) = uri::resolve(published)
             && let Ok(name) = ServerName::parse(server)
@@ -229,7 +229,7 @@ impl Catalogue {
         let owners: Vec<&ServerKey> = self
             .offers
             .iter()
-            .filter(|(_, offer)| offer.shown.has_resource(published))
+            .filter(|(_, offer)| offer.visible.has_resource(published))
             .map(|(name, _)| name)
             .collect();
         match owners[..] {
@@ -293,15 +293,15 @@ fn distance(left: &str, right: &str) -> usize {
     strsim::levenshtein(left, right)
 }
 
-/// What the gateway says it can do, and says about itself, for one view.
+/// The capabilities and description of the gateway, for one view.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile {
+pub(crate) struct ViewProfile {
     pub(crate) capabilities: serde_json::Value,
     pub(crate) instructions: Option<String>,
     pub(crate) info: Option<Bytes>,
 }
 
-impl Profile {
+impl ViewProfile {
     /// The profile of one server.
     pub(crate) fn of(identity: &ServerIdentity) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What one server offers, with what the gates know of each entry, and what of it may be seen.
+//! Everything that one server offers, with the attributes that gates need, and which of it is visible.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::{ServerSpec, Trust};
-use octroi_core::tool::infer::{InferenceRule, Known, infer};
+use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
 use octroi_core::{CanonicalId, ServerName, visible};
 use octroi_mcp::json::{self, Span};
@@ -22,19 +22,19 @@ use super::fetch::{Item, ServerLists, fits_template};
 /// One server's lists.
 #[derive(Debug)]
 pub(crate) struct Offer {
-    /// As the server sent them.
+    /// The lists as the server sent them.
     pub(crate) raw: Arc<ServerLists>,
-    /// Without what nobody may see.
-    pub(crate) shown: Arc<ServerLists>,
-    /// What the gates know of each tool, also of those that are not shown.
+    /// The lists without hidden entries.
+    pub(crate) visible: Arc<ServerLists>,
+    /// All tools as the gates see them, including hidden ones.
     pub(crate) tools: HashMap<String, Arc<Tool>>,
-    /// Tools that are not shown, for whatever reason.
+    /// Names of hidden tools, whatever the reason.
     hidden: HashSet<String>,
-    /// What is kept back until a person has seen it, and why.
+    /// Quarantined entries, and the reason for each.
     pub(crate) held: HashMap<(PinKind, String), String>,
-    /// What is said of tools that the server does not have.
+    /// Warnings about settings for tools that the server does not have.
     pub(crate) strays: Vec<String>,
-    /// What people knew about tools when it was looked at.
+    /// The inference rules that were applied.
     rules: Arc<Vec<InferenceRule>>,
 }
 
@@ -42,22 +42,22 @@ pub(crate) struct Offer {
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) descriptor: ToolDescriptor,
-    /// What its server's entry says of it.
-    said: ToolOverride,
+    /// The settings for the tool in its server's entry.
+    overrides: ToolOverride,
     definition: Bytes,
     schema: OnceLock<Result<ArgumentSchema, String>>,
 }
 
-/// Says whether an entry must be kept back, and why.
+/// Decides whether an entry must be quarantined.
 pub(crate) trait Guard {
-    /// `None` lets it be seen.
+    /// The reason to quarantine the entry; `None` makes it visible.
     fn hold(&self, kind: PinKind, item: &Item, hash: &DefinitionHash) -> Option<String>;
-    /// The same for what the server says of itself.
+    /// The same for the server's instructions.
     fn hold_instructions(&self, instructions: &str) -> Option<String>;
 }
 
 impl Offer {
-    /// Looks at everything a server lists. What did not change is not looked at again.
+    /// Evaluates everything that a server lists. Unchanged entries are not evaluated again.
     pub(crate) fn new(
         raw: Arc<ServerLists>,
         spec: &ServerSpec,
@@ -66,7 +66,7 @@ impl Offer {
         old: Option<&Self>,
     ) -> Self {
         let comparable = old.filter(|old| old.rules == *rules);
-        let mut shown = ServerLists::clone(&raw);
+        let mut visible = ServerLists::clone(&raw);
         let mut held = HashMap::new();
         let mut tools = HashMap::new();
         for item in &raw.tools {
@@ -78,18 +78,19 @@ impl Offer {
             tools.insert(item.name.clone(), tool);
         }
         let mut hidden = HashSet::new();
-        shown.tools.retain(|item| {
+        visible.tools.retain(|item| {
             let Some(tool) = tools.get(&item.name) else { return false };
             let hash = DefinitionHash::from_bytes(tool.descriptor.definition_hash);
             let is_approved = is_seen(guard.hold(PinKind::Tool, item, &hash), PinKind::Tool, item, &mut held);
-            let is_shown =
+            let is_visible =
                 is_approved && tool.descriptor.enabled && is_allowed(&tool.descriptor, &spec.access);
-            if !is_shown {
+            if !is_visible {
                 hidden.insert(item.name.clone());
             }
-            is_shown
+            is_visible
         });
-        for (kind, list) in [(PinKind::Prompt, &mut shown.prompts), (PinKind::Template, &mut shown.templates)]
+        for (kind, list) in
+            [(PinKind::Prompt, &mut visible.prompts), (PinKind::Template, &mut visible.templates)]
         {
             list.retain(|item| {
                 let hash = hash_of(kind, item);
@@ -99,11 +100,11 @@ impl Offer {
         if let Some(instructions) = &raw.identity.instructions
             && let Some(reason) = guard.hold_instructions(instructions)
         {
-            shown.identity.instructions = None;
+            visible.identity.instructions = None;
             held.insert((PinKind::Server, String::new()), reason);
         }
         let strays = strays(&raw, spec);
-        Self { raw, shown: Arc::new(shown), tools, hidden, held, strays, rules: Arc::clone(rules) }
+        Self { raw, visible: Arc::new(visible), tools, hidden, held, strays, rules: Arc::clone(rules) }
     }
 
     /// Whether the other one has the same tools, and hides the same of them.
@@ -122,16 +123,16 @@ impl Offer {
         !self.hidden.contains(name)
     }
 
-    /// Why a resource cannot be read, if the only template it fits is kept back.
+    /// Why a resource cannot be read, if the only template that it matches is quarantined.
     pub(crate) fn held_template(&self, uri: &str) -> Option<&str> {
-        if self.held.is_empty() || self.shown.has_resource(uri) {
+        if self.held.is_empty() || self.visible.has_resource(uri) {
             return None;
         }
         let fitting = self.raw.templates.iter().find(|item| fits_template(&item.name, uri))?;
         self.held(PinKind::Template, &fitting.name)
     }
 
-    /// Why an entry is kept back, if it is.
+    /// Why an entry is quarantined, if it is.
     pub(crate) fn held(&self, kind: PinKind, name: &str) -> Option<&str> {
         // Few are, so most calls do not even build the key.
         if self.held.is_empty() {
@@ -141,7 +142,7 @@ impl Offer {
     }
 }
 
-/// A name that is misspelt switches nothing off, so that must be told.
+/// A misspelt name has no effect, so the operator gets a warning.
 fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
     // A list that could not be read says nothing about names.
     if raw.tools.is_empty() {
@@ -176,7 +177,7 @@ fn is_seen(
     }
 }
 
-/// A definition that cannot be made canonical (a name stands twice in it) is known by its very bytes.
+/// A definition that cannot be made canonical (a duplicate member) is hashed as raw bytes.
 pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
     use sha2::Digest as _;
     DefinitionHash::of(kind, &item.definition)
@@ -188,7 +189,7 @@ impl Tool {
         let annotations = member(&item.definition, "annotations").and_then(Result::ok).unwrap_or_default();
         let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
         let hint = |name: &str| annotations[name].as_bool();
-        let known = Known {
+        let known = ToolFacts {
             server: spec.name().as_str(),
             name: &item.name,
             description: description.as_str().unwrap_or_default(),
@@ -200,16 +201,16 @@ impl Tool {
             trust: spec.trust,
         };
         let (inferred, effects) = infer(known, rules);
-        let said = spec.said_of(&item.name);
-        let risk = said.risk.unwrap_or(inferred);
-        let side_effects = match &said.side_effects {
+        let overrides = spec.override_of(&item.name);
+        let risk = overrides.risk.unwrap_or(inferred);
+        let side_effects = match &overrides.side_effects {
             Some(tags) => tags.iter().map(String::as_str).collect(),
             None => effects,
         };
-        let enabled = said.enabled.unwrap_or(true);
+        let enabled = overrides.enabled.unwrap_or(true);
         let off_because = (!enabled).then(|| {
             let by_whom = format!("`tools_override` of server `{}` switches it off", spec.key);
-            said.reason.clone().unwrap_or(by_whom).into()
+            overrides.reason.clone().unwrap_or(by_whom).into()
         });
         let info: Option<Value> =
             lists.identity.info.as_ref().and_then(|info| serde_json::from_slice(info).ok());
@@ -222,7 +223,7 @@ impl Tool {
                 name: item.name.as_str().into(),
                 risk,
                 side_effects,
-                requires_admin: said.requires_admin.unwrap_or(risk == Risk::Critical),
+                requires_admin: overrides.requires_admin.unwrap_or(risk == Risk::Critical),
                 enabled,
                 off_because,
                 trust: spec.trust,
@@ -230,13 +231,13 @@ impl Tool {
                 version,
                 definition_hash: *hash_of(PinKind::Tool, item).as_bytes(),
             },
-            said,
+            overrides,
             definition: item.definition.clone(),
             schema: OnceLock::new(),
         }
     }
 
-    /// One of Octroi's own: it reads and proposes, and a person decides about whatever comes of it.
+    /// One of Octroi's own tools: it reads and proposes, and a person decides about any effect.
     pub(super) fn builtin(name: &str, source: &ServerName, definition: Bytes) -> Self {
         let item = Item { name: name.to_owned(), definition: definition.clone(), headers: Arc::default() };
         Self {
@@ -255,7 +256,7 @@ impl Tool {
                 version: None,
                 definition_hash: *hash_of(PinKind::Tool, &item).as_bytes(),
             },
-            said: ToolOverride::default(),
+            overrides: ToolOverride::default(),
             definition,
             schema: OnceLock::new(),
         }
@@ -266,10 +267,10 @@ impl Tool {
         self.definition == item.definition
             && descriptor.trust == spec.trust
             && descriptor.timeout == spec.timeouts.call
-            && self.said == spec.said_of(&item.name)
+            && self.overrides == spec.override_of(&item.name)
     }
 
-    /// As its server defines it.
+    /// The definition as its server wrote it.
     pub(crate) fn definition(&self) -> &Bytes {
         &self.definition
     }
@@ -284,7 +285,7 @@ impl Tool {
         }
     }
 
-    /// The schema of its arguments, made ready when first asked for.
+    /// The schema of its arguments, compiled at the first use.
     pub(crate) fn schema(&self) -> &Result<ArgumentSchema, String> {
         self.schema.get_or_init(|| {
             let schema = self.read_schema().and_then(|schema| ArgumentSchema::new(&schema));
@@ -295,7 +296,7 @@ impl Tool {
         })
     }
 
-    /// The schema of its arguments as the server wrote it; one that cannot be read is empty.
+    /// The schema of its arguments as the server wrote it; an empty one if it cannot be read.
     pub(crate) fn input_schema(&self) -> Value {
         self.read_schema().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Lists as they go out, written once per change and not once per request.
+//! Rendered lists, serialized once per change and not once per request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::builtins::Builtins;
 use super::fetch::{Item, ServerLists};
 
-/// How long a client may keep a list. News come by notification; this is for clients that do not
-/// listen.
+/// How long a client may cache a list. Changes are announced by notifications; this is for clients that
+/// do not subscribe.
 const TTL_MS: u64 = 60_000;
 
 /// The results of the four list requests, for both eras.
@@ -66,7 +66,7 @@ fn member(method: &Method) -> &'static str {
     }
 }
 
-/// A list with nothing in it, not to be kept: more may be on its way.
+/// An empty list that must not be cached: more may follow.
 pub(crate) fn empty(method: &Method, era: Era) -> Bytes {
     let member = member(method);
     Bytes::from(match era {
@@ -102,7 +102,7 @@ fn write(method: &Method, era: Era, items: &[Bytes]) -> Bytes {
     Bytes::from(out)
 }
 
-/// One server under its own names: definitions go out as they came.
+/// The lists of one server under its own names: definitions are forwarded unchanged.
 pub(super) fn single(lists: &ServerLists) -> Rendered {
     let plain = |items: &[Item]| items.iter().map(|item| item.definition.clone()).collect();
     Rendered::of([
@@ -113,7 +113,7 @@ pub(super) fn single(lists: &ServerLists) -> Rendered {
     ])
 }
 
-/// Everything under names that tell servers apart.
+/// The lists of all servers, under names with a server prefix.
 pub(super) fn merged(
     servers: &BTreeMap<ServerKey, Arc<ServerLists>>,
     tools: &[(String, &ServerKey, &Item)],
@@ -146,8 +146,8 @@ pub(super) fn merged(
     ])
 }
 
-/// A tool under its wire name. A missing description gets one that names the tool, and a page for the
-/// user that the tool brings along is named the way the resource list names it.
+/// A tool under its wire name. A missing description gets one that names the tool, and the URI of its UI
+/// resource is published like in the resource list.
 fn tool(wire: &str, server: &ServerKey, item: &Item) -> Bytes {
     let name = json::quote(wire);
     let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();

@@ -24,7 +24,7 @@ fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLi
     Arc::new(lists)
 }
 
-/// Lets everything be seen.
+/// Makes everything visible.
 struct NoGuard;
 
 impl Guard for NoGuard {

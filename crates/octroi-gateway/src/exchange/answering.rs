@@ -1,4 +1,4 @@
-//! What a client gets of what its server said: the result, an error, or a question to come back with.
+//! The client's answer, from its server's: the result, an error, or a question to come back with.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use octroi_mcp::ask;
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Envelope, Era, Method, RpcError, code, translate};
-use octroi_upstream::{Connection, LiveCall, Question};
+use octroi_upstream::{Connection, LiveCall, ServerQuestion};
 
 use super::pending::PendingExchange;
-use super::{Answered, Driven, Exchange};
+use super::{AnswerAndOutcome, Driven, Exchange};
 use crate::answer::{Answer, Failure};
 use crate::contents;
 use crate::denial;
-use crate::outcome::Outcome;
+use crate::outcome::RecordedOutcome;
 use crate::request_state::{self, Grant, Position};
 use crate::reserved_metadata;
 
 impl Exchange<'_> {
-    /// The result in the client's era and, in the merged view, with a task id and with URIs of what was
-    /// read that say whose they are.
-    pub(super) fn complete(&self, view: &ResultView<'_>, connection: &Connection) -> Answered {
+    /// The result in the client's era and, in the merged view, with published task ids and
+    /// resource URIs.
+    pub(super) fn complete(&self, view: &ResultView<'_>, connection: &Connection) -> AnswerAndOutcome {
         let cleaned = self.without_reserved(view);
         let cleaned = cleaned.as_ref().map(ResultView::read);
         let view = cleaned.as_ref().unwrap_or(view);
         let (from, to) = (connection.era(), self.caller.era);
         let method = self.envelope.method();
         let server = &self.server().name;
-        let outcome = if view.is_error() { Outcome::ToolError } else { Outcome::Completed };
+        let outcome = if view.is_error() { RecordedOutcome::ToolError } else { RecordedOutcome::Completed };
         let cleaned = match method {
             Method::TasksGet => Some(reserved_metadata::out_of_task(server.as_str(), view.json())),
             _ => None,
@@ -39,25 +39,25 @@ impl Exchange<'_> {
         let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();
         let result = translate::result(view, from, to, method, info, task_id.as_deref());
-        // Who asked by the server's own URI is answered with it.
-        let asked_as_shown = || self.params.uri().as_deref() != self.target.subject.uri.as_deref();
-        if is_merged && *method == Method::ResourcesRead && asked_as_shown() {
+        // A request with the server's own URI is answered with the same URI.
+        let is_published_uri = || self.params.uri().as_deref() != self.target.subject.uri.as_deref();
+        if is_merged && *method == Method::ResourcesRead && is_published_uri() {
             return (Answer::Result(contents::publish(server, result)), outcome);
         }
         (Answer::Result(result), outcome)
     }
 
-    /// The result without the metadata that only Octroi may set, if the server set any.
+    /// The result without the metadata reserved for Octroi, if the server set any.
     fn without_reserved(&self, view: &ResultView<'_>) -> Option<Bytes> {
         let cleaned = reserved_metadata::out_of_result(view)?;
-        tracing::warn!(server.name = %self.server(), "a server answered with metadata that is reserved for Octroi");
+        tracing::warn!(server.name = %self.server(), "server answered with metadata that is reserved for Octroi");
         Some(cleaned)
     }
 
-    pub(super) fn failed(&self, answer: &Envelope, error: &RpcError) -> Answered {
+    pub(super) fn failed(&self, answer: &Envelope, error: &RpcError) -> AnswerAndOutcome {
         if denial::is_forged(error) {
             let server = self.server();
-            tracing::warn!(server.name = %server, code = error.code, "a server answered in Octroi's name");
+            tracing::warn!(server.name = %server, code = error.code, "server answered with an error that is reserved for Octroi");
             return failed(denial::forged(&server.to_string(), error));
         }
         if self.caller.era == Era::Modern
@@ -76,7 +76,7 @@ impl Exchange<'_> {
             return failed(translated);
         }
         match answer.error_json().filter(|json| denial::is_readable(json)) {
-            Some(json) => (Answer::ErrorJson { code: error.code, json }, Outcome::Failed),
+            Some(json) => (Answer::ErrorJson { code: error.code, json }, RecordedOutcome::Failed),
             None => failed(error.clone()),
         }
     }
@@ -86,8 +86,8 @@ impl Exchange<'_> {
         &self,
         call: LiveCall,
         connection: Arc<Connection>,
-        question: Question,
-    ) -> Answered {
+        question: ServerQuestion,
+    ) -> AnswerAndOutcome {
         let asked = ask::Question {
             key: "answer".to_owned(),
             method: question.method.clone(),
@@ -109,8 +109,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Goes on with a pending call.
-    pub(super) async fn resume(&self, number: u64) -> Result<Answered, Failure> {
+    /// Continues a pending call.
+    pub(super) async fn resume(&self, number: u64) -> Result<AnswerAndOutcome, Failure> {
         let gone = "the call is no longer waiting for an answer; make it again without requestState";
         let Some(mut pending) = self.shared.pending.take(number) else {
             return Ok(failed(RpcError::invalid_params(gone)));
@@ -142,7 +142,7 @@ impl Exchange<'_> {
     }
 
     /// A modern server's interim result with its state sealed inside ours.
-    pub(super) fn wrap_state(&self, view: &ResultView<'_>) -> Answered {
+    pub(super) fn wrap_state(&self, view: &ResultView<'_>) -> AnswerAndOutcome {
         let cleaned = self.without_reserved(view);
         let cleaned = cleaned.as_ref().map(ResultView::read);
         let view = cleaned.as_ref().unwrap_or(view);
@@ -172,11 +172,11 @@ impl Exchange<'_> {
 }
 
 /// A call that ended with an error.
-pub(super) fn failed(error: RpcError) -> Answered {
-    (error.into(), Outcome::Failed)
+pub(super) fn failed(error: RpcError) -> AnswerAndOutcome {
+    (error.into(), RecordedOutcome::Failed)
 }
 
-/// A call that goes on when the client comes back with an answer.
-fn interim(result: Bytes) -> Answered {
-    (Answer::Result(result), Outcome::InputRequired)
+/// A call that continues when the client comes back with an answer.
+fn interim(result: Bytes) -> AnswerAndOutcome {
+    (Answer::Result(result), RecordedOutcome::InputRequired)
 }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use octroi_core::Clock;
-use octroi_upstream::{Connection, Hold, LiveCall, Question};
+use octroi_upstream::{Connection, Hold, LiveCall, ServerQuestion};
 use parking_lot::Mutex;
 
 use crate::request_state::PATIENCE;
 
-/// More pending calls than this are refused: each holds a call open at its server.
+/// The maximum number of pending calls: each holds a call open at its server.
 const PENDING_MAX: usize = 1_000;
 
-/// A call that is waiting, and the question it waits for.
+/// A pending call, and the questions it waits for.
 pub(crate) struct PendingExchange {
     pub(crate) call: LiveCall,
     pub(crate) connection: Arc<Connection>,
-    pub(crate) questions: Vec<(String, Question)>,
-    /// The server is not to be ended meanwhile.
+    pub(crate) questions: Vec<(String, ServerQuestion)>,
+    /// Keeps the server from being stopped meanwhile.
     pub(crate) _hold: Hold,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct PendingExchanges {
 }
 
 impl PendingExchanges {
-    /// Keeps a call under a number that cannot be guessed; gives it back when there are too many.
+    /// Stores a call under a number that cannot be guessed; returns it if there are too many.
     pub(crate) fn keep(&self, pending: PendingExchange, clock: &Clock) -> Result<u64, Box<PendingExchange>> {
         let mut number = [0_u8; 8];
         if getrandom::fill(&mut number).is_err() {
@@ -44,12 +44,12 @@ impl PendingExchanges {
         Ok(number)
     }
 
-    /// Takes a call out; `None` if it is gone.
+    /// Removes a call; `None` if it is gone.
     pub(crate) fn take(&self, number: u64) -> Option<PendingExchange> {
         self.calls.lock().remove(&number).map(|(_, pending)| pending)
     }
 
-    /// Drops what has waited too long, which refuses the question and cancels the call.
+    /// Drops calls that waited too long, which refuses their questions and cancels them.
     pub(crate) fn sweep(&self, now: Instant) {
         let expired: Vec<PendingExchange> = {
             let mut calls = self.calls.lock();

@@ -1,4 +1,4 @@
-//! Questions that servers ask legacy clients during a call.
+//! Questions of servers to legacy clients during a call.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -6,14 +6,14 @@ use futures_util::stream::FuturesUnordered;
 use octroi_mcp::ask::{self, InputRequired};
 use octroi_mcp::translate::Round;
 use octroi_mcp::{Method, RpcError};
-use octroi_upstream::Question;
+use octroi_upstream::ServerQuestion;
 
 use super::Exchange;
 use crate::reserved_metadata;
 
 impl Exchange<'_> {
-    /// Puts a legacy server's question to a legacy client.
-    pub(super) async fn ask_one(&self, question: Question) {
+    /// Forwards a legacy server's question to a legacy client.
+    pub(super) async fn ask_one(&self, question: ServerQuestion) {
         let withdrawn = question.withdrawn.clone();
         let params = reserved_metadata::out_of_object(question.params.clone());
         tokio::select! {
@@ -26,14 +26,14 @@ impl Exchange<'_> {
         }
     }
 
-    /// Puts a modern server's questions to a legacy client, all at once.
+    /// Forwards a modern server's questions to a legacy client, all at once.
     pub(super) async fn ask_all(&self, asked: InputRequired) -> Result<Round, RpcError> {
         let questions = asked.questions.iter().map(|question| async move {
             self.caller.capabilities.allow(&question.method, &question.params)?;
             let params = reserved_metadata::out_of_object(ask::to_legacy(question, &question.key));
             let answer = match self.caller.client.ask(&question.method, params).await {
                 Ok(answer) => answer,
-                // A client that fails to ask has not declined; the modern word for that is cancel.
+                // A client that fails to ask has not declined; in the modern era that is `cancel`.
                 Err(_) if question.method == Method::ElicitationCreate => {
                     Bytes::from_static(br#"{"action":"cancel"}"#)
                 }
@@ -48,7 +48,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Waits for one of several futures. Tells at once that there are none; most calls ask nobody anything.
+/// Waits for one of several futures. Ready immediately if there are none, since most calls ask nothing.
 pub(super) async fn next_of(futures: &mut Option<FuturesUnordered<impl Future<Output = ()>>>) -> Option<()> {
     match futures {
         Some(futures) => futures.next().await,

@@ -1,4 +1,4 @@
-//! Recording changes for whoever dispatches operations.
+//! Audit records of administrative changes.
 
 use octroi_core::audit::{Kind, Level};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use crate::audit::AuditError;
 use crate::change::{ChangeAuthor, FiledUnder, PlannedChange};
 
 impl Gateway {
-    /// Records a change ahead of it. If that fails, it must not be made.
+    /// Records a change before it is made. If that fails, it must not be made.
     ///
-    /// The future does not hold the change, which cannot be shared between threads, so that it can be sent to one.
+    /// The future does not borrow the change, which is not `Sync`, so that the future is `Send`.
     pub fn record_change<T, E>(
         &self,
         by: &ChangeAuthor,
@@ -24,7 +24,7 @@ impl Gateway {
         async move { self.recorder.record_change(by, kind, Level::Info, &filed_under, &context).await }
     }
 
-    /// Records that a change which was recorded was not made after all.
+    /// Records that a recorded change was not made after all.
     pub async fn record_failed_change(
         &self,
         by: &ChangeAuthor,
@@ -39,7 +39,7 @@ impl Gateway {
     }
 }
 
-/// The members of the subject, and those that say what becomes of it.
+/// The members of the subject, and those that describe the change.
 fn context(operation: &str, subject: &Value, members: [(&str, &Value); 2]) -> Value {
     let mut context = json!({ "operation": operation });
     if let (Some(context), Some(subject)) = (context.as_object_mut(), subject.as_object()) {

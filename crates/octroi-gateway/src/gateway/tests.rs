@@ -1,4 +1,4 @@
-//! A whole gateway without servers, and the log that an earlier run left.
+//! A whole gateway without servers, and the log of an earlier run.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::audit::{AuditHandler, AuditLog, Delivery, Durability, Handling, Optio
 const DAY: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A log with some small segments.
+/// Creates a log with some small segments.
 async fn leave_log(data: &std::path::Path) -> u64 {
     let mut options = Options::new(octroi_upstream::system_clock());
     options.segment_bytes = 4_096;
@@ -105,7 +105,7 @@ async fn a_program_adds_a_handler_of_its_own() {
     for wrong in ["own", "", "../own", "a.new", "a/b"] {
         assert!(gateway.audit().register_handler(wrong, Arc::<Counter>::default()).is_err(), "{wrong}");
     }
-    // A configuration without handlers leaves it alone.
+    // A configuration without handlers does not remove it.
     gateway.govern(GovernanceSettings::default(), AuditSection::default(), &[]).await.unwrap();
     assert_eq!(gateway.audit().handler_readings().len(), 1);
     let waiting = async {
@@ -118,9 +118,9 @@ async fn a_program_adds_a_handler_of_its_own() {
     gateway.stop(PATIENCE).await;
 }
 
-/// A power cut may take the end of the log and leave what was copied of it.
+/// A power failure may cut the end of the log although it was already copied.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_log_has_lost_is_not_found_in_place_of_what_comes_next() {
+async fn records_that_the_log_lost_are_not_found_in_place_of_later_ones() {
     let place = tempfile::tempdir().unwrap();
     let last = leave_log(place.path()).await;
     let node = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap().node;

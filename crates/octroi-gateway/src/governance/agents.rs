@@ -1,10 +1,10 @@
-//! What is known about agents, and setting it.
+//! The context of agents, and how operators change it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::Principal;
 use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_store::{AgentRecord, Store};
@@ -16,47 +16,47 @@ use crate::operator_error::{OperatorError, must_be_person};
 
 const LONGEST_ID: usize = 64;
 
-/// An agent as its calls are decided.
+/// An agent and the context that its calls are decided with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentState {
-    /// Which agent.
+    /// The agent's id.
     pub id: String,
-    /// What the gates ask about.
+    /// The context that the gates use.
     pub context: AgentContext,
-    /// Whether the configuration speaks of it.
+    /// Whether the configuration has an entry for it.
     pub is_configured: bool,
-    /// When and by whom something was last set about it, besides the configuration.
+    /// When and by whom its context was last changed, besides the configuration.
     pub set: Option<(i64, String)>,
 }
 
-/// What is to be set about an agent; what is `None` stays as it is.
+/// A change of an agent's context; fields that are `None` stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentChange {
-    /// How strict the gates are.
+    /// The strictness profile of the gates.
     pub profile: Option<Profile>,
-    /// Thinking or acting.
+    /// Planning or execution.
     pub mode: Option<Mode>,
-    /// What it works on; an empty text leaves it to the configuration again.
+    /// The project; an empty text restores the configured one.
     pub project: Option<String>,
-    /// The directory of what it works on; an empty text leaves it to the configuration again.
+    /// The directory of the project; an empty text restores the configured one.
     pub project_root: Option<String>,
-    /// What it is to build.
+    /// The change of its specification.
     pub spec: Option<SpecChange>,
-    /// Side effects that it must not have.
+    /// Forbidden side effects.
     pub blacklist: Option<Vec<String>>,
 }
 
-/// What becomes of an agent's specification.
+/// A change of an agent's specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecChange {
-    /// It is settled, and this is its hash.
+    /// Freeze it with this hash.
     Freeze(String),
-    /// It is open again.
+    /// Unfreeze it.
     Unfreeze,
 }
 
 impl Governance {
-    /// All agents that are configured, have a token, of which something was set, or which have called a tool;
+    /// All agents that are configured, have a token, have operator-set context, or have called a tool;
     /// by id.
     pub async fn agents(&self) -> Result<Vec<AgentState>, OperatorError> {
         let records = self.store()?.agents().await?;
@@ -77,7 +77,7 @@ impl Governance {
         Ok(ids.into_iter().map(state).collect())
     }
 
-    /// One agent. One that nobody has heard of stands as all others do.
+    /// One agent. An unknown one has the default context.
     pub async fn agent(&self, id: &str) -> Result<AgentState, OperatorError> {
         let id = valid(id)?;
         let record = self.store()?.agent(id).await?;
@@ -89,7 +89,7 @@ impl Governance {
         })
     }
 
-    /// Sets something about an agent. It takes effect with its next call.
+    /// Changes the context of an agent. It takes effect with its next call.
     pub async fn change_agent(
         self: &Arc<Self>,
         id: &str,
@@ -111,7 +111,7 @@ impl Governance {
             let store = governance.store()?;
             store.save_agent(&record).await?;
             governance.set_agents(store.agents().await?);
-            governance.subscriptions.announce(&Change::Agents);
+            governance.subscriptions.announce(&ResourceChange::Agents);
             governance.agent(&record.id).await
         }))
     }
@@ -131,7 +131,7 @@ fn valid(id: &str) -> Result<&str, OperatorError> {
     if is_fine { Ok(id) } else { Err(OperatorError::Agent(format!("`{id}` is not the id of an agent"))) }
 }
 
-/// What was set, for the record of a change.
+/// The operator-set context, for the record of a change.
 fn described(record: &AgentRecord) -> Value {
     json!({
         "profile": record.profile,
@@ -163,7 +163,7 @@ fn apply(
     }
     if let Some(root) = project_root {
         if !root.is_empty() && !Path::new(&root).is_absolute() {
-            return Err(format!("the project's directory must be a whole path, and `{root}` is not"));
+            return Err(format!("the project's directory must be an absolute path, and `{root}` is not"));
         }
         record.project_root = text(root);
     }

@@ -1,4 +1,4 @@
-//! Policies in Cedar, made ready for the tools that there are.
+//! Cedar policies, compiled for the current tools.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::catalogue::Catalogue;
 
-/// Cedar policies as a program.
+/// A compiled set of Cedar policies.
 struct Cedar(octroi_cedar::Policies);
 
 impl fmt::Debug for Cedar {
@@ -19,7 +19,7 @@ impl fmt::Debug for Cedar {
     }
 }
 
-/// Reads Cedar policies; lines of complaints are those of the whole policy.
+/// Compiles Cedar policies; line numbers of complaints refer to the whole policy.
 pub(super) fn compile(
     text: &str,
     line: usize,
@@ -39,7 +39,7 @@ fn complaint(line: usize, message: String) -> Complaint {
     Complaint { line, message }
 }
 
-/// What Cedar policies may say, made from the definitions of the tools that there are.
+/// The Cedar schema, generated from the definitions of the current tools.
 pub(super) fn schema(catalogue: &Catalogue) -> Result<octroi_cedar::Schema, octroi_cedar::SchemaError> {
     let tools: Vec<(&ToolDescriptor, Vec<String>, Value)> = catalogue
         .offers()
@@ -84,7 +84,7 @@ impl Program for Cedar {
             },
             arguments: call.arguments,
             facts: &facts,
-            session: octroi_cedar::Session {
+            session: octroi_cedar::SessionState {
                 mode: call.context.mode.as_str(),
                 project: call.context.project.as_deref(),
                 is_spec_frozen: call.context.is_spec_frozen,
@@ -95,11 +95,11 @@ impl Program for Cedar {
             return Err(judgement.errors.join("; "));
         }
         let word = match judgement.verdict {
-            octroi_cedar::Verdict::Silent => return Ok(None),
-            octroi_cedar::Verdict::Allow => Word::Allow,
-            octroi_cedar::Verdict::Ask => Word::Ask,
-            octroi_cedar::Verdict::Deny => Word::Deny,
-            octroi_cedar::Verdict::Abort => Word::Abort,
+            octroi_cedar::CedarVerdict::Silent => return Ok(None),
+            octroi_cedar::CedarVerdict::Allow => Word::Allow,
+            octroi_cedar::CedarVerdict::Ask => Word::Ask,
+            octroi_cedar::CedarVerdict::Deny => Word::Deny,
+            octroi_cedar::CedarVerdict::Abort => Word::Abort,
         };
         let by: Vec<&str> = judgement.determining.iter().map(|clause| clause.id.as_str()).collect();
         let reason = judgement.determining.iter().find_map(|clause| clause.reason.clone());

@@ -1,4 +1,4 @@
-//! Deciding one request with what is known now. Nothing is counted, taken or written down by it.
+//! Decides one request with the current state. It counts, reserves and records nothing.
 
 use octroi_core::arguments;
 use octroi_core::decision::{
@@ -13,43 +13,43 @@ use super::Governance;
 use super::quotas::{Counting, QuotaReservation, QuotaSubject};
 use crate::catalogue::Tool;
 
-/// Said of every server that is not on.
+/// The reason for every server that is switched off.
 pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
 
-/// A tool call that is to be decided.
+/// A tool call to decide.
 #[derive(Clone, Copy)]
 pub(crate) struct CallToDecide<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) has_admin_token: bool,
     pub(crate) server: &'a ServerKey,
-    /// Whether the server may be used at all.
+    /// Whether the server is enabled.
     pub(crate) is_enabled: bool,
-    /// What the server's entry allows and denies.
+    /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
     pub(crate) tool: &'a Tool,
     /// Why the tool's definition is quarantined, if it is.
     pub(crate) held: Option<&'a str>,
-    /// As JSON text.
+    /// The arguments, as JSON text.
     pub(crate) arguments: Option<&'a [u8]>,
-    /// Whether it counts against quotas as another call.
+    /// Whether it counts as a new call in quotas.
     pub(crate) counting: Counting,
     pub(crate) now_ms: i64,
 }
 
 impl<'a> CallToDecide<'a> {
-    /// Whose quotas it counts against.
+    /// The subject of its quotas.
     pub(crate) fn quota_subject(&self) -> QuotaSubject<'a> {
         let agent = self.principal.agent_id.as_deref().unwrap_or_default();
         QuotaSubject { token: &self.principal.token, agent, tool: &self.tool.descriptor }
     }
 
-    /// As JSON text; an empty object if there are none.
+    /// The arguments as JSON text; an empty object if there are none.
     pub(crate) fn arguments_text(&self) -> &'a [u8] {
         self.arguments.unwrap_or(b"{}")
     }
 }
 
-/// Everything about a tool call that the gates look at, whether it is made or only thought of.
+/// Everything about a tool call that the gates check, for real and hypothetical calls.
 pub(crate) struct Considered<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) context: &'a AgentContext,
@@ -70,7 +70,7 @@ impl Considered<'_> {
     }
 }
 
-/// Arguments as they came, read.
+/// Parsed arguments.
 pub(crate) struct ReadArguments {
     pub(crate) value: Value,
     pub(crate) n_bytes: u64,
@@ -79,7 +79,7 @@ pub(crate) struct ReadArguments {
 }
 
 impl ReadArguments {
-    /// Without any they are an empty object.
+    /// Missing arguments are an empty object.
     pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool) -> Self {
         let read = raw.map_or_else(|| Ok(Value::Object(serde_json::Map::new())), arguments::read);
         let (value, complaint) = match read {
@@ -94,20 +94,20 @@ impl ReadArguments {
 }
 
 impl Governance {
-    /// Takes a tool call past every gate, the programs that are asked about calls included. They are not asked about
-    /// what is denied anyhow.
+    /// Decides a tool call with all gates, including custom gates. Those are not asked about calls that are
+    /// denied anyway.
     pub(crate) async fn decide(&self, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
         let decision = self.decide_with(call, context, &[]);
         if self.gates.is_empty() || matches!(decision, Decision::Deny(_)) {
             return decision;
         }
-        // Few have such programs, so boxed: the future of every call would have room for it.
+        // Few gateways have custom gates, so it is boxed: otherwise every call's future would reserve space.
         let custom =
             Box::pin(self.ask_gates(call.principal, context, call.tool, call.arguments_text())).await;
         if custom.is_empty() { decision } else { self.decide_with(call, context, &custom) }
     }
 
-    /// The same with what those programs said.
+    /// The same with given verdicts of custom gates.
     pub(crate) fn decide_with(
         &self,
         call: CallToDecide<'_>,
@@ -118,7 +118,7 @@ impl Governance {
         self.decide_given(call, context, custom, exceeded.as_deref())
     }
 
-    /// Reserves what a call needs while it is made. Deciding reserves nothing, so another call may have been faster.
+    /// Reserves the quotas of a call. Deciding reserves nothing, so another call may have been faster.
     pub(crate) fn reserve(
         &self,
         call: CallToDecide<'_>,
@@ -166,7 +166,7 @@ impl Governance {
         .decide()
     }
 
-    /// What the arguments and the past tell of a call.
+    /// The facts about a call from its arguments and the agent's history.
     pub(crate) fn facts(
         &self,
         agent: &str,
@@ -181,7 +181,7 @@ impl Governance {
         facts
     }
 
-    /// Decides what is not a tool call.
+    /// Decides a request that is not a tool call.
     pub(crate) fn decide_other(
         &self,
         principal: &Principal,

@@ -1,4 +1,4 @@
-//! Programs that are asked about calls.
+//! Custom gates: programs that are asked about calls.
 
 use std::sync::Arc;
 
@@ -14,41 +14,41 @@ use tracing::warn;
 use super::Governance;
 use crate::catalogue::Tool;
 
-/// All of them.
+/// All custom gates.
 #[derive(Default)]
 pub(super) struct Gates {
-    programs: ArcSwap<Vec<Arc<Watched>>>,
+    programs: ArcSwap<Vec<Arc<MonitoredGate>>>,
 }
 
-/// A program, and how it has done since it was configured.
-struct Watched {
+/// A custom gate, and its statistics since it was configured.
+struct MonitoredGate {
     program: Arc<GateProgram>,
-    tally: Mutex<Tally>,
+    counts: Mutex<GateCounts>,
 }
 
 #[derive(Default)]
-struct Tally {
+struct GateCounts {
     n_asked: u64,
     n_failed: u64,
     is_failing: bool,
     last_failure: Option<(i64, String)>,
 }
 
-/// What a person wants to know about a program that is asked about calls.
+/// The status of a custom gate.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct GateStatus {
     /// Its name.
     pub name: String,
-    /// `idle` before the first question, then `working`; `failing` if it gave no verdict when it was last asked,
+    /// `idle` before the first question, then `working`; `failing` if its last question got no verdict,
     /// so that calls are denied.
     pub state: &'static str,
-    /// Whether its program runs at present.
+    /// Whether its program is running.
     pub is_running: bool,
-    /// How often it was asked.
+    /// The number of questions.
     pub asked: u64,
-    /// How often it gave no verdict.
+    /// The number of questions without a verdict.
     pub failed: u64,
-    /// Why it last gave none.
+    /// Why the last one got no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// When that was, in milliseconds since 1970.
@@ -56,76 +56,76 @@ pub struct GateStatus {
     pub last_failed_at_ms: Option<i64>,
 }
 
-impl Watched {
+impl MonitoredGate {
     fn new(program: Arc<GateProgram>) -> Arc<Self> {
-        Arc::new(Self { program, tally: Mutex::default() })
+        Arc::new(Self { program, counts: Mutex::default() })
     }
 
-    /// Counts a verdict, or that there was none. A program that fails is reported once, not with every call.
+    /// Counts a verdict, or a failure. A failing gate is logged once, not with every call.
     fn count(&self, failure: Option<&GateError>, now_ms: i64) {
         let name = &self.program.spec().name;
-        let mut tally = self.tally.lock();
-        tally.n_asked += 1;
-        let was_failing = std::mem::replace(&mut tally.is_failing, failure.is_some());
+        let mut counts = self.counts.lock();
+        counts.n_asked += 1;
+        let was_failing = std::mem::replace(&mut counts.is_failing, failure.is_some());
         let Some(failure) = failure else {
             if was_failing {
-                // As loud as its failure was, or people would think that it still fails.
+                // Logged at the level of the failure, or operators would think that it still fails.
                 warn!(gate.name = name, "gate works again");
             }
             return;
         };
-        tally.n_failed += 1;
+        counts.n_failed += 1;
         let reason = visible(&failure.to_string());
-        tally.last_failure = Some((now_ms, reason.clone()));
-        drop(tally);
+        counts.last_failure = Some((now_ms, reason.clone()));
+        drop(counts);
         if !was_failing {
             let last_words = self.program.logs().last(1, 0).pop().map(|line| visible(&line.text));
             warn!(
                 gate.name = name,
-                reason, last_words, "gate fails; what it is asked about is denied until it works again"
+                reason, last_words, "gate fails; the calls it is asked about are denied until it works again"
             );
         }
     }
 
     fn status(&self) -> GateStatus {
-        let tally = self.tally.lock();
+        let counts = self.counts.lock();
         GateStatus {
             name: self.program.spec().name.clone(),
-            state: match (tally.is_failing, tally.n_asked) {
+            state: match (counts.is_failing, counts.n_asked) {
                 (true, _) => "failing",
                 (false, 0) => "idle",
                 (false, _) => "working",
             },
             is_running: self.program.is_running(),
-            asked: tally.n_asked,
-            failed: tally.n_failed,
-            last_error: tally.last_failure.as_ref().map(|(_, reason)| reason.clone()),
-            last_failed_at_ms: tally.last_failure.as_ref().map(|(at_ms, _)| *at_ms),
+            asked: counts.n_asked,
+            failed: counts.n_failed,
+            last_error: counts.last_failure.as_ref().map(|(_, reason)| reason.clone()),
+            last_failed_at_ms: counts.last_failure.as_ref().map(|(at_ms, _)| *at_ms),
         }
     }
 }
 
 impl Gates {
-    /// Whether nobody has to be asked about anything.
+    /// Whether there are no custom gates.
     pub(super) fn is_empty(&self) -> bool {
         self.programs.load().is_empty()
     }
 
-    /// Other gates from now on; what is the same goes on running. Those that are gone end with the last
-    /// call that asks them.
+    /// Replaces the gates; unchanged ones keep running. Removed ones end with the last call that asks
+    /// them.
     pub(super) fn set(&self, specs: &[GateSpec], context: &Arc<Context>) {
         let old = self.programs.load();
         let programs = specs
             .iter()
             .map(|spec| match old.iter().find(|watched| watched.program.spec() == spec) {
                 Some(watched) => Arc::clone(watched),
-                None => Watched::new(GateProgram::new(spec.clone(), context)),
+                None => MonitoredGate::new(GateProgram::new(spec.clone(), context)),
             })
             .collect();
         self.programs.store(Arc::new(programs));
     }
 
-    /// Ends them.
+    /// Ends all programs.
     pub(super) async fn close(&self) {
         for watched in self.programs.load().iter() {
             watched.program.close().await;
@@ -134,12 +134,12 @@ impl Gates {
 }
 
 impl Governance {
-    /// How every program is doing that is asked about calls, in the order in which they are asked.
+    /// The status of all custom gates, in the order in which they are asked.
     pub fn gate_status(&self) -> Vec<GateStatus> {
         self.gates.programs.load().iter().map(|watched| watched.status()).collect()
     }
 
-    /// What custom gates say of a call. One that cannot say anything denies.
+    /// The verdicts of the custom gates about a call. A gate that fails denies.
     pub(crate) async fn ask_gates(
         &self,
         principal: &Principal,
@@ -149,10 +149,10 @@ impl Governance {
     ) -> Vec<CustomVerdict> {
         let programs = self.gates.programs.load_full();
         let descriptor = &tool.descriptor;
-        let is_concerned = |watched: &&Arc<Watched>| {
+        let is_concerned = |watched: &&Arc<MonitoredGate>| {
             watched.program.spec().concerns(&descriptor.source_id, &descriptor.name)
         };
-        let concerned: Vec<&Arc<Watched>> = programs.iter().filter(is_concerned).collect();
+        let concerned: Vec<&Arc<MonitoredGate>> = programs.iter().filter(is_concerned).collect();
         if concerned.is_empty() {
             return Vec::new();
         }
@@ -169,7 +169,7 @@ impl Governance {
                 Ok(answer) => (answer.outcome, answer.reason),
                 Err(error) => (Outcome::Deny, Some(error.to_string())),
             };
-            // People and models read it: nothing in it may hide.
+            // People and models read it, so hidden characters are made visible.
             let verdict = CustomVerdict { name, outcome, reason: reason.map(|text| visible(&text)) };
             let is_denied = verdict.outcome == Outcome::Deny;
             verdicts.push(verdict);

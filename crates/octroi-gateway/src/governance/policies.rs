@@ -1,13 +1,13 @@
-//! Policies: reading, checking and putting them into effect.
+//! Policies: parsing, checking and activating them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::decision::Call;
 use octroi_core::facts::Facts;
 use octroi_core::policy::{
-    Complaint, Document, Known, Level, Policies, Policy, PolicyVerdict, Program, Tested,
+    CheckContext, Complaint, Document, Level, Policies, Policy, PolicyVerdict, Program, Tested,
 };
 use octroi_core::tool::infer::{self, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
@@ -20,18 +20,18 @@ use crate::catalogue::Catalogue;
 use crate::policy_error::PolicyError;
 use crate::subscriptions::Subscriber;
 
-/// A policy that stands in a file.
+/// A policy from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// Where it holds.
+    /// The level it applies to.
     pub level: PolicyLevel,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What stands in it.
+    /// The content of the file.
     pub source: String,
 }
 
-/// The first of them, for whoever is refused by it.
+/// The first complaint and the number of others, for denied callers.
 fn in_short(complaints: &[Complaint]) -> String {
     match complaints {
         [] => String::new(),
@@ -40,7 +40,7 @@ fn in_short(complaints: &[Complaint]) -> String {
     }
 }
 
-/// The level that a stored policy holds at.
+/// The core level of a stored policy's level.
 pub fn level_of(level: &PolicyLevel) -> Level {
     match level {
         PolicyLevel::Floor => Level::Floor,
@@ -50,7 +50,7 @@ pub fn level_of(level: &PolicyLevel) -> Level {
 }
 
 impl Governance {
-    /// Everything that speaks against making this policy active.
+    /// All complaints that prevent this policy from becoming active.
     pub fn check_policy(&self, level: Level, source: &str) -> Vec<Complaint> {
         match self.compile(source, 0) {
             Err(complaints) => complaints,
@@ -58,7 +58,7 @@ impl Governance {
         }
     }
 
-    /// Reads a policy and makes its program ready for the tools that there are.
+    /// Parses a policy and compiles its program for the current tools.
     pub(crate) fn compile(&self, source: &str, version: u64) -> Result<Policy, Vec<Complaint>> {
         let document = Document::parse(source)?;
         let program = match &document.cedar {
@@ -72,14 +72,14 @@ impl Governance {
         self.with_known(|known| policy.check(level, known))
     }
 
-    /// Runs the tests that stand in a policy.
+    /// Runs the tests in a policy.
     pub fn test_policy(&self, source: &str) -> Result<Vec<Tested>, Vec<Complaint>> {
         let policy = self.compile(source, 0)?;
         Ok(self.with_known(|known| policy.run_tests(known)))
     }
 
-    /// What policies are checked against now.
-    fn with_known<T>(&self, check: impl FnOnce(&Known<'_>) -> T) -> T {
+    /// Runs a check with the current tools and servers.
+    fn with_known<T>(&self, check: impl FnOnce(&CheckContext<'_>) -> T) -> T {
         let catalogue = self.catalogue.load();
         let tools: Vec<ToolDescriptor> = catalogue
             .offers()
@@ -89,16 +89,17 @@ impl Governance {
         let servers = self.servers.load();
         let facts = |arguments: &Value| Facts::of(arguments, arguments.to_string().len() as u64, None);
         let now_ms = self.now_ms();
-        let known = Known { tools: &tools, servers: &servers, facts: &facts, imagine: &imagine, now_ms };
+        let known =
+            CheckContext { tools: &tools, servers: &servers, facts: &facts, imagine: &imagine, now_ms };
         check(&known)
     }
 
-    /// What Cedar policies may say of the tools that there are.
+    /// The Cedar schema for the current tools.
     pub fn policy_schema(&self) -> Result<String, octroi_cedar::SchemaError> {
         cedar::schema(&self.catalogue.load()).map(|schema| schema.to_text().to_owned())
     }
 
-    /// Fails if this policy cannot become active: a file holds its place, or there is something wrong with it.
+    /// Fails if this policy cannot become active: its level is managed in a file, or it is invalid.
     pub(crate) fn check_draft(&self, draft: &PolicyDraft) -> Result<(), PolicyError> {
         if let Some(file) = self.policy_file(&draft.level) {
             return Err(PolicyError::InFile(file));
@@ -107,7 +108,7 @@ impl Governance {
         if complaints.is_empty() { Ok(()) } else { Err(PolicyError::Unusable(complaints)) }
     }
 
-    /// Makes a policy active, if it is in order.
+    /// Activates a policy, if it is valid.
     pub(crate) async fn set_policy(
         &self,
         draft: &PolicyDraft,
@@ -120,18 +121,18 @@ impl Governance {
         Ok(record)
     }
 
-    /// The file in which a level's policy stands, if it does.
+    /// The file of a level's policy, if there is one.
     pub fn policy_file(&self, level: &PolicyLevel) -> Option<PathBuf> {
         let settings = self.settings();
         settings.policies.iter().find(|file| file.level == *level).map(|file| file.path.clone())
     }
 
-    /// Takes over the policies of files: each that changed becomes a new version.
+    /// Activates the policies of files: each changed one becomes a new version.
     pub(crate) async fn adopt_files(&self, files: &[PolicyFile]) -> Result<(), PolicyError> {
         for file in files {
             let complaints: Vec<Complaint> = match Document::parse(&file.source) {
                 Err(complaints) => complaints,
-                // Servers may not have said yet what they offer, so what needs their lists is reported later.
+                // Servers may not have listed their tools yet, so checks that need them are done later.
                 Ok(_) => Vec::new(),
             };
             if !complaints.is_empty() {
@@ -162,7 +163,7 @@ impl Governance {
         Ok(())
     }
 
-    /// Without a store, what stands in files is all there is.
+    /// Without a store, the policies of files are all there are.
     fn hold_files(&self, files: &[PolicyFile]) -> Result<(), PolicyError> {
         let mut policies = Policies::default();
         for file in files {
@@ -173,7 +174,7 @@ impl Governance {
         Ok(())
     }
 
-    /// Puts the active policies into effect.
+    /// Loads the active policies from the store.
     pub(crate) async fn load_policies(&self) -> Result<(), StoreError> {
         let Some(persistence) = &self.persistence else {
             return Ok(());
@@ -184,8 +185,8 @@ impl Governance {
             let version = u64::try_from(record.id).unwrap_or_default();
             let policy = self.compile(&record.draft.source, version).unwrap_or_else(|complaints| {
                 let reason = in_short(&complaints);
-                tracing::error!(level = ?record.draft.level, reason, "a policy cannot be used; what it governs is denied");
-                // Its text is kept: it may speak of tools that no server has shown yet.
+                tracing::error!(level = ?record.draft.level, reason, "policy cannot be used; the calls it governs are denied");
+                // Its document is kept: it may refer to tools that no server has listed yet.
                 let document = Document::parse(&record.draft.source).unwrap_or_default();
                 Policy { document, program: Some(Arc::new(Unusable(reason))), version }
             });
@@ -196,8 +197,8 @@ impl Governance {
         Ok(())
     }
 
-    /// Tells whoever watches them that policies are not what they were. Under these names an agent reads its own, so
-    /// it does not hear of others'.
+    /// Notifies subscribers that policies changed. These URIs show an agent its own policies, so it is not
+    /// notified of others'.
     fn announce_policies(&self, before: &Policies) {
         let now = self.policies.load();
         let version = |policies: &Policies, agent: &str| policies.agents.get(agent).map(|own| own.version);
@@ -205,10 +206,10 @@ impl Governance {
             Some(agent) => version(before, agent) != version(&now, agent),
             None => true,
         };
-        self.subscriptions.announce_to(&Change::Policies, is_meant);
+        self.subscriptions.announce_to(&ResourceChange::Policies, is_meant);
     }
 
-    /// Takes over the tools that there are now, and makes the programs ready again that speak of them.
+    /// Sets the current tools, and compiles the programs that refer to them again.
     pub(crate) fn set_tools(&self, catalogue: &Arc<Catalogue>) {
         self.catalogue.store(Arc::clone(catalogue));
         let is_simple = |policy: &Policy| policy.document.cedar.is_none();
@@ -217,7 +218,7 @@ impl Governance {
             return;
         }
         drop(old);
-        // Somebody may change the policies meanwhile; that must not be lost.
+        // A concurrent change of the policies must not be lost.
         self.policies.rcu(|old| {
             let agents =
                 old.agents.iter().map(|(agent, policy)| (Arc::clone(agent), renewed(policy, catalogue)));
@@ -236,7 +237,7 @@ fn renewed(policy: &Policy, catalogue: &Catalogue) -> Policy {
     };
     let program = cedar::compile(text, policy.document.cedar_line, catalogue).unwrap_or_else(|complaints| {
         let reason = in_short(&complaints);
-        tracing::error!(reason, "a policy no longer fits the tools; what it governs is denied");
+        tracing::error!(reason, "policy no longer fits the tools; the calls it governs are denied");
         Arc::new(Unusable(reason)) as Arc<dyn Program>
     });
     Policy { document: policy.document.clone(), program: Some(program), version: policy.version }
@@ -252,7 +253,7 @@ pub(crate) fn place(policies: &mut Policies, level: &PolicyLevel, policy: Policy
     }
 }
 
-/// A policy that cannot be asked. Whatever it would have said, it denies.
+/// A policy that failed to compile. It denies every call.
 #[derive(Debug)]
 struct Unusable(String);
 
@@ -262,9 +263,9 @@ impl Program for Unusable {
     }
 }
 
-/// A tool that is not there, as far as its name tells.
+/// A descriptor for a tool that does not exist, inferred from its name.
 pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
-    let known = infer::Known {
+    let known = infer::ToolFacts {
         server,
         name,
         description: "",

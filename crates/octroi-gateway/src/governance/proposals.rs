@@ -1,8 +1,8 @@
-//! Changing policies: by people at every level, and by agents through proposals for themselves.
+//! Changing policies: by operators at every level, and by agents through proposals for themselves.
 
 use std::sync::Arc;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::policy::{Complaint, Level};
 use octroi_core::{Principal, Role};
 use octroi_store::{
@@ -15,24 +15,24 @@ use super::policies::level_of;
 use crate::change::PlannedChange;
 use crate::policy_error::PolicyError;
 
-/// An agent that proposes without end would fill the disk, and nobody would read it.
+/// The maximum number of pending proposals per agent, so that the disk and the reviewers are not flooded.
 const WAITING_MAX: usize = 20;
 const SOURCE_BYTES_MAX: usize = 64 << 10;
-/// So many proposals are listed at once.
-const SHOWN_MAX: u32 = 200;
+/// The maximum number of listed proposals.
+const LISTED_MAX: u32 = 200;
 
-/// What checking a policy found, as it is kept and shown.
+/// The result of a policy check, as it is stored and shown.
 pub fn check_result(complaints: &[Complaint]) -> Value {
     let each =
         complaints.iter().map(|complaint| json!({"line": complaint.line, "message": complaint.message}));
     json!({"ok": complaints.is_empty(), "complaints": each.collect::<Vec<_>>()})
 }
 
-/// A policy that is about to be made, or that was changed.
+/// A planned change of a policy.
 type PolicyChange = PlannedChange<PolicyRecord, PolicyError>;
 
 impl Governance {
-    /// Makes a policy active in the name of a person.
+    /// Activates a policy on behalf of an operator.
     pub async fn change_policy(
         self: &Arc<Self>,
         by: &Principal,
@@ -60,8 +60,8 @@ impl Governance {
         }))
     }
 
-    /// Keeps what an agent proposes for itself. It is checked, and kept whatever the check finds: a person
-    /// may tell the agent what to do about it.
+    /// Stores an agent's proposal for itself. It is checked, and stored whatever the check finds: a person
+    /// may advise the agent.
     pub async fn propose_policy(
         self: &Arc<Self>,
         by: &Principal,
@@ -77,7 +77,7 @@ impl Governance {
             return Err(PolicyError::InSomeFile);
         }
         let waiting =
-            self.policy_store()?.proposals(Some(agent), Some(PolicyStatus::Proposed), SHOWN_MAX).await?;
+            self.policy_store()?.proposals(Some(agent), Some(PolicyStatus::Proposed), LISTED_MAX).await?;
         if waiting.len() >= WAITING_MAX {
             return Err(PolicyError::TooMany(WAITING_MAX));
         }
@@ -98,7 +98,7 @@ impl Governance {
         }))
     }
 
-    /// Takes a proposal back. An agent can do that with its own only, and hears of no other.
+    /// Withdraws a proposal. An agent can only withdraw its own, and learns of no other.
     pub async fn withdraw_policy(
         self: &Arc<Self>,
         by: &Principal,
@@ -120,7 +120,7 @@ impl Governance {
         ))
     }
 
-    /// Makes a proposal active, if it is still in order.
+    /// Activates a proposal, if it is still valid.
     pub async fn approve_proposal(
         self: &Arc<Self>,
         by: &Principal,
@@ -152,7 +152,7 @@ impl Governance {
         ))
     }
 
-    /// Says no to a proposal, and why.
+    /// Rejects a proposal, with a reason.
     pub async fn reject_proposal(
         self: &Arc<Self>,
         by: &Principal,
@@ -172,9 +172,9 @@ impl Governance {
         }))
     }
 
-    /// What was proposed, the newest first; for one agent, if one is given.
+    /// Proposals, the newest first; for one agent, if one is given.
     pub async fn proposals(&self, agent: Option<&str>) -> Result<Vec<PolicyRecord>, PolicyError> {
-        Ok(self.policy_store()?.proposals(agent, None, SHOWN_MAX).await?)
+        Ok(self.policy_store()?.proposals(agent, None, LISTED_MAX).await?)
     }
 
     /// One proposal; only if it is this agent's, if one is given.
@@ -183,7 +183,7 @@ impl Governance {
         Ok(found.filter(|record| agent.is_none_or(|agent| record.draft.level.agent() == Some(agent))))
     }
 
-    /// One that nobody has decided about; only if it is this agent's, if one is given.
+    /// A pending proposal; only if it is this agent's, if one is given.
     async fn waiting_proposal(&self, id: i64, agent: Option<&str>) -> Result<PolicyRecord, PolicyError> {
         let proposal = self.proposal(id, agent).await?.ok_or(PolicyRefusal::Unknown)?;
         match proposal.status {
@@ -201,18 +201,18 @@ impl Governance {
         Ok(active.policies.into_iter().find(|record| record.draft.level == *level))
     }
 
-    /// What is and was active at a level, the newest first.
+    /// The active and former policies of a level, the newest first.
     pub async fn policy_history(&self, level: &PolicyLevel) -> Result<Vec<PolicyRecord>, PolicyError> {
-        Ok(self.policy_store()?.policy_history(level, SHOWN_MAX).await?)
+        Ok(self.policy_store()?.policy_history(level, LISTED_MAX).await?)
     }
 
     pub(super) fn policy_store(&self) -> Result<&Store, PolicyError> {
         self.persistence.as_ref().map(|persistence| &**persistence.store()).ok_or(PolicyError::NoStore)
     }
 
-    /// Tells whoever watches a policy what became of it.
+    /// Notifies subscribers that a policy changed.
     fn announce_policy(&self, record: &PolicyRecord) {
-        let change = Change::Policy { id: record.id, agent: record.draft.level.agent() };
+        let change = ResourceChange::Policy { id: record.id, agent: record.draft.level.agent() };
         self.subscriptions.announce(&change);
     }
 }
@@ -225,12 +225,12 @@ fn subject(level: &PolicyLevel) -> Value {
     json!({"level": level.as_str(), "agent": level.agent()})
 }
 
-/// A stored policy, as the subject of a change.
+/// The subject of a change of a stored policy.
 fn about(record: &PolicyRecord) -> Value {
     json!({"policy": record.id, "level": record.draft.level.as_str(), "agent": record.draft.level.agent()})
 }
 
-/// A stored policy, as it stood before a change.
+/// The state of a stored policy before a change.
 fn described(record: &PolicyRecord) -> Value {
     json!({
         "policy": record.id,

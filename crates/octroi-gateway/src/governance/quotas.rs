@@ -1,4 +1,4 @@
-//! How much may be called: by token, agent, server and tool.
+//! Quotas by token, agent, server and tool.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::Governance;
 
-/// Counters beyond so many are swept: clients come and go.
+/// Beyond this number, unused counters are removed: clients come and go.
 const COUNTERS_MAX: usize = 10_000;
 const MINUTE_MS: i64 = 60_000;
 
@@ -36,44 +36,44 @@ struct Counter {
     warned_at_ms: i64,
 }
 
-/// Who calls what.
+/// The caller and the tool of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuotaSubject<'a> {
-    /// What quotas call the token.
+    /// The name of the token in quotas.
     pub(crate) token: &'a str,
     pub(crate) agent: &'a str,
     pub(crate) tool: &'a ToolDescriptor,
 }
 
-/// Whether a request counts as a call, or goes on with one that was counted.
+/// Whether a request counts as a call, or continues one that was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// It is a call.
+    /// A new call.
     Call,
-    /// It answers a question of a call that is under way.
+    /// An answer to a question of a call in progress.
     Continuation,
 }
 
-/// What a call holds while it is made. Given back when dropped.
+/// The quotas that a call holds. Released when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct QuotaReservation {
-    held: Vec<Held>,
-    /// How long it may take.
+    held: Vec<HeldQuota>,
+    /// The maximum duration of the call.
     pub(crate) max_runtime: Option<Duration>,
-    /// Quotas that are nearly used up.
+    /// Warnings about quotas that are nearly used up.
     pub(crate) warnings: Vec<String>,
     is_made: bool,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldQuota {
     quota: Arc<Quota>,
     key: String,
     counting: Counting,
 }
 
 impl Quotas {
-    /// Other quotas from now on; what is the same goes on counting.
+    /// Replaces the quotas; unchanged ones keep their counts.
     pub(super) fn set(&self, specs: &[QuotaSpec]) {
         let old = self.quotas.load();
         let quotas = specs
@@ -86,7 +86,7 @@ impl Quotas {
         self.quotas.store(Arc::new(quotas));
     }
 
-    /// Reserves what a call needs while it is made, or says which quota has nothing left.
+    /// Reserves the quotas of a call, or returns the one that is used up.
     pub(super) fn reserve(
         &self,
         subject: QuotaSubject<'_>,
@@ -99,7 +99,7 @@ impl Quotas {
             if let Some(warning) = quota.reserve(&key, counting, now_ms)? {
                 reservation.warnings.push(warning);
             }
-            reservation.held.push(Held { quota: Arc::clone(quota), key, counting });
+            reservation.held.push(HeldQuota { quota: Arc::clone(quota), key, counting });
             reservation.max_runtime = match (reservation.max_runtime, quota.spec.max_runtime) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
@@ -108,7 +108,7 @@ impl Quotas {
         Ok(reservation)
     }
 
-    /// The quota that has nothing left for a call, if there is one. Nothing is reserved.
+    /// The quota that is used up for a call, if any. Nothing is reserved.
     pub(super) fn exceeded(
         &self,
         subject: QuotaSubject<'_>,
@@ -125,7 +125,7 @@ impl Quotas {
 }
 
 impl Governance {
-    /// The quota that a call would exceed, if there is one. Nothing is reserved.
+    /// The quota that a call would exceed, if any. Nothing is reserved.
     pub(crate) fn exceeded_quota(&self, subject: QuotaSubject<'_>, now_ms: i64) -> Option<String> {
         self.quotas.exceeded(subject, Counting::Call, now_ms)
     }
@@ -142,7 +142,7 @@ impl Quota {
                 .is_none_or(|pattern| pattern.matches(&subject.tool.source_id, &subject.tool.name))
     }
 
-    /// What counts together.
+    /// The key of the counter that a call belongs to.
     fn key(&self, subject: QuotaSubject<'_>) -> String {
         let mut key = String::new();
         if !self.spec.each {
@@ -187,7 +187,7 @@ impl Quota {
         Ok(Some(format!("{name}: 80 % are used")))
     }
 
-    /// What speaks against one more call.
+    /// Why one more call is not possible, if so.
     fn objection(&self, counter: &Counter, counting: Counting, now_ms: i64) -> Option<String> {
         let name = &self.spec.name;
         let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
@@ -199,7 +199,7 @@ impl Quota {
         Some(format!("{name}: {max} calls are being made already"))
     }
 
-    fn give_back(&self, held: &Held, is_made: bool) {
+    fn give_back(&self, held: &HeldQuota, is_made: bool) {
         if let Some(counter) = self.counters.lock().get_mut(&held.key) {
             counter.in_flight = counter.in_flight.saturating_sub(1);
             if !is_made && held.counting == Counting::Call {
@@ -210,7 +210,7 @@ impl Quota {
 }
 
 impl QuotaReservation {
-    /// The call is made: it counts, also when it is over.
+    /// Marks the call as made: it stays counted after it is over.
     pub(crate) fn make(&mut self) {
         self.is_made = true;
     }

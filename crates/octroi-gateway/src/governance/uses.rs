@@ -1,4 +1,4 @@
-//! Which agent has called which tool before, and how often lately.
+//! Which agents have called which tools, and how often in the last minute.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use octroi_core::tool::ToolDescriptor;
 use octroi_store::ToolUse;
 use parking_lot::{Mutex, RwLock};
 
-/// What is known about the calls of agents.
+/// The call history of agents.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     known: RwLock<HashMap<String, HashSet<Arc<str>>>>,
     lately: RwLock<HashMap<String, Arc<Mutex<Window>>>>,
-    /// First uses that are to be written down.
+    /// First uses that are not persisted yet.
     fresh: Mutex<Vec<ToolUse>>,
 }
 
 impl Uses {
-    /// Takes over what was known before.
+    /// Restores the history of earlier runs.
     pub(crate) fn recall(&self, uses: impl IntoIterator<Item = (String, String)>) {
         let mut known = self.known.write();
         for (agent, tool) in uses {
@@ -41,7 +41,7 @@ impl Uses {
         self.lately.read().get(agent).map_or(0, |window| window.lock().count(now_ms))
     }
 
-    /// Counts a call that was allowed.
+    /// Counts an allowed call.
     pub(crate) fn count(&self, agent: &str, tool: &ToolDescriptor, now_ms: i64) {
         let window = self.lately.read().get(agent).cloned();
         let window =
@@ -54,7 +54,7 @@ impl Uses {
         }
     }
 
-    /// What is to be written down, once.
+    /// Takes the first uses to persist.
     pub(crate) fn take_fresh(&self) -> Vec<ToolUse> {
         std::mem::take(&mut self.fresh.lock())
     }

@@ -1,8 +1,8 @@
-//! What another policy would have changed: recorded calls, decided under the policies that hold and with
-//! a candidate in the place of one of them.
+//! What another policy would have changed: recorded calls, decided under the active policies and with a
+//! candidate in the place of one of them.
 //!
-//! Both decisions are made now, with the agents and tools of now. What depends on the moment of the call
-//! (switches, arguments, pins, custom gates, quotas) is taken as passed, so that only policies count;
+//! Both decisions are made now, with the current agents and tools. Conditions of the time of the call
+//! (switches, arguments, pins, custom gates, quotas) count as passed, so that only policies matter;
 //! mode and project are those of the record.
 
 use std::collections::BTreeMap;
@@ -21,23 +21,23 @@ use serde_json::value::RawValue;
 
 use super::Inspector;
 use super::why::reason_of;
-use crate::audit::{AuditError, Reader};
+use crate::audit::{AuditError, LogReader};
 use crate::catalogue::{Catalogue, Tool};
 use crate::governance::{Considered, Uses, place};
 
-/// Rules may ask how much an agent called within the last minute, so reading begins that much earlier.
+/// Rules may use an agent's calls in the last minute, so reading begins that much earlier.
 const LATELY_MS: i64 = 60_000;
-/// So many calls are listed; all are counted.
+/// The maximum number of listed calls; all are counted.
 const FLIPS_MAX: usize = 1_000;
 
-/// What to replay.
+/// A policy to replay.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// In whose place it stands.
+    /// The level at which it replaces the active policy.
     pub level: PolicyLevel,
-    /// What it says.
+    /// The policy text.
     pub source: String,
-    /// Calls before this are left out.
+    /// Calls before this time are left out.
     pub since_ms: i64,
     /// Only calls of this agent, if one is given.
     pub agent: Option<String>,
@@ -46,72 +46,72 @@ pub struct Candidate {
 /// What the candidate would have changed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Replay {
-    /// Calls that were decided twice.
+    /// The number of calls that were decided twice.
     pub n_calls: u64,
-    /// Those of them that come out otherwise.
+    /// How many of them have another decision.
     pub n_flipped: u64,
     /// How many of each kind, as in `allow → deny_continue`.
     pub kinds: BTreeMap<String, u64>,
-    /// The first of them.
+    /// The first changed calls.
     pub flips: Vec<Flip>,
-    /// Calls of which nothing can be told.
+    /// Calls that could not be decided again.
     pub cannot_tell: CannotTell,
-    /// Records that were read for it.
+    /// The number of records that were read.
     pub n_read: u64,
 }
 
-/// Why nothing can be told of calls.
+/// Why calls could not be decided again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CannotTell {
-    /// Their arguments were cut or hold secrets that were taken out.
+    /// Their arguments were truncated or redacted.
     pub arguments_not_kept: u64,
-    /// Their tool is not there any more.
+    /// Their tool no longer exists.
     pub tool_gone: u64,
     /// Their record cannot be read.
     pub unreadable: u64,
 }
 
-/// A call that comes out otherwise.
+/// A call with another decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flip {
     /// The number of its record.
     pub seq: u64,
     /// When it was made.
     pub at_ms: u64,
-    /// By which agent; none for a person.
+    /// The agent that made it; `None` for a person.
     pub agent: Option<String>,
-    /// The tool.
+    /// The canonical id of the tool.
     pub tool: String,
-    /// What becomes of it now.
+    /// The decision under the active policies.
     pub from: &'static str,
-    /// What would become of it.
+    /// The decision with the candidate.
     pub to: &'static str,
-    /// The rule or clause that makes the difference, if one does.
+    /// The rule or clause that makes the difference, if any.
     pub rule: Option<String>,
-    /// Why.
+    /// The reason of the new decision.
     pub reason: Option<String>,
 }
 
-/// Why nothing was replayed.
+/// Why the replay failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The candidate cannot be read.
+    /// The candidate is invalid.
     #[error("the policy is not usable: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unusable(Vec<Complaint>),
-    /// There is no log.
-    #[error("this gateway keeps no audit log, so there are no calls to replay")]
+    /// There is no audit log.
+    #[error("this gateway has no audit log, so there are no calls to replay")]
     NoLog,
     /// The log cannot be read.
     #[error("the audit log cannot be read")]
     Log(#[from] AuditError),
-    /// The work was cut off.
-    #[error("the replay was cut off")]
+    /// The replay was interrupted.
+    #[error("the replay was interrupted")]
     CutOff,
 }
 
 impl Inspector {
-    /// Decides recorded calls again, with and without the candidate. Reads the log from the segment on in
-    /// which the first of them may stand, with little memory, on a thread of its own.
+    /// Decides recorded calls again, with and without the candidate. Reads the log from the segment of the
+    /// first one on, with little memory, on a separate thread.
     pub async fn replay(self: &Arc<Self>, candidate: Candidate) -> Result<Replay, ReplayError> {
         let inspector = Arc::clone(self);
         let used = self.first_uses().await;
@@ -120,7 +120,7 @@ impl Inspector {
         work.await.map_err(|_| ReplayError::CutOff)?
     }
 
-    /// When each agent used each tool for the first time; none if that is not known.
+    /// When each agent used each tool for the first time; `None` if that is not known.
     async fn first_uses(&self) -> Option<Vec<ToolUses>> {
         let persistence = self.persistence.as_ref()?;
         self.governance.keep_uses();
@@ -134,110 +134,115 @@ impl Inspector {
         let active = self.governance.policies.load_full();
         let mut changed = Policies::clone(&active);
         place(&mut changed, &candidate.level, policy);
-        let mut reader = Reader::open(log.directory())?;
+        let mut reader = LogReader::open(log.directory())?;
         reader.set_limit(log.position());
         let catalogue = self.registry.catalogue();
-        let mut course = Course { replay: Replay::default(), uses: Uses::default() };
+        let mut progress = ReplayProgress { replay: Replay::default(), uses: Uses::default() };
         let from_ms = candidate.since_ms.saturating_sub(LATELY_MS);
         let records = match used {
             Some(used) => {
                 let before = used.into_iter().filter(|used| used.first_at_ms < from_ms);
-                course.uses.recall(before.map(|used| (used.agent, used.tool)));
+                progress.uses.recall(before.map(|used| (used.agent, used.tool)));
                 reader.records_since(u64::try_from(from_ms).unwrap_or_default())?
             }
-            // Then only the log can tell what was used before.
+            // Then the log is the only source for earlier uses.
             None => reader.records(1)?,
         };
         for record in records {
-            course.replay.n_read += 1;
+            progress.replay.n_read += 1;
             let record = match record {
                 Ok(record) => record,
                 Err(AuditError::Unreadable { .. }) => {
-                    course.replay.cannot_tell.unreadable += 1;
+                    progress.replay.cannot_tell.unreadable += 1;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
             let Ok(entry) = record.entry() else {
-                course.replay.cannot_tell.unreadable += 1;
+                progress.replay.cannot_tell.unreadable += 1;
                 continue;
             };
             let agent = entry.agent.as_deref();
             let concerns = match (&candidate.level, &candidate.agent) {
                 (PolicyLevel::Agent(of), _) => agent == Some(of.as_str()),
-                (_, Some(wanted)) => agent == Some(wanted.as_str()),
+                (_, Some(only)) => agent == Some(only.as_str()),
                 (PolicyLevel::Floor | PolicyLevel::Global, None) => true,
             };
             let is_late = i64::try_from(entry.at_ms).is_ok_and(|at_ms| at_ms >= candidate.since_ms);
-            let wanted = if concerns && is_late { Some([&*active, &changed]) } else { None };
-            self.replay_entry(&mut course, &catalogue, record.seq, &entry, wanted);
+            let compared = if concerns && is_late { Some([&*active, &changed]) } else { None };
+            self.replay_entry(&mut progress, &catalogue, record.seq, &entry, compared);
         }
-        Ok(course.replay)
+        Ok(progress.replay)
     }
 
-    /// Decides one record twice if it is wanted, and remembers what rules may ask of the past.
+    /// Decides one record with both sets of policies, if given, and keeps the history that rules may use.
     fn replay_entry(
         &self,
-        course: &mut Course,
+        progress: &mut ReplayProgress,
         catalogue: &Catalogue,
         seq: u64,
         entry: &Entry<'_>,
-        wanted: Option<[&Policies; 2]>,
+        compared: Option<[&Policies; 2]>,
     ) {
         let is_made = entry.kind == Kind::ToolInvocationStart;
         if !is_made && !matches!(entry.kind, Kind::PolicyViolation | Kind::ApprovalRequested) {
             return;
         }
-        // No policy speaks of what Octroi itself offers.
+        // No policy applies to Octroi's own tools.
         let id = entry.tool.as_deref().filter(|id| id.starts_with("mcp:"));
         let Some(id) = id else {
             return;
         };
-        let Ok(kept) = serde_json::from_str::<Kept<'_>>(entry.context) else {
-            course.replay.cannot_tell.unreadable += u64::from(wanted.is_some());
+        let Ok(recorded) = serde_json::from_str::<RecordedContext<'_>>(entry.context) else {
+            progress.replay.cannot_tell.unreadable += u64::from(compared.is_some());
             return;
         };
         let upstream = CanonicalId::parse_mcp(id).and_then(|(server, _)| self.servers.upstream(&server));
         let (Some(upstream), Some(tool)) = (upstream, catalogue.tool_by_id(id)) else {
-            // An approved call stands in the log twice: where it was asked about, and where it was made.
-            let counts = wanted.is_some() && kept.approval.is_none_or(|_| !is_made);
-            course.replay.cannot_tell.tool_gone += u64::from(counts);
+            // An approved call is in the log twice: where approval was requested, and where it was made.
+            let counts = compared.is_some() && recorded.approval.is_none_or(|_| !is_made);
+            progress.replay.cannot_tell.tool_gone += u64::from(counts);
             return;
         };
         let (agent, at_ms) = (entry.agent.as_deref().unwrap_or_default(), signed(entry.at_ms));
-        if let Some(policies) = wanted.filter(|_| !is_made || kept.approval.is_none()) {
-            let text = kept.arguments.map_or("{}", RawValue::get);
+        if let Some(policies) = compared.filter(|_| !is_made || recorded.approval.is_none()) {
+            let text = recorded.arguments.map_or("{}", RawValue::get);
             match serde_json::from_str::<Value>(text).ok().filter(|_| is_whole(text)) {
-                None => course.replay.cannot_tell.arguments_not_kept += 1,
+                None => progress.replay.cannot_tell.arguments_not_kept += 1,
                 Some(arguments) => {
-                    let context = self.context_then(entry, &kept);
+                    let context = self.context_then(entry, &recorded);
                     let principal = principal_of(entry);
                     let facts = || {
                         let root = context.project_root.as_deref();
                         let mut facts = Facts::of(&arguments, text.len() as u64, root);
-                        facts.is_first_use = course.uses.is_first(agent, &tool.descriptor);
-                        facts.calls_last_minute = course.uses.lately(agent, at_ms);
+                        facts.is_first_use = progress.uses.is_first(agent, &tool.descriptor);
+                        facts.calls_last_minute = progress.uses.lately(agent, at_ms);
                         facts
                     };
-                    let call = Then { principal: &principal, context: &context, tool, arguments: &arguments };
+                    let call = RecordedCall {
+                        principal: &principal,
+                        context: &context,
+                        tool,
+                        arguments: &arguments,
+                    };
                     let [before, after] = policies
                         .map(|policies| call.decide(upstream.spec(), policies, &facts, self.now_ms()));
-                    course.replay.compare(seq, entry, &before, &after);
+                    progress.replay.compare(seq, entry, &before, &after);
                 }
             }
         }
         if is_made {
-            course.uses.count(agent, &tool.descriptor, at_ms);
+            progress.uses.count(agent, &tool.descriptor, at_ms);
         }
     }
 
-    /// The agent as it is now, in the mode and project of then.
-    fn context_then(&self, entry: &Entry<'_>, kept: &Kept<'_>) -> AgentContext {
+    /// The current context of the agent, in the mode and project of the record.
+    fn context_then(&self, entry: &Entry<'_>, recorded: &RecordedContext<'_>) -> AgentContext {
         let mut context = match entry.agent.as_deref() {
             Some(agent) => AgentContext::clone(&self.governance.context_of(agent)),
             None => AgentContext::clone(&self.governance.context(&principal_of(entry))),
         };
-        if let Some(mode) = kept.mode.and_then(Mode::parse) {
+        if let Some(mode) = recorded.mode.and_then(Mode::parse) {
             context.mode = mode;
             context.project = entry.project.as_deref().map(Into::into);
         }
@@ -245,30 +250,30 @@ impl Inspector {
     }
 }
 
-/// What is known on the way through the log.
-struct Course {
+/// The replay, and the call history so far.
+struct ReplayProgress {
     replay: Replay,
     uses: Uses,
 }
 
-/// What a record keeps of a call.
+/// The recorded context of a call.
 #[derive(Deserialize)]
-struct Kept<'a> {
+struct RecordedContext<'a> {
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
     mode: Option<&'a str>,
     approval: Option<&'a str>,
 }
 
-/// A call of then.
-struct Then<'a> {
+/// A recorded call.
+struct RecordedCall<'a> {
     principal: &'a Principal,
     context: &'a AgentContext,
     tool: &'a Tool,
     arguments: &'a Value,
 }
 
-impl Then<'_> {
+impl RecordedCall<'_> {
     fn decide(
         &self,
         spec: &octroi_core::server::ServerSpec,
@@ -323,7 +328,7 @@ impl Replay {
     }
 }
 
-/// The rule that a decision rests on: the last that is named.
+/// The rule that a decision is based on: the last one named.
 fn rule_of(decision: &Decision) -> Option<String> {
     let is_allowed = matches!(decision, Decision::Allow(_));
     let verdicts = decision.trace().verdicts().iter().rev();
@@ -333,8 +338,8 @@ fn rule_of(decision: &Decision) -> Option<String> {
         .find_map(|verdict| Some(format!("{} {}", verdict.gate.as_str(), verdict.by.as_ref()?)))
 }
 
-/// Whether recorded arguments are all of them. Whoever wrote the marks himself is told nothing, which does
-/// no harm.
+/// Whether recorded arguments are complete. Arguments that contain the redaction mark themselves count as
+/// incomplete, which does no harm.
 fn is_whole(arguments: &str) -> bool {
     let mark = REDACTED.trim_end_matches(']');
     !arguments.contains(mark) && !arguments.contains('…')
@@ -363,7 +368,7 @@ mod tests {
     use super::is_whole;
 
     #[test]
-    fn what_was_taken_out_is_noticed() {
+    fn redacted_arguments_are_incomplete() {
         let redactor = Redactor::new(["correct horse battery"].into_iter());
         for (arguments, expected) in [
             (r#"{"text":"plain"}"#, true),
@@ -394,9 +399,9 @@ mod tests {
     }
 
     proptest! {
-        /// No call is decided again by arguments that it did not have.
+        /// No call is decided again with arguments that it did not have.
         #[test]
-        fn what_passes_for_whole_is_whole(value in json(), max_bytes in 0_usize..400) {
+        fn arguments_that_count_as_complete_are_complete(value in json(), max_bytes in 0_usize..400) {
             let redactor = Redactor::new(std::iter::empty());
             let preview = redactor.preview(value.to_string().as_bytes(), max_bytes);
             if is_whole(&preview) {

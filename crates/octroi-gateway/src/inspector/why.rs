@@ -1,4 +1,5 @@
-//! What would become of a call, and why: the same gates, but nothing is counted, taken or written down.
+//! Explains the decision about a hypothetical call: the same gates, but nothing is counted, reserved or
+//! recorded.
 
 use std::sync::Arc;
 
@@ -14,59 +15,59 @@ use serde_json::{Value, json};
 use super::Inspector;
 use crate::governance::{Considered, QuotaSubject, ReadArguments, SWITCHED_OFF};
 
-/// What would become of a call.
+/// The decision about a hypothetical call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// `allow`, `ask`, `deny_continue` or `deny_abort`.
     pub decision: &'static str,
-    /// Why it would not just be made.
+    /// Why it would not simply be allowed.
     pub reason: Option<String>,
-    /// Who would call; none for a person.
+    /// The agent that would call; `None` for a person.
     pub agent: Option<String>,
-    /// How strict the gates are with them.
+    /// The strictness profile that applies.
     pub profile: &'static str,
-    /// Thinking or acting.
+    /// Planning or execution.
     pub mode: &'static str,
-    /// What every gate says, in the order of the way.
+    /// The verdict of every gate, in order.
     pub trace: Vec<GateVerdict>,
-    /// What the gates know of the tool.
+    /// The attributes of the tool.
     pub tool: Value,
-    /// The policies that hold, the strictest first.
+    /// The policies in force, the strictest first.
     pub policies: Vec<InForce>,
-    /// What the arguments and the past tell.
+    /// The facts from the arguments and the agent's history.
     pub facts: Value,
 }
 
-/// What one gate says.
+/// The verdict of one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GateVerdict {
     /// The gate.
     pub gate: &'static str,
     /// `pass`, `ask` or `deny`.
     pub outcome: &'static str,
-    /// The rule, clause or program that says it.
+    /// The rule, clause or program behind the verdict.
     pub by: Option<String>,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: Option<String>,
 }
 
-/// A policy that holds.
+/// A policy in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InForce {
-    /// Where.
+    /// The level of the policy.
     pub level: &'static str,
-    /// Which version of it; none if it is not kept.
+    /// Its version; `None` if it is not stored.
     pub version: Option<i64>,
 }
 
 impl Inspector {
-    /// What the gates know of an agent, or of somebody who is none.
+    /// The context of an agent, or of a caller that is not one.
     pub fn agent_context(&self, agent: Option<&str>) -> Arc<AgentContext> {
-        self.governance.context(&thought_of(agent))
+        self.governance.context(&hypothetical_principal(agent))
     }
 
-    /// What would become of a call by an agent, or by a person if none is named. The tool may be
-    /// written in every way in which rules and clients write it.
+    /// Explains the decision about a call of an agent, or of a person if none is named. The tool may be
+    /// written in any form that rules and clients use.
     pub async fn why(
         &self,
         agent: Option<&str>,
@@ -79,7 +80,7 @@ impl Inspector {
         let upstream =
             self.servers.upstream(&server).ok_or_else(|| format!("there is no server `{server}`"))?;
         let now_ms = self.now_ms();
-        let principal = thought_of(agent);
+        let principal = hypothetical_principal(agent);
         let mut context = AgentContext::clone(&self.governance.context(&principal));
         context.mode = mode.unwrap_or(context.mode);
         let text = arguments.to_string();
@@ -114,7 +115,7 @@ impl Inspector {
             }
             .decide()
         };
-        // Programs are not asked about what is denied anyhow, as with a call that is made.
+        // As for a real call, custom gates are not asked about calls that are denied anyway.
         let decision = match decide(&[]) {
             denied @ Decision::Deny(_) => denied,
             Decision::Allow(_) | Decision::Ask(_) => {
@@ -127,14 +128,14 @@ impl Inspector {
             agent: agent.map(str::to_owned),
             profile: context.profile.as_str(),
             mode: context.mode.as_str(),
-            trace: said(decision.trace()),
-            tool: described(&tool.descriptor),
+            trace: gate_verdicts(decision.trace()),
+            tool: tool_json(&tool.descriptor),
             policies: self.in_force(agent).await,
-            facts: told(&facts()),
+            facts: facts_json(&facts()),
         })
     }
 
-    /// Which policies hold for an agent.
+    /// The policies in force for an agent.
     async fn in_force(&self, agent: Option<&str>) -> Vec<InForce> {
         let active = match &self.persistence {
             Some(persistence) => {
@@ -164,7 +165,7 @@ impl Inspector {
     }
 }
 
-/// Why a call is not just made.
+/// Why a call is not simply allowed.
 pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
     match decision {
         Decision::Allow(_) => None,
@@ -173,7 +174,7 @@ pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
     }
 }
 
-fn thought_of(agent: Option<&str>) -> Principal {
+fn hypothetical_principal(agent: Option<&str>) -> Principal {
     Principal {
         id: agent.unwrap_or("local").into(),
         role: if agent.is_some() { Role::Agent } else { Role::Human },
@@ -182,7 +183,7 @@ fn thought_of(agent: Option<&str>) -> Principal {
     }
 }
 
-fn said(trace: &Trace) -> Vec<GateVerdict> {
+fn gate_verdicts(trace: &Trace) -> Vec<GateVerdict> {
     let each = trace.verdicts().iter().map(|verdict| GateVerdict {
         gate: verdict.gate.as_str(),
         outcome: verdict.outcome.as_str(),
@@ -192,7 +193,7 @@ fn said(trace: &Trace) -> Vec<GateVerdict> {
     each.collect()
 }
 
-fn described(tool: &ToolDescriptor) -> Value {
+fn tool_json(tool: &ToolDescriptor) -> Value {
     let hash = octroi_core::pin::DefinitionHash::from_bytes(tool.definition_hash);
     json!({
         "id": tool.id.as_str(),
@@ -207,7 +208,7 @@ fn described(tool: &ToolDescriptor) -> Value {
     })
 }
 
-fn told(facts: &Facts) -> Value {
+fn facts_json(facts: &Facts) -> Value {
     json!({
         "paths": facts.paths,
         "paths_outside_project": facts.paths_outside_project,

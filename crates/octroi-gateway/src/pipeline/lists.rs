@@ -1,4 +1,4 @@
-//! What the gateway says about itself, and the lists it answers without asking anybody.
+//! The gateway's identity, and the lists that it answers from the catalogue.
 
 use bytes::Bytes;
 use octroi_mcp::{Era, Method, RpcError, Version, code, meta, task};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Pipeline;
 use crate::answer::{Answer, Failure};
 use crate::caller::Caller;
-use crate::catalogue::Profile;
+use crate::catalogue::ViewProfile;
 use crate::view::View;
 
 const DISCOVER_TTL_MS: u64 = 60_000;
@@ -23,7 +23,7 @@ impl Pipeline {
         cursor: Option<&str>,
     ) -> Answer {
         let era = caller.era;
-        // Octroi gives out whole lists, so every cursor is one it never issued.
+        // Octroi returns whole lists, so it never issues a cursor.
         if cursor.is_some() {
             return RpcError::invalid_params("unknown cursor").into();
         }
@@ -89,23 +89,23 @@ impl Pipeline {
         Answer::Result(Bytes::from(result.to_string()))
     }
 
-    async fn profile(&self, view: &View, era: Era) -> Result<Profile, Answer> {
-        // What all servers together can do does not depend on them, and a greeting should not wait.
+    async fn profile(&self, view: &View, era: Era) -> Result<ViewProfile, Answer> {
+        // The merged capabilities do not depend on the servers, and a handshake should not wait for them.
         if !view.is_merged() {
             self.servers.settled(view).await;
         }
         let catalogue = self.registry.catalogue();
         let mut profile = match view {
             View::Merged => merged_profile(
-                catalogue.offers().iter().map(|(key, offer)| (key.name.as_str(), &offer.shown.identity)),
+                catalogue.offers().iter().map(|(key, offer)| (key.name.as_str(), &offer.visible.identity)),
             ),
             View::Server(name) => match catalogue.server(name) {
-                Some(lists) => Profile::of(&lists.identity),
+                Some(lists) => ViewProfile::of(&lists.identity),
                 None => return Err(self.unavailable(view, &Method::Initialize)),
             },
         };
         declare_changes(&mut profile.capabilities, era);
-        // A call that waits for a person can be a task, whatever its server knows of tasks.
+        // A call that waits for approval can become a task, whether its server supports tasks or not.
         if era == Era::Modern && self.persistence.is_some() {
             declare_tasks(&mut profile.capabilities);
         }
@@ -133,7 +133,7 @@ fn server_info(own: Option<&Bytes>) -> Value {
 
 fn merged_profile<'a>(
     servers: impl Iterator<Item = (&'a str, &'a octroi_upstream::ServerIdentity)>,
-) -> Profile {
+) -> ViewProfile {
     let mut capabilities = json!({
         "tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {},
     });
@@ -156,10 +156,10 @@ fn merged_profile<'a>(
             instructions.join("\n\n")
         )
     });
-    Profile { capabilities, instructions, info: None }
+    ViewProfile { capabilities, instructions, info: None }
 }
 
-/// Octroi tells every client of changes, also where the server itself does not.
+/// Octroi notifies every client of changes, also where the server itself does not.
 fn declare_changes(capabilities: &mut Value, era: Era) {
     let Some(members) = capabilities.as_object_mut() else {
         *capabilities = json!({});
@@ -171,7 +171,7 @@ fn declare_changes(capabilities: &mut Value, era: Era) {
         }
     }
     if era == Era::Modern {
-        // The tasks of the legacy era are another thing than the modern extension.
+        // The tasks of the legacy era differ from the modern extension.
         members.shift_remove("tasks");
     }
 }

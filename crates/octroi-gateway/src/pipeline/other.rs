@@ -16,7 +16,7 @@ use crate::provider::Provider;
 use crate::servers::Target;
 
 impl Pipeline {
-    /// What is read, fetched or completed. `Err` is the answer to a request that is not made.
+    /// Handles a prompt, resource or completion request. `Err` is the answer to one that is not made.
     pub(super) async fn call_other(
         self: &Arc<Self>,
         request: Request<'_>,
@@ -28,7 +28,9 @@ impl Pipeline {
         let record = self.record_request(request, target, &decision).await?;
         let permit = match decision {
             Decision::Allow(permit) => permit,
-            Decision::Ask(_) => return Err(denial::evaluator_error("nobody can be asked about this")),
+            Decision::Ask(_) => {
+                return Err(denial::evaluator_error("approval is not possible for this request"));
+            }
             Decision::Deny(denied) => return Err(denial::denied(&denied, DenialStyle::Rpc)),
         };
         let position = self.open_state(request, target)?.map(|state| state.round);
@@ -45,11 +47,11 @@ impl Pipeline {
         Ok(answer)
     }
 
-    /// Records what is about to be asked or denied, before the provider sees a byte. `Err` is the answer if
-    /// that fails: then it must not be asked.
+    /// Records the request or its denial, before the provider sees a byte. `Err` is the answer if that fails:
+    /// then it must not be forwarded.
     ///
-    /// Not everything is worth a record. Completions come with every letter that somebody types and give away
-    /// no more than names, and questions about a task belong to the call that began it, which has its records.
+    /// Not every request is recorded. Completions come with every character that a user types and reveal
+    /// only names, and requests about a task belong to the call that began it, which has its records.
     async fn record_request(
         &self,
         request: Request<'_>,

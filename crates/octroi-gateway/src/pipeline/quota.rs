@@ -1,4 +1,4 @@
-//! Warnings of quotas that are nearly used up.
+//! Warnings about quotas that are nearly used up.
 
 use octroi_core::audit::{Kind, Level};
 use octroi_core::tool::ToolDescriptor;

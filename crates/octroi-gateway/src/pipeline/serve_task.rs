@@ -1,4 +1,4 @@
-//! What clients ask about tasks of Octroi's own: `tasks/get`, `tasks/update` and `tasks/cancel`.
+//! Requests of clients about Octroi's own tasks: `tasks/get`, `tasks/update` and `tasks/cancel`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::answer::Answer;
 use crate::approvals::milliseconds;
 use crate::caller::Caller;
 use crate::denial;
-use crate::tasks::{KEPT, POLL_MS, Shown, TaskLocation, id_of};
+use crate::tasks::{KEPT, POLL_MS, TaskLocation, TaskRequest, id_of};
 use crate::view::View;
 
 impl Pipeline {
@@ -49,8 +49,8 @@ impl Pipeline {
                 Ok(Ok(acknowledged()))
             }
             (Some(TaskLocation::Here), _) => {
-                let shown = self.tasks.show(approval, &Shown::Asked, self.now_ms());
-                Ok(shown.ok_or_else(|| task::unknown(&id_of(approval))))
+                let reply = self.tasks.show(approval, &TaskRequest::Asked, self.now_ms());
+                Ok(reply.ok_or_else(|| task::unknown(&id_of(approval))))
             }
         };
         match served {
@@ -63,15 +63,15 @@ impl Pipeline {
         }
     }
 
-    /// Takes the question back, if nobody has used the answer, and ends the call, if it is being made.
+    /// Cancels the approval, unless it was used, and ends the call, if it is in progress.
     async fn cancel_task(&self, approval: &str) -> Result<Bytes, StoreError> {
-        // The task first: whoever waits for the approval would end it as not approved.
+        // The task first: a waiter of the approval would otherwise end it as not approved.
         self.tasks.cancel(approval, self.now_ms());
         self.approvals.cancel(approval, "the client cancelled its task").await?;
         Ok(acknowledged())
     }
 
-    /// Asks the server that made a task of the call. The client keeps the name that it knows.
+    /// Asks the server that made the call its own task. The client keeps the id that it knows.
     async fn pass_on_task(
         self: &Arc<Self>,
         caller: &Caller,
@@ -90,16 +90,16 @@ impl Pipeline {
         };
         match Box::pin(self.call(view, caller, &envelope, &params)).await {
             Answer::Result(result) if ResultView::read(&result).task_id().is_some() => {
-                let shown = json::quote(&id_of(approval));
-                let edits = [Edit::Set("taskId", shown.as_bytes())];
+                let quoted_id = json::quote(&id_of(approval));
+                let edits = [Edit::Set("taskId", quoted_id.as_bytes())];
                 Answer::Result(Bytes::from(json::rewrite(&result, &edits)))
             }
             answer => answer,
         }
     }
 
-    /// A task that is not in memory: a restart has taken it, or its time has passed. What became of its
-    /// approval is known.
+    /// A task that is not in memory: it was lost in a restart, or has expired. The state of its approval is
+    /// known.
     async fn serve_lost(
         &self,
         caller: &Caller,
@@ -158,7 +158,7 @@ impl Pipeline {
     }
 }
 
-/// What to say of a task whose call nobody makes any more; `None` if a person has said all there is to say.
+/// The message for a task whose call is not made any more; `None` if the decision explains it.
 fn lost(approval: &Approval, now_ms: i64) -> Option<String> {
     let id = &approval.id;
     match approval.state {
@@ -183,7 +183,7 @@ fn lost(approval: &Approval, now_ms: i64) -> Option<String> {
         ApprovalState::Claimed => Some("this call is being made for another request".to_owned()),
         ApprovalState::Done => Some(format!(
             "the call was made ({}), and its result is no longer kept",
-            approval.outcome.as_deref().unwrap_or("how it went is not known")
+            approval.outcome.as_deref().unwrap_or("outcome unknown")
         )),
         ApprovalState::DeniedContinue
         | ApprovalState::DeniedAbort

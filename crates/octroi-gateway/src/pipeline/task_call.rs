@@ -1,4 +1,4 @@
-//! Making the call of a task: once a person has approved it, exactly as its client would by coming back.
+//! Makes the call of a task once it is approved, exactly as its client would by coming back.
 
 use std::sync::Arc;
 
@@ -14,18 +14,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::Pipeline;
 use crate::answer::Answer;
-use crate::approvals::Asking;
+use crate::approvals::CallToApprove;
 use crate::caller::{Caller, NoClient};
 use crate::denial;
 use crate::exchange::ROUNDS_MAX;
 use crate::request_state::{PATIENCE, Position};
-use crate::tasks::{Begun, End, RESULT_BYTES_MAX, Shown, Signals, State, TaskQuestions};
+use crate::tasks::{RESULT_BYTES_MAX, Signals, TaskBegun, TaskEnd, TaskQuestions, TaskRequest, TaskState};
 use crate::view::View;
 
 impl Pipeline {
-    /// The task that a client which knows tasks gets while a person is asked. `None` for other clients, and
-    /// where there is nothing to wait for, or no room.
-    pub(super) fn become_task(self: &Arc<Self>, asking: &Asking<'_>, approval: &Approval) -> Option<Answer> {
+    /// The task for a client that supports tasks, while approval is pending. `None` for other clients, and
+    /// if there is nothing to wait for, or the limit is reached.
+    pub(super) fn become_task(
+        self: &Arc<Self>,
+        asking: &CallToApprove<'_>,
+        approval: &Approval,
+    ) -> Option<Answer> {
         let Caller { era, capabilities, principal, .. } = asking.caller;
         let is_open = approval.state == ApprovalState::Pending && !approval.is_due(self.now_ms());
         if *era == Era::Legacy || !capabilities.has_tasks() || !is_open {
@@ -34,13 +38,13 @@ impl Pipeline {
         let message = self.approvals.invitation(approval);
         let n_bytes = asking.envelope.json().len();
         match self.tasks.begin(approval, principal, message, n_bytes, self.now_ms()) {
-            Begun::Full => return None,
-            Begun::Known => {}
-            Begun::New(signals) => {
+            TaskBegun::Full => return None,
+            TaskBegun::Known => {}
+            TaskBegun::New(signals) => {
                 let call = TaskCall {
                     pipeline: Arc::clone(self),
                     view: asking.view.clone(),
-                    // Its request is over, so nobody is there to be told or asked.
+                    // Its request is over, so the client cannot be notified or asked.
                     caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
                     envelope: asking.envelope.clone(),
                     digest: asking.digest,
@@ -52,14 +56,14 @@ impl Pipeline {
                 self.context.tasks.spawn_on_main("task-call", call.run(shutdown));
             }
         }
-        self.tasks.show(&approval.id, &Shown::Created, self.now_ms()).map(Answer::Result)
+        self.tasks.show(&approval.id, &TaskRequest::Created, self.now_ms()).map(Answer::Result)
     }
 
     pub(super) fn now_ms(&self) -> i64 {
         self.context.clock.now_ms()
     }
 
-    /// Drops a call that waits for answers which will not come, and says that it is over.
+    /// Drops a pending call whose answers will not come, and records that it is over.
     async fn abandon(&self, call: &TaskCall, sealed: &str) {
         let now = u64::try_from(self.now_ms()).unwrap_or_default();
         let opened = self.sealer.open(sealed, &call.caller.principal.id, &call.digest, now);
@@ -70,7 +74,7 @@ impl Pipeline {
     }
 }
 
-/// The call behind a task, and all that its request said.
+/// The call behind a task, with its original request.
 struct TaskCall {
     pipeline: Arc<Pipeline>,
     view: View,
@@ -79,7 +83,7 @@ struct TaskCall {
     digest: [u8; 32],
     approval: String,
     signals: Signals,
-    /// The way back to the call, while a question of its server is open.
+    /// The sealed state of the call, while a question of its server is open.
     open: Option<String>,
 }
 
@@ -96,14 +100,14 @@ impl TaskCall {
             self.pipeline.abandon(&self, &sealed).await;
         }
         if let Some(answer) = end {
-            self.set(State::Over(end_of(answer)));
+            self.set(TaskState::Over(end_of(answer)));
         }
     }
 
-    /// Waits for the person and makes the call; `None` if its server goes on with it.
+    /// Waits for the approval and makes the call; `None` if its server continues it.
     async fn make(&mut self) -> Option<Answer> {
         match self.decided().await {
-            Ok(()) => self.set(State::Running),
+            Ok(()) => self.set(TaskState::Running),
             Err(answer) => return Some(answer),
         }
         let position = Position::Approval(self.approval.clone());
@@ -117,7 +121,7 @@ impl TaskCall {
             let Some((envelope, params)) = self.request(&state, answers.as_ref()) else {
                 return Some(failed("the call cannot be written anew"));
             };
-            // What was open is the call's again.
+            // The call now owns the open state.
             self.open = None;
             // Boxed: the future of a call is large, and this one waits in between.
             let answer = Box::pin(self.pipeline.call(&self.view, &self.caller, &envelope, &params)).await;
@@ -138,7 +142,7 @@ impl TaskCall {
                     };
                 }
                 (Some("task"), Some(id)) => {
-                    self.set(State::Passed { view: self.view.clone(), id: id.into_owned() });
+                    self.set(TaskState::Passed { view: self.view.clone(), id: id.into_owned() });
                     return None;
                 }
                 _ => return Some(Answer::Result(result)),
@@ -147,7 +151,7 @@ impl TaskCall {
         Some(failed(&format!("the server asked more than {ROUNDS_MAX} times")))
     }
 
-    /// Waits until a person has approved, or gives the answer for a call that nobody did.
+    /// Waits for the approval; `Err` is the answer for a call that was not approved.
     async fn decided(&self) -> Result<(), Answer> {
         match self.pipeline.approvals.wait_until_decided(&self.approval).await {
             Ok(None) => Err(failed("the approval is gone")),
@@ -158,7 +162,7 @@ impl TaskCall {
                 Err(denied.in_era(Era::Modern, &Method::ToolsCall))
             }
             Err(error) => Err(denial::evaluator_error(&format!(
-                "what a person decided cannot be read: {error} ({})",
+                "the decision cannot be read: {error} ({})",
                 error.hint()
             ))),
         }
@@ -176,18 +180,18 @@ impl TaskCall {
         Some((envelope, params))
     }
 
-    /// Shows a server's questions to the client; gives the answers, if there are any to give, once all
-    /// are there. Fails if they do not come.
+    /// Shows a server's questions to the client; returns the answers, if any are needed, once all are there.
+    /// Fails if they do not come in time.
     async fn ask(&self, number: usize, questions: Vec<Question>) -> Result<Option<Bytes>, Elapsed> {
         if questions.is_empty() {
             return Ok(None);
         }
-        // A key is never used twice in the life of a task, whatever the server does.
+        // A key is never reused in the life of a task, whatever the server does.
         let prefix = format!("{number}.");
         let questions = questions
             .into_iter()
             .map(|question| Question { key: format!("{prefix}{}", question.key), ..question });
-        self.set(State::Asking(TaskQuestions { questions: questions.collect(), answers: Vec::new() }));
+        self.set(TaskState::Asking(TaskQuestions { questions: questions.collect(), answers: Vec::new() }));
         let all = async {
             loop {
                 self.signals.answered.notified().await;
@@ -205,16 +209,16 @@ impl TaskCall {
         Ok(Some(ask::write_answers(&answers.into_iter().map(own).collect::<Vec<_>>())))
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: TaskState) {
         self.pipeline.tasks.set(&self.approval, state, self.pipeline.now_ms());
     }
 }
 
 impl Drop for TaskCall {
-    /// Whatever ends it: nobody is to wait for a call that nobody makes. What is settled stays so.
+    /// However it ends, nothing waits for a call that is not made. Settled tasks do not change.
     fn drop(&mut self) {
-        let cut_off = "Octroi ends; ask for this task again once it runs again, to learn what became of it";
-        self.set(State::Over(end_of(failed(cut_off))));
+        let cut_off = "Octroi ends; ask for this task again once it runs again, to learn its outcome";
+        self.set(TaskState::Over(end_of(failed(cut_off))));
     }
 }
 
@@ -222,17 +226,17 @@ fn failed(message: &str) -> Answer {
     RpcError::new(code::INTERNAL_ERROR, message).into()
 }
 
-/// A task ends as its call does: a result completes it, whatever the tool says, and an error fails it.
-fn end_of(answer: Answer) -> End {
+/// A task ends as its call does: a result completes it, even with a tool error, and an error fails it.
+fn end_of(answer: Answer) -> TaskEnd {
     match answer {
         Answer::Result(result) if result.len() > RESULT_BYTES_MAX => {
             end_of(failed("the call was made, and its result is too large to be kept"))
         }
-        Answer::Result(result) => End::Completed(result),
-        Answer::Error(error) => End::Failed { error: error.to_json(), message: error.message },
+        Answer::Result(result) => TaskEnd::Completed(result),
+        Answer::Error(error) => TaskEnd::Failed { error: error.to_json(), message: error.message },
         Answer::ErrorJson { json, .. } => {
             let message = serde_json::from_slice::<RpcError>(&json).map(|error| error.message);
-            End::Failed { error: json, message: message.unwrap_or_default() }
+            TaskEnd::Failed { error: json, message: message.unwrap_or_default() }
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Definitions that people do not want, and taking back what was accepted.
+//! Rejecting definitions, and revoking accepted ones.
 
 use std::sync::Arc;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::pin::{DefinitionHash, PinKind, PinPolicy};
 use octroi_core::{Principal, ServerKey};
 use octroi_store::{KeptOut, PinRecord};
@@ -13,22 +13,22 @@ use super::quarantine::{PinName, held_state, must_be_seen, pin_key, subject};
 use crate::change::PlannedChange;
 use crate::operator_error::{OperatorError, must_be_person};
 
-/// What came of forgetting what was accepted.
+/// The result of revoking accepted definitions.
 #[derive(Clone, Debug)]
 pub struct Forgotten {
     /// How many were accepted.
     pub n_forgotten: usize,
-    /// What becomes of definitions that were never seen.
+    /// What happens to definitions that were never seen.
     pub policy: PinPolicy,
-    /// How many of them stand in the lock file, which stands above all this.
+    /// How many of them are in the lock file, which takes precedence.
     pub n_locked: usize,
-    /// How many wait for a person now.
+    /// How many are quarantined now.
     pub n_waiting: usize,
 }
 
 impl Registry {
-    /// Keeps a definition out, if it still is the one that the person saw. It stays out when it comes back, until
-    /// somebody accepts it; another one under its name is asked about.
+    /// Rejects a definition, if it is still the one that the operator saw. It stays hidden until an operator
+    /// accepts it; another definition of the same name is reviewed again.
     pub fn reject_pin(
         self: &Arc<Self>,
         pin: PinName<'_>,
@@ -48,19 +48,19 @@ impl Registry {
         let after = json!({"state": "kept_out", "hash": hash.to_string()});
         let registry = Arc::clone(self);
         Ok(PlannedChange::new(subject(pin, "definition_kept_out"), held_state(&hash), after, async move {
-            // That it waits may still be on its way to the disk.
+            // Its quarantine may not be written yet.
             registry.flush().await?;
             registry.store()?.keep_out(&kept_out).await?;
             let server = kept_out.key.server.clone();
             registry.pins.keep_out(kept_out.key, hash, kept_out.decided_by);
             registry.reconsider(&server);
-            registry.subscriptions.announce(&Change::Pins);
+            registry.subscriptions.announce(&ResourceChange::Pins);
             Ok(hash)
         }))
     }
 
-    /// Forgets what was accepted of a server, or of one thing that it lists, so that it is looked at as if it had
-    /// never been seen. What people keep out stays out.
+    /// Revokes what was accepted of a server, or of one of its definitions, as if it had never been seen.
+    /// Rejected definitions stay rejected.
     pub async fn forget_pins(
         self: &Arc<Self>,
         server: &ServerKey,
@@ -115,7 +115,7 @@ impl Registry {
             }
         }
         self.reconsider(server);
-        self.subscriptions.announce(&Change::Pins);
+        self.subscriptions.announce(&ResourceChange::Pins);
         let settings = self.governance.settings();
         let (policy, lock) = (settings.pins.policy, settings.pins.lock.clone());
         drop(settings);

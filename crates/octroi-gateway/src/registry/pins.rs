@@ -1,4 +1,4 @@
-//! Definitions that were accepted, and those that are quarantined until a person has seen them.
+//! Accepted definitions, and those that are quarantined for review.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ use crate::pin_settings::PinSettings;
 pub(crate) struct Pins {
     settings: ArcSwap<PinSettings>,
     accepted: Mutex<BTreeMap<PinKey, DefinitionHash>>,
-    /// What people do not want, and who said so. It stays out without anybody being asked again.
+    /// Rejected definitions, and who rejected them. They stay hidden without another review.
     kept_out: Mutex<BTreeMap<PinKey, Vec<(DefinitionHash, String)>>>,
-    /// What was quarantined and reported already.
+    /// Quarantined definitions that were already reported.
     reported: Mutex<BTreeMap<PinKey, DefinitionHash>>,
 }
 
-/// A definition that was looked at for the first time, or again after it changed.
+/// A definition that was evaluated for the first time, or again after a change.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) key: PinKey,
@@ -35,16 +35,16 @@ pub(crate) struct Seen {
     pub(crate) what: SeenAs,
 }
 
-/// What became of it.
+/// The result of evaluating a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SeenAs {
     /// It is accepted from now on.
     Accepted,
     /// It is quarantined.
     Held {
-        /// Why.
+        /// The reason for the quarantine.
         reason: String,
-        /// Whether it differs from one that was accepted.
+        /// Whether it differs from an accepted one.
         is_changed: bool,
     },
 }
@@ -54,7 +54,7 @@ impl Pins {
         self.settings.store(settings.into());
     }
 
-    /// Takes over what was accepted in an earlier run, or by a person just now.
+    /// Adds definitions that were accepted in an earlier run, or by an operator just now.
     pub(crate) fn accept(&self, pins: impl IntoIterator<Item = (PinKey, DefinitionHash)>) {
         let (mut accepted, mut kept_out) = (self.accepted.lock(), self.kept_out.lock());
         for (key, hash) in pins {
@@ -65,7 +65,7 @@ impl Pins {
         }
     }
 
-    /// Takes over what was kept out in an earlier run, or by a person just now.
+    /// Adds a definition that was rejected in an earlier run, or by an operator just now.
     pub(crate) fn keep_out(&self, key: PinKey, hash: DefinitionHash, by: String) {
         let mut kept_out = self.kept_out.lock();
         let known = kept_out.entry(key).or_default();
@@ -74,30 +74,30 @@ impl Pins {
         }
     }
 
-    /// Who keeps a definition out, if somebody does.
+    /// Who rejected a definition, if it was rejected.
     pub(crate) fn kept_out_by(&self, key: &PinKey, hash: &DefinitionHash) -> Option<String> {
         let kept_out = self.kept_out.lock();
         kept_out.get(key)?.iter().find(|(known, _)| known == hash).map(|(_, by)| by.clone())
     }
 
-    /// Forgets what was accepted under one name, and what was reported of it.
+    /// Revokes the pin of one definition, and forgets that it was reported.
     pub(crate) fn forget_one(&self, key: &PinKey) {
         self.reported.lock().remove(key);
         self.accepted.lock().remove(key);
     }
 
-    /// Whether nobody has reported yet that this is quarantined.
+    /// Whether the quarantine of this definition was not reported yet.
     pub(crate) fn is_news(&self, key: &PinKey, hash: &DefinitionHash) -> bool {
         self.reported.lock().insert(key.clone(), *hash) != Some(*hash)
     }
 
-    /// Forgets what was accepted of a server, and what was reported of it.
+    /// Revokes the pins of a server, and forgets what was reported.
     pub(crate) fn forget(&self, server: &ServerKey) {
         self.reported.lock().retain(|key, _| key.server != *server);
         self.accepted.lock().retain(|key, _| key.server != *server);
     }
 
-    /// Looks at one server's definitions.
+    /// Starts the evaluation of one server's definitions.
     pub(crate) fn inspect<'a>(&'a self, server: &'a ServerKey, catalogue: &Catalogue) -> Inspection<'a> {
         let names = catalogue.offers().iter().flat_map(|(server, offer)| {
             offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
@@ -109,7 +109,7 @@ impl Pins {
         let settings = self.settings.load();
         let locked = settings.lock.get(key).map(|pin| pin.hash);
         let accepted = || match settings.policy {
-            // What is not in the file counts for nothing.
+            // Definitions that are not in the file are never accepted.
             PinPolicy::Strict => None,
             PinPolicy::Ask | PinPolicy::TrustFirst => self.accepted.lock().get(key).copied(),
         };
@@ -126,15 +126,15 @@ impl Pins {
     }
 }
 
-/// What is to become of a definition.
+/// The judgement about a definition.
 enum Judged {
     /// By the rules.
     Verdict(PinVerdict),
-    /// This person does not want it.
+    /// This operator rejected it.
     KeptOut(String),
 }
 
-/// One look at one server's definitions, and what came of it.
+/// One evaluation of one server's definitions, and its results.
 pub(crate) struct Inspection<'a> {
     pins: &'a Pins,
     server: &'a ServerKey,
@@ -143,7 +143,7 @@ pub(crate) struct Inspection<'a> {
 }
 
 impl Inspection<'_> {
-    /// What was accepted or quarantined.
+    /// The accepted and quarantined definitions.
     pub(crate) fn into_seen(self) -> Vec<Seen> {
         self.seen.into_inner()
     }
@@ -152,8 +152,8 @@ impl Inspection<'_> {
         let key = PinKey { server: self.server.clone(), kind, name: name.to_owned() };
         let context = LintContext { server: self.server.name.as_str(), tools: &self.known };
         let what = match self.pins.judge(&key, hash, || findings(definition, &context)) {
-            // Whoever keeps it out knows of it already: nobody hears of it again.
-            Judged::KeptOut(by) => return Some(format!("{by} keeps it out; see `octroi pins --all`")),
+            // It was reviewed already, so it is not reported again.
+            Judged::KeptOut(by) => return Some(format!("{by} rejected it; see `octroi pins --all`")),
             Judged::Verdict(PinVerdict::Usable) => return None,
             Judged::Verdict(PinVerdict::PinNow) => {
                 self.pins.accept([(key.clone(), *hash)]);
@@ -186,7 +186,7 @@ impl Guard for Inspection<'_> {
     }
 }
 
-/// What a server says of itself, as it is pinned.
+/// The server's instructions, in the form that is pinned.
 pub(crate) fn instructions_definition(instructions: &str) -> String {
     json!({"instructions": instructions}).to_string()
 }

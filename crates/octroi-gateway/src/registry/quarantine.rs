@@ -1,11 +1,11 @@
-//! Definitions that are quarantined until a person has seen them.
+//! Definitions that are quarantined for review.
 
 use std::sync::Arc;
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::pin::{
-    Change as DefinitionChange, DefinitionHash, Finding, KnownTools, LintContext, Lock, LookAlike, Pin,
-    PinKey, PinKind, Resemblance, difference, findings, look_alikes,
+    DefinitionChange, DefinitionHash, Finding, KnownTools, LintContext, Lock, LookAlike, Pin, PinKey,
+    PinKind, Resemblance, difference, findings, look_alikes,
 };
 use octroi_core::time::{parse_time, show_time};
 use octroi_core::{Principal, ServerKey};
@@ -18,46 +18,46 @@ use crate::catalogue::{Catalogue, Offer, hash_of};
 use crate::change::PlannedChange;
 use crate::operator_error::{OperatorError, must_be_person};
 
-/// A definition that is quarantined, with all that helps to decide about it.
+/// A quarantined definition, with everything that helps to decide about it.
 #[derive(Clone, Debug)]
 pub struct HeldPin {
-    /// Whose it is.
+    /// The server.
     pub server: ServerKey,
-    /// What it is.
+    /// The kind of definition.
     pub kind: PinKind,
-    /// The name that the server gives it; nothing for the server's own instructions.
+    /// Its name at the server; empty for the server's own instructions.
     pub name: String,
-    /// Tells it from every other definition.
+    /// The hash of the definition.
     pub hash: DefinitionHash,
     /// Why it is quarantined.
     pub reason: String,
     /// The definition itself.
     pub definition: String,
-    /// Who has looked at it and does not want it; it does not wait for anybody then.
+    /// Who rejected it, if somebody did; then it does not wait for review.
     pub kept_out_by: Option<String>,
-    /// When and by whom the one before it was accepted, if one was.
+    /// When and by whom the previous one was accepted, if one was.
     pub accepted: Option<(i64, String)>,
-    /// What differs from the one that was accepted.
+    /// The differences from the accepted one.
     pub changes: Vec<DefinitionChange>,
-    /// What is suspicious about it.
+    /// Suspicious properties.
     pub findings: Vec<Finding>,
-    /// Tools of other servers that it may be taken for, as `server.tool`.
+    /// Tools of other servers that it may be confused with, as `server.tool`.
     pub look_alikes: Vec<String>,
 }
 
-/// Which definition is meant.
+/// Identifies a definition.
 #[derive(Clone, Copy, Debug)]
 pub struct PinName<'a> {
-    /// Whose it is.
+    /// The server.
     pub server: &'a ServerKey,
-    /// What it is.
+    /// The kind of definition.
     pub kind: PinKind,
-    /// The name that the server gives it.
+    /// Its name at the server.
     pub name: &'a str,
 }
 
 impl Registry {
-    /// All that is quarantined now, by server, kind and name.
+    /// All quarantined definitions, by server, kind and name.
     pub async fn held_pins(&self) -> Result<Vec<HeldPin>, OperatorError> {
         let store = self.store()?;
         self.flush().await?;
@@ -102,8 +102,8 @@ impl Registry {
         Ok(all)
     }
 
-    /// Accepts a definition, if it still is the one that the person saw. Says whether it can be used from
-    /// now on: what a lock file says stands above it.
+    /// Accepts a definition, if it is still the one that the operator saw. Returns whether it can be used
+    /// from now on: a lock file takes precedence.
     pub fn accept_pin(
         self: &Arc<Self>,
         pin: PinName<'_>,
@@ -125,17 +125,17 @@ impl Registry {
         let after = json!({"state": "accepted", "hash": hash.to_string()});
         let registry = Arc::clone(self);
         Ok(PlannedChange::new(subject(pin, "definition_accepted"), held_state(&hash), after, async move {
-            // An older one that is still on its way to the disk must not come after this one.
+            // An older pin that is not written yet must not overwrite this one.
             registry.flush().await?;
             registry.store()?.save_pins(&[record]).await?;
             registry.pins.accept([(key.clone(), hash)]);
             registry.reconsider(&key.server);
-            registry.subscriptions.announce(&Change::Pins);
+            registry.subscriptions.announce(&ResourceChange::Pins);
             Ok(registry.find_held(PinName { server: &key.server, kind: key.kind, name: &key.name }).is_err())
         }))
     }
 
-    /// The text of a lock file with all that is accepted now: what the present file says, and what people
+    /// The text of a lock file with everything that is accepted now: the present file, plus what operators
     /// and first sights accepted since.
     pub async fn lock_text(&self) -> Result<String, OperatorError> {
         self.flush().await?;
@@ -173,19 +173,19 @@ impl Registry {
     }
 }
 
-/// What a decision about a definition is about.
+/// The subject of a decision about a definition.
 pub(super) fn subject(pin: PinName<'_>, change: &str) -> Value {
     json!({
         "change": change, "server": pin.server.to_string(), "kind": pin.kind.as_str(), "name": pin.name,
     })
 }
 
-/// How a definition stands that waits for a person.
+/// The state of a quarantined definition, for audit records.
 pub(super) fn held_state(hash: &DefinitionHash) -> Value {
     json!({"state": "quarantined", "hash": hash.to_string()})
 }
 
-/// A decision is about what the person saw, not about whatever the server says by then.
+/// A decision applies to the definition that the operator saw, not to a later one.
 pub(super) fn must_be_seen(
     pin: PinName<'_>,
     hash: &DefinitionHash,
@@ -213,7 +213,7 @@ fn tool_names(catalogue: &Catalogue) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What a server lists under a name.
+/// The server's definition of this name.
 fn definition_of(offer: &Offer, kind: PinKind, name: &str) -> Option<(String, DefinitionHash)> {
     let list = match kind {
         PinKind::Tool => &offer.raw.tools,
@@ -230,11 +230,11 @@ fn definition_of(offer: &Offer, kind: PinKind, name: &str) -> Option<(String, De
     Some((String::from_utf8_lossy(&item.definition).into_owned(), hash_of(kind, item)))
 }
 
-/// Those that one tool may be taken for. The same name at two servers is common and no cause for alarm.
+/// Tools that may be confused with this one. The same name at two servers is common and not suspicious.
 fn like(pairs: &[LookAlike<'_>], server: &ServerKey, name: &str) -> Vec<String> {
     let own = (server.name.as_str(), name);
-    let telling = pairs.iter().filter(|pair| pair.resemblance != Resemblance::Same);
-    telling
+    let suspicious = pairs.iter().filter(|pair| pair.resemblance != Resemblance::Same);
+    suspicious
         .filter_map(|pair| match (pair.first, pair.second) {
             (first, other) if first == own => Some(other),
             (other, second) if second == own => Some(other),

@@ -1,6 +1,6 @@
-//! Keeping and reporting what came of looking at definitions.
+//! Stores and reports the results of evaluating definitions.
 
-use octroi_api::Change;
+use octroi_api::ResourceChange;
 use octroi_core::audit::{Kind, Level};
 use octroi_store::{HeldDefinition, PinRecord};
 use serde_json::json;
@@ -43,7 +43,7 @@ impl Registry {
             }
         }
         if !held.is_empty() {
-            self.subscriptions.announce(&Change::Pins);
+            self.subscriptions.announce(&ResourceChange::Pins);
         }
         if let Some(persistence) = &self.persistence {
             persistence.pin(pins, held);

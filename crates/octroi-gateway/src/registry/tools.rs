@@ -1,4 +1,4 @@
-//! Every tool there is, as the gates see it, whatever its source.
+//! All tools as the gates see them, whatever their source.
 
 use bytes::Bytes;
 use octroi_core::pin::PinKind;
@@ -7,36 +7,36 @@ use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use super::Registry;
 use crate::catalogue::{Catalogue, FoundTool};
 
-/// Which tools are wanted. What is empty does not matter.
+/// Selects tools. Empty fields match everything.
 #[derive(Clone, Debug, Default)]
 pub struct ToolFilter {
     /// Of one of these servers.
     pub servers: Vec<String>,
     /// From one of these sources.
     pub sources: Vec<Source>,
-    /// Of one of these risks.
+    /// With one of these risks.
     pub risks: Vec<Risk>,
     /// With at least one of these side effects.
     pub side_effects: Vec<String>,
 }
 
-/// A tool and what becomes of it.
+/// A tool and its visibility.
 #[derive(Clone, Debug)]
 pub struct RegisteredTool {
-    /// What the gates know of it.
+    /// The attributes that the gates use.
     pub descriptor: ToolDescriptor,
-    /// The name that clients call it by.
+    /// The name that clients use.
     pub wire_name: String,
-    /// As its source defines it.
+    /// The definition of its source.
     pub definition: Bytes,
-    /// Why clients do not see it; `None` if they do.
+    /// Why it is hidden from clients; `None` if it is visible.
     pub hidden: Option<String>,
 }
 
 impl ToolFilter {
-    /// Whether a tool is among those that are asked for.
-    pub fn wants(&self, tool: &ToolDescriptor) -> bool {
-        let is_one_of = |wanted: &[String], value: &str| wanted.iter().any(|one| one == value);
+    /// Whether a tool matches the filter.
+    pub fn matches(&self, tool: &ToolDescriptor) -> bool {
+        let is_one_of = |allowed: &[String], value: &str| allowed.iter().any(|one| one == value);
         (self.servers.is_empty() || is_one_of(&self.servers, &tool.source_id))
             && (self.sources.is_empty() || self.sources.contains(&tool.source))
             && (self.risks.is_empty() || self.risks.contains(&tool.risk))
@@ -46,18 +46,18 @@ impl ToolFilter {
 }
 
 impl Registry {
-    /// The tools that are wanted, in the order of their ids.
+    /// The matching tools, ordered by id.
     pub fn tools(&self, filter: &ToolFilter) -> Vec<RegisteredTool> {
         let catalogue = self.catalogue();
-        let found = catalogue.tools().filter(|(_, found)| filter.wants(&found.tool.descriptor));
+        let found = catalogue.tools().filter(|(_, found)| filter.matches(&found.tool.descriptor));
         let mut tools: Vec<_> =
             found.map(|(wire_name, found)| registered(&catalogue, wire_name, found)).collect();
-        tools.extend(self.own_tools().filter(|own| filter.wants(&own.descriptor)));
+        tools.extend(self.own_tools().filter(|own| filter.matches(&own.descriptor)));
         tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
         tools
     }
 
-    /// One tool, written in any way in which rules and clients write it. If there is none, says what there is.
+    /// One tool, written in any form that rules and clients use. The error names similar ones.
     pub fn tool(&self, name: &str) -> Result<RegisteredTool, String> {
         let own = self.own_tools().find(|own| own.descriptor.id.as_str() == name || own.wire_name == name);
         if let Some(own) = own {
@@ -70,7 +70,7 @@ impl Registry {
         Ok(registered(&catalogue, wire_name, found))
     }
 
-    /// Octroi's own.
+    /// Octroi's own tools.
     fn own_tools(&self) -> impl Iterator<Item = RegisteredTool> {
         self.builtins.tools().map(|tool| RegisteredTool {
             descriptor: tool.descriptor.clone(),

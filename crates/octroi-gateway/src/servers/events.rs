@@ -1,4 +1,4 @@
-//! What servers report by themselves, and what is looked at now and then.
+//! Events of servers, and periodic maintenance.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Servers;
 use crate::catalogue::LISTS;
 
 impl Servers {
-    /// Follows what servers report until the gateway ends.
+    /// Handles events of servers until the gateway ends.
     pub(crate) async fn follow_events(self: Arc<Self>, mut events: mpsc::Receiver<(ServerKey, ServerEvent)>) {
         loop {
             let received = tokio::select! {
@@ -34,8 +34,8 @@ impl Servers {
                     member.refresher.request(lists_of(&method), std::slice::from_ref(&method));
                 }
                 ServerEvent::ResourceUpdated(uri) => self.subscriptions.resource_updated(&key, &uri),
-                // The first two concern a client's own out-of-band business, whose end it learns by asking;
-                // what a lost server offered stays listed.
+                // The first two concern a client's own out-of-band flow, whose end it learns by polling;
+                // the lists of a lost server stay published.
                 ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) | ServerEvent::Lost(_) => {}
                 ServerEvent::Checked(checks, error) => {
                     if let Some(persistence) = &self.persistence {
@@ -46,7 +46,7 @@ impl Servers {
         }
     }
 
-    /// Has the lists of every server that runs fetched again.
+    /// Requests all lists of every running server.
     pub(crate) fn request_lists(&self) {
         for member in self.members.load().values() {
             if member.upstream.current().is_some() {
@@ -55,7 +55,7 @@ impl Servers {
         }
     }
 
-    /// Lets go of what is kept for later and was not needed for a while.
+    /// Closes idle connections.
     pub(crate) async fn sweep(&self) {
         for upstream in self.upstreams() {
             upstream.sweep().await;

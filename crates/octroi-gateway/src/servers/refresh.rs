@@ -1,4 +1,4 @@
-//! Keeping the catalogue up to date, without anybody waiting for it.
+//! Keeps the catalogue up to date, in the background.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tracing::{debug, warn};
 
-use super::{Member, Servers};
+use super::{ManagedServer, Servers};
 use crate::catalogue::{LISTS, fetch};
 use crate::registry::Fetched;
 
-/// What came of asking all servers for their lists.
+/// The result of refreshing all servers.
 #[derive(Clone, Debug, Default)]
 pub struct Refreshed {
-    /// So many answered.
+    /// The number of servers that answered.
     pub n_servers: usize,
-    /// The others, and why they did not.
+    /// The other servers, with their errors.
     pub failed: BTreeMap<String, String>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Refresher {
     /// Whether the server has answered or failed once.
     settled: watch::Sender<bool>,
     woken: AtomicBool,
-    /// The connection over which the tools were listed last; it may be gone by now.
+    /// The connection over which the tools were listed last; it may be closed by now.
     listed: Mutex<Weak<Connection>>,
     /// Held while the tools are listed because a call waits for it.
     listing: tokio::sync::Mutex<()>,
@@ -52,7 +52,7 @@ impl Refresher {
         self.notify.notify_one();
     }
 
-    /// `true` for the first who asks.
+    /// `true` for the first caller.
     pub(super) fn wake(&self) -> bool {
         !self.woken.swap(true, Ordering::Relaxed)
     }
@@ -78,7 +78,7 @@ impl Refresher {
 }
 
 impl Servers {
-    pub(super) async fn refresh_on_demand(self: Arc<Self>, member: Arc<Member>) {
+    pub(super) async fn refresh_on_demand(self: Arc<Self>, member: Arc<ManagedServer>) {
         let refresher = &member.refresher;
         loop {
             tokio::select! {
@@ -95,14 +95,14 @@ impl Servers {
         }
     }
 
-    /// Asks every server that runs whether it is well.
+    /// Runs a health check of every running server.
     pub async fn check_all(&self) {
         let upstreams = self.upstreams();
         let running = upstreams.iter().filter(|upstream| upstream.current().is_some());
         futures_util::future::join_all(running.map(Upstream::check_now)).await;
     }
 
-    /// Asks a server for all its lists now.
+    /// Fetches all lists of a server now.
     pub async fn refresh_all(&self, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
         upstream.connection().await?;
         for method in self.refresh(upstream, &LISTS.into()).await {
@@ -111,9 +111,9 @@ impl Servers {
         Ok(())
     }
 
-    /// Sees to it that the tools of a server were looked at since it was connected to: after a restart they
-    /// may be others than those that a call was decided by. A server that does not list them offers what it
-    /// did before.
+    /// Ensures that the tools of a server were listed since it was connected: after a restart they may differ
+    /// from those that a call was decided with. If the listing fails, the previous list
+    /// stays.
     pub(crate) async fn look_at_tools(&self, upstream: &Arc<Upstream>) {
         let Some(connection) = upstream.current() else {
             return;
@@ -124,7 +124,7 @@ impl Servers {
         if member.refresher.has_listed(&connection) {
             return;
         }
-        // Once for each connection, so boxed: every call has room for this future.
+        // Once per connection, so boxed: otherwise every call would reserve space for this future.
         Box::pin(async {
             let _listing = member.refresher.listing.lock().await;
             if member.refresher.has_listed(&connection) {
@@ -133,14 +133,14 @@ impl Servers {
             for method in self.refresh(upstream, &[Method::ToolsList].into()).await {
                 self.subscriptions.list_changed(&upstream.spec().key, &method);
             }
-            // Whatever came of it: nobody waits for it twice.
+            // Whatever the result: calls wait for it only once.
             *member.refresher.listed.lock() = Arc::downgrade(&connection);
         })
         .await;
     }
 
     /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for
-    /// those that differ from before.
+    /// those that changed.
     pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> HashSet<Method> {
         let key = &upstream.spec().key;
         let connection = match upstream.connection().await {
@@ -181,7 +181,7 @@ impl Servers {
         changed
     }
 
-    /// Asks every server that is switched on for its lists again, and starts those that do not run for it.
+    /// Fetches the lists of every enabled server again, starting those that are not running.
     pub async fn refresh_servers(&self) -> Refreshed {
         let upstreams = self.upstreams();
         let asked = upstreams.iter().filter(|upstream| upstream.spec().enabled).map(async |upstream| {

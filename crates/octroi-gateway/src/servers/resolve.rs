@@ -1,4 +1,4 @@
-//! Finding what a request is about: by table lookup, in the catalogue, once for each call.
+//! Resolves the subject of a request: by lookup in the catalogue, once for each call.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::catalogue::{Builtins, Catalogue, Tool};
 use crate::provider::Provider;
 use crate::view::View;
 
-/// What a request is about, found.
+/// The resolved subject of a request.
 pub(crate) struct Target {
     pub(crate) provider: Provider,
-    /// In the provider's own names.
+    /// The subject, in the provider's own names.
     pub(crate) subject: Subject,
     pub(crate) headers: Arc<ParamHeaders>,
-    /// What the gates know of the tool, for a tool call.
+    /// The tool as the gates see it, for a tool call.
     pub(crate) tool: Option<Arc<Tool>>,
     /// Why its definition is quarantined, if it is.
     pub(crate) held: Option<String>,
@@ -47,8 +47,8 @@ impl Resolved {
 }
 
 impl Servers {
-    /// Finds the provider of a request, and what it is called there. What is known already waits for
-    /// nobody; what is not may be at a server that is still starting.
+    /// Finds the provider of a request, and the subject's name there. Known subjects never wait; unknown
+    /// ones may belong to a server that is still starting.
     pub(crate) async fn resolve(
         &self,
         view: &View,
@@ -65,8 +65,8 @@ impl Servers {
             if found.is_ok() {
                 return found;
             }
-            // The last server may have settled after the look above, so nobody left to wait for means
-            // one more look.
+            // The last server may have settled after the lookup above, so if none is left to wait for, look
+            // up once more.
             if !self.one_settled(view, deadline).await {
                 return self.find(view, caller, method, params);
             }
@@ -137,29 +137,29 @@ impl Servers {
                 Ok(Resolved::new(server, Subject { reference: Some(edited), ..Subject::default() }))
             }
             Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
-                let shown = params.task_id().ok_or_else(|| missing(method, "taskId"))?;
-                let (server, own) = task_of(&shown)
-                    .ok_or_else(|| RpcError::invalid_params(format!("unknown task `{shown}`")))?;
+                let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?;
+                let (server, own) = task_of(&task_id)
+                    .ok_or_else(|| RpcError::invalid_params(format!("unknown task `{task_id}`")))?;
                 Ok(Resolved::new(server, Subject { task_id: Some(own.to_owned()), ..Subject::default() }))
             }
             _ => Err(RpcError::method_not_found(method.as_str())),
         }
     }
 
-    /// Whether Octroi's own tools and resources are there for a caller.
+    /// Whether a caller may use Octroi's own tools and resources.
     pub(crate) fn may_propose(&self, caller: &Caller) -> bool {
         self.builtin.is_some() && caller.principal.role == Role::Agent && self.governance.settings().proposals
     }
 
-    /// A resource's server and its URI there.
-    pub(super) fn resource(&self, view: &View, shown: &str) -> Result<(ServerKey, String), RpcError> {
+    /// The server of a resource, and its URI there.
+    pub(super) fn resource(&self, view: &View, uri: &str) -> Result<(ServerKey, String), RpcError> {
         match view {
-            View::Server(server) => Ok((server.clone(), shown.to_owned())),
-            View::Merged => self.registry.catalogue().resource(shown),
+            View::Server(server) => Ok((server.clone(), uri.to_owned())),
+            View::Merged => self.registry.catalogue().resource(uri),
         }
     }
 
-    /// The arguments of a tool that a client must mirror into headers, if it has any.
+    /// The arguments of a tool that a client must mirror into headers, if there are any.
     pub(crate) fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
         let catalogue = self.registry.catalogue();
         let headers = match view {
@@ -169,7 +169,7 @@ impl Servers {
         (!headers.is_empty()).then_some(headers)
     }
 
-    /// Names the reason where an unknown tool would belong to a server that has shown no tools.
+    /// Adds the reason if an unknown tool may belong to a server without tools.
     fn blame(&self, error: RpcError, tool: &str) -> RpcError {
         const HINT: &str = "check the server's entry and its log; other servers are not affected";
         let silent = self.status().into_iter().find(|server| {
@@ -197,7 +197,7 @@ fn find_alone(
     match method {
         Method::ToolsCall => {
             let name = params.name().ok_or_else(|| missing(method, "name"))?;
-            // What is not listed cannot be decided about.
+            // Tools that are not listed cannot be decided.
             let known = catalogue.offer(&server).and_then(|offer| offer.tools.get(&*name));
             let tool = known.ok_or_else(|| unknown_tool(&name))?;
             let headers = catalogue.own_headers(&server, &name).map(Arc::clone).unwrap_or_default();
@@ -244,7 +244,7 @@ fn found_resource(catalogue: &Catalogue, server: ServerKey, uri: String) -> Reso
     Resolved { held, ..Resolved::new(server, Subject { uri: Some(uri), ..Subject::default() }) }
 }
 
-/// What a completion is about: a prompt or a resource template.
+/// The subject of a completion: a prompt or a resource template.
 fn reference_of(
     catalogue: &Catalogue,
     reference: &bytes::Bytes,
@@ -273,8 +273,8 @@ fn unknown_tool(name: &str) -> RpcError {
     RpcError::invalid_params(format!("unknown tool `{name}`")).with_data(json!({"code": "tool_not_found"}))
 }
 
-/// A task's server and its id there. Server names hold no colon, so the first one divides.
-fn task_of(shown: &str) -> Option<(ServerKey, &str)> {
-    let (server, own) = shown.split_once(':')?;
+/// A task's server and its id there. Server names contain no colon, so the first one separates them.
+fn task_of(id: &str) -> Option<(ServerKey, &str)> {
+    let (server, own) = id.split_once(':')?;
     Some((ServerKey::system(ServerName::parse(server).ok()?), own))
 }

@@ -1,64 +1,64 @@
-//! How servers are doing.
+//! The status of servers.
 
 use octroi_core::ServerKey;
 use octroi_core::server::Transport;
 
-use super::{Member, Servers};
+use super::{ManagedServer, Servers};
 
-/// What a person wants to know about a server.
+/// The status of a server, for operators.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ServerStatus {
     /// Its name.
     pub name: String,
-    /// What people call it.
+    /// Its display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `stdio`, `http` or `sse`.
     pub transport: &'static str,
-    /// What it is up to: `running`, `stopped`, `failed` and so on.
+    /// Its lifecycle state: `running`, `stopped`, `failed` and so on.
     pub state: &'static str,
-    /// How well it answers: `healthy`, `degraded`, `unhealthy` or `unknown`.
+    /// Its health: `healthy`, `degraded`, `unhealthy` or `unknown`.
     pub health: &'static str,
-    /// The era it speaks, once known.
+    /// Its protocol era, once known.
     pub era: Option<&'static str>,
-    /// The protocol version agreed on, once known.
+    /// The negotiated protocol version, once known.
     pub version: Option<&'static str>,
-    /// How many tools it offers.
+    /// The number of tools it offers.
     pub tools: usize,
-    /// How long its last check took.
+    /// The duration of its last health check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// How many checks in a row failed.
+    /// The number of consecutive failed health checks.
     pub consecutive_failures: u32,
-    /// How often it was connected to again.
+    /// How often it was reconnected.
     pub restarts: u64,
-    /// Calls that are being made.
+    /// Calls in flight.
     pub in_flight: usize,
-    /// Calls that wait because too many are in flight.
+    /// Calls that wait for a slot.
     pub waiting: usize,
     /// Why it cannot be reached, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What is said of tools that it does not have.
+    /// Warnings about settings for tools that it does not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl Servers {
-    /// How every server is doing.
+    /// The status of all servers.
     pub fn status(&self) -> Vec<ServerStatus> {
         self.members.load().values().map(|member| self.status_of(member)).collect()
     }
 
-    /// How one server is doing.
+    /// The status of one server.
     pub fn server_status(&self, key: &ServerKey) -> Option<ServerStatus> {
         self.get(key).map(|member| self.status_of(&member))
     }
 
-    fn status_of(&self, member: &Member) -> ServerStatus {
+    fn status_of(&self, member: &ManagedServer) -> ServerStatus {
         let spec = member.upstream.spec();
         let connection = member.upstream.current();
         let condition = member.upstream.condition();

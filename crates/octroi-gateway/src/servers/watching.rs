@@ -10,15 +10,15 @@ use crate::subscriptions::{Listener, ReleaseWatch};
 use crate::view::View;
 
 impl Servers {
-    /// Adds a resource to what a client watches; returns once the server knows.
-    pub(crate) async fn watch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if self.is_own_of_agent(listener, shown).await {
-            listener.watch_own(shown);
+    /// Subscribes a client to a resource; returns once the server knows.
+    pub(crate) async fn watch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        if self.is_own_of_agent(listener, uri).await {
+            listener.watch_own(uri);
             return Ok(());
         }
-        let (key, own) = self.resource(listener.view(), shown)?;
+        let (key, own) = self.resource(listener.view(), uri)?;
         let Some(upstream) = self.upstream(&key) else {
-            return Err(RpcError::invalid_params(format!("unknown resource `{shown}`")));
+            return Err(RpcError::invalid_params(format!("unknown resource `{uri}`")));
         };
         if !listener.watch(&key, &own) {
             return Ok(());
@@ -37,17 +37,17 @@ impl Servers {
         }
     }
 
-    /// Removes a resource from what a client watches.
-    pub(crate) fn unwatch(&self, listener: &Listener, shown: &str) -> Result<(), RpcError> {
-        if listener.unwatch_own(shown) {
+    /// Unsubscribes a client from a resource.
+    pub(crate) fn unwatch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        if listener.unwatch_own(uri) {
             return Ok(());
         }
-        let (key, own) = self.resource(listener.view(), shown)?;
+        let (key, own) = self.resource(listener.view(), uri)?;
         listener.unwatch(&key, &own);
         Ok(())
     }
 
-    /// Whether an agent may watch this as its own. Of what is another's it does not learn that it exists.
+    /// Whether an agent may watch this resource as its own. It does not learn whether others' exist.
     async fn is_own_of_agent(&self, listener: &Listener, uri: &str) -> bool {
         let (Some(builtin), Some(agent)) = (&self.builtin, listener.agent()) else {
             return false;

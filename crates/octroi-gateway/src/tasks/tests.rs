@@ -45,19 +45,22 @@ fn principal(id: &str) -> Principal {
 
 fn begin(tasks: &Tasks, id: &str, who: &str) -> bool {
     let begun = tasks.begin(&approval(id), &principal(who), "octroi approve".to_owned(), 1, NOW);
-    matches!(begun, Begun::New(_))
+    matches!(begun, TaskBegun::New(_))
 }
 
-fn shown(tasks: &Tasks, id: &str) -> Value {
-    tasks.show(id, &Shown::Asked, NOW).map(|json| serde_json::from_slice(&json).unwrap()).unwrap_or_default()
+fn task_json(tasks: &Tasks, id: &str) -> Value {
+    tasks
+        .show(id, &TaskRequest::Asked, NOW)
+        .map(|json| serde_json::from_slice(&json).unwrap())
+        .unwrap_or_default()
 }
 
 fn question(key: &str) -> Question {
     Question { key: key.to_owned(), method: Method::ElicitationCreate, params: Bytes::from_static(b"{}") }
 }
 
-fn completed(length: usize) -> State {
-    State::Over(End::Completed(Bytes::from(format!("\"{}\"", "x".repeat(length)))))
+fn completed(length: usize) -> TaskState {
+    TaskState::Over(TaskEnd::Completed(Bytes::from(format!("\"{}\"", "x".repeat(length)))))
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn only_names_of_our_own_are_ours() {
         let params = Params::read(Bytes::from(json!({ "taskId": id }).to_string())).unwrap();
         assert_eq!(own_id(&method, &params).as_deref(), own, "{method} {id}");
     }
-    // A server's task is shown with its server's name in front of a colon.
+    // A server's task id has its server's name in front of a colon.
     assert!(!PREFIX.contains(':'));
 }
 
@@ -86,7 +89,8 @@ fn a_task_is_its_principals_and_lasts_beyond_the_approval() {
     assert!(!begin(&tasks, "ap_1", "agent"), "an identical call gets the same task");
     assert!(tasks.location("ap_1", &principal("agent"), NOW).is_some());
     assert!(tasks.location("ap_1", &principal("other"), NOW).is_none());
-    let created: Value = serde_json::from_slice(&tasks.show("ap_1", &Shown::Created, NOW).unwrap()).unwrap();
+    let created: Value =
+        serde_json::from_slice(&tasks.show("ap_1", &TaskRequest::Created, NOW).unwrap()).unwrap();
     assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
     assert_eq!(created["taskId"], "octroi.ap_1");
     assert_eq!(created["statusMessage"], "octroi approve");
@@ -97,29 +101,30 @@ fn a_task_is_its_principals_and_lasts_beyond_the_approval() {
 fn what_is_over_stays_so() {
     let tasks = Tasks::default();
     assert!(begin(&tasks, "ap_1", "agent"));
-    tasks.set("ap_1", State::Running, NOW);
-    assert_eq!(shown(&tasks, "ap_1")["status"], "working");
+    tasks.set("ap_1", TaskState::Running, NOW);
+    assert_eq!(task_json(&tasks, "ap_1")["status"], "working");
     tasks.cancel("ap_1", NOW);
-    for state in [State::Running, completed(1)] {
+    for state in [TaskState::Running, completed(1)] {
         tasks.set("ap_1", state, NOW);
-        assert_eq!(shown(&tasks, "ap_1")["status"], "cancelled");
+        assert_eq!(task_json(&tasks, "ap_1")["status"], "cancelled");
     }
     assert!(begin(&tasks, "ap_2", "agent"));
     tasks.set("ap_2", completed(1), NOW);
     tasks.cancel("ap_2", NOW);
-    assert_eq!(shown(&tasks, "ap_2")["result"], "x");
+    assert_eq!(task_json(&tasks, "ap_2")["result"], "x");
 }
 
 #[test]
 fn answers_are_taken_once_all_are_there() {
     let tasks = Tasks::default();
     let begun = tasks.begin(&approval("ap_1"), &principal("agent"), String::new(), 1, NOW);
-    let Begun::New(signals) = begun else { panic!("there is room") };
+    let TaskBegun::New(signals) = begun else { panic!("there is room") };
     tasks.answer("ap_1", vec![("1.a".into(), Bytes::from_static(b"0"))]);
     let asked = TaskQuestions { questions: vec![question("1.a"), question("1.b")], answers: Vec::new() };
-    tasks.set("ap_1", State::Asking(asked), NOW);
-    let keys =
-        || shown(&tasks, "ap_1")["inputRequests"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    tasks.set("ap_1", TaskState::Asking(asked), NOW);
+    let keys = || {
+        task_json(&tasks, "ap_1")["inputRequests"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
     assert_eq!(keys(), ["1.a", "1.b"]);
     tasks.answer("ap_1", vec![("2.c".into(), Bytes::new()), ("1.b".into(), Bytes::from_static(b"1"))]);
     tasks.answer("ap_1", vec![("1.b".into(), Bytes::from_static(b"2"))]);
@@ -129,7 +134,7 @@ fn answers_are_taken_once_all_are_there() {
     let expected =
         vec![("1.b".to_owned(), Bytes::from_static(b"1")), ("1.a".to_owned(), Bytes::from_static(b"3"))];
     assert_eq!(tasks.take_answers("ap_1", NOW), Some(expected));
-    assert_eq!(shown(&tasks, "ap_1")["status"], "working");
+    assert_eq!(task_json(&tasks, "ap_1")["status"], "working");
     assert!(tasks.take_answers("ap_1", NOW).is_none());
     assert!(!signals.cancelled.is_cancelled());
 }
@@ -143,7 +148,7 @@ fn memory_is_bounded() {
     }
     assert!(!begin(&tasks, "ap_more", "agent"), "one principal takes not all the room");
     assert!(begin(&tasks, "ap_other", "other"));
-    // Results go when there are too many bytes, the oldest first; what runs does not.
+    // Results are dropped when there are too many bytes, the oldest first; running tasks are not.
     for number in 0..each {
         let at = NOW + i64::try_from(number).unwrap();
         tasks.set(&format!("ap_{number}"), completed(RESULT_BYTES_MAX / 10), at);
@@ -156,7 +161,7 @@ fn memory_is_bounded() {
         .lock()
         .values()
         .map(|kept| match &kept.state {
-            State::Over(end) => end.n_bytes(),
+            TaskState::Over(end) => end.n_bytes(),
             _ => 0,
         })
         .sum();
@@ -171,13 +176,13 @@ fn calls_that_wait_are_bounded_by_their_length_too() {
     let tasks = Tasks::default();
     let begin = |id: &str, n_bytes| {
         let begun = tasks.begin(&approval(id), &principal("agent"), String::new(), n_bytes, NOW);
-        matches!(begun, Begun::New(_))
+        matches!(begun, TaskBegun::New(_))
     };
     assert!(begin("ap_1", REQUEST_BYTES_MAX - 1));
     assert!(!begin("ap_2", 2));
     assert!(begin("ap_2", 1));
     assert!(!begin("ap_3", 1));
-    tasks.set("ap_1", State::Over(End::Cancelled), NOW);
+    tasks.set("ap_1", TaskState::Over(TaskEnd::Cancelled), NOW);
     assert!(begin("ap_3", 2), "what is over holds its call no more");
 }
 
@@ -185,7 +190,7 @@ fn calls_that_wait_are_bounded_by_their_length_too() {
 fn a_task_at_its_server_lasts_while_somebody_asks_for_it() {
     let tasks = Tasks::default();
     assert!(begin(&tasks, "ap_1", "agent"));
-    tasks.set("ap_1", State::Passed { view: View::Merged, id: "jobs:7".to_owned() }, NOW);
+    tasks.set("ap_1", TaskState::Passed { view: View::Merged, id: "jobs:7".to_owned() }, NOW);
     tasks.set("ap_1", completed(1), NOW);
     let day_ms = milliseconds(PASSED_KEPT);
     for days in 1..4 {
@@ -207,5 +212,5 @@ fn there_is_room_for_so_many_and_what_is_over_makes_room() {
     assert!(!begin(&tasks, "ap_more", "late"));
     tasks.set("ap_7", completed(1), NOW);
     assert!(begin(&tasks, "ap_more", "late"));
-    assert!(tasks.show("ap_7", &Shown::Asked, NOW).is_none());
+    assert!(tasks.show("ap_7", &TaskRequest::Asked, NOW).is_none());
 }

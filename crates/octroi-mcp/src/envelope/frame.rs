@@ -1,4 +1,4 @@
-//! Where the members of a JSON-RPC message are, found while `serde_json` checks that it is JSON.
+//! Locates the members of a JSON-RPC message while `serde_json` validates it.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::json::Span;
 
-/// The members that make a message, and whether one of them is given twice.
+/// The members of a message, and whether any is duplicate.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     pub(super) version: Option<Span>,
@@ -20,7 +20,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Reads an object; fails on anything that is not exactly one.
+    /// Parses an object; fails on anything else.
     pub(super) fn read(json: &[u8]) -> serde_json::Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_slice(json);
         let frame = deserializer.deserialize_map(Members { json })?;
@@ -44,30 +44,30 @@ impl<'de> Visitor<'de> for Members<'de> {
         let mut frame = Frame::default();
         while let Some(key) = map.next_key_seed(Key)? {
             let slot = match key {
-                Known::Version => &mut frame.version,
-                Known::Id => &mut frame.id,
-                Known::Method => &mut frame.method,
-                Known::Params => &mut frame.params,
-                Known::Result => &mut frame.result,
-                Known::Error => &mut frame.error,
-                Known::Other => {
-                    // Read as text too, which checks that it is: what is ignored is not looked at.
+                MemberName::Version => &mut frame.version,
+                MemberName::Id => &mut frame.id,
+                MemberName::Method => &mut frame.method,
+                MemberName::Params => &mut frame.params,
+                MemberName::Result => &mut frame.result,
+                MemberName::Error => &mut frame.error,
+                MemberName::Other => {
+                    // Read as a string, which validates its content: ignored values are not validated.
                     map.next_value::<&RawValue>()?;
                     continue;
                 }
             };
             let value: &RawValue = map.next_value()?;
-            // The value is a part of the text, so the distance between the two is its position.
+            // The value is a slice of the text, so the distance between them is its position.
             let start = (value.get().as_ptr() as usize).wrapping_sub(self.json.as_ptr() as usize);
             let span = Span { start, end: start + value.get().len() };
-            // A second `method` or `params` would let two readers see two messages in one text.
+            // With a second `method` or `params`, two parsers could see two different messages.
             frame.is_doubled |= slot.replace(span).is_some();
         }
         Ok(frame)
     }
 }
 
-enum Known {
+enum MemberName {
     Version,
     Id,
     Method,
@@ -80,29 +80,29 @@ enum Known {
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Known;
+    type Value = MemberName;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Known, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MemberName, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
 impl Visitor<'_> for Key {
-    type Value = Known;
+    type Value = MemberName;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the name of a member")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Known, E> {
+    fn visit_str<E>(self, name: &str) -> Result<MemberName, E> {
         Ok(match name {
-            "jsonrpc" => Known::Version,
-            "id" => Known::Id,
-            "method" => Known::Method,
-            "params" => Known::Params,
-            "result" => Known::Result,
-            "error" => Known::Error,
-            _ => Known::Other,
+            "jsonrpc" => MemberName::Version,
+            "id" => MemberName::Id,
+            "method" => MemberName::Method,
+            "params" => MemberName::Params,
+            "result" => MemberName::Result,
+            "error" => MemberName::Error,
+            _ => MemberName::Other,
         })
     }
 }

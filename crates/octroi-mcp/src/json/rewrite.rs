@@ -1,15 +1,15 @@
-//! Changing members of an object while copying everything else as it stands.
+//! Edits members of an object and copies everything else unchanged.
 
 use super::walk::{Span, is_object, members};
 
-/// What should become of one member of an object.
+/// An edit of one member of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Edit<'a> {
-    /// Give the member this JSON text; add it where it is missing.
+    /// Sets the member to this JSON text; adds it if missing.
     Set(&'a str, &'a [u8]),
-    /// Remove the member.
+    /// Removes the member.
     Drop(&'a str),
-    /// Edit inside the member, an object; make it where it is missing or not an object.
+    /// Edits inside the member, an object; creates it if missing or not an object.
     Within(&'a str, &'a [Edit<'a>]),
 }
 
@@ -36,14 +36,14 @@ pub fn splice(json: &[u8], replacements: &mut [(Span, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The object in `json` with the edits made.
+/// The object in `json` with the edits applied.
 pub fn rewrite(json: &[u8], edits: &[Edit<'_>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + 64 * edits.len());
     rewrite_into(&mut out, json, Span { start: 0, end: json.len() }, edits);
     out
 }
 
-/// Appends the object at `span` of `json` with the edits made. Without edits that is a plain copy.
+/// Appends the object at `span` of `json` with the edits applied. Without edits this is a plain copy.
 pub fn rewrite_into(out: &mut Vec<u8>, json: &[u8], span: Span, edits: &[Edit<'_>]) {
     if edits.is_empty() {
         out.extend_from_slice(span.of(json));
@@ -51,7 +51,7 @@ pub fn rewrite_into(out: &mut Vec<u8>, json: &[u8], span: Span, edits: &[Edit<'_
     }
     out.push(b'{');
     let mut separator = Separator::default();
-    // A set of the edits already used: an edit that meets no member is appended at the end.
+    // Tracks the applied edits: an edit without a matching member is appended at the end.
     let mut met = 0_u64;
     for member in members(json, span) {
         let edit = edits.iter().enumerate().find(|(_, edit)| member.is(json, edit.key()));
@@ -103,7 +103,7 @@ fn create(out: &mut Vec<u8>, edits: &[Edit<'_>]) {
 fn append(out: &mut Vec<u8>, separator: &mut Separator, edit: &Edit<'_>) {
     let (key, value) = match edit {
         Edit::Drop(_) => return,
-        // Edits inside an absent object that only remove leave it absent.
+        // Edits that only remove members of an absent object leave it absent.
         Edit::Within(_, inner) if inner.iter().all(|edit| matches!(edit, Edit::Drop(_))) => return,
         Edit::Within(key, _) => (key, None),
         Edit::Set(key, value) => (key, Some(value)),

@@ -1,4 +1,4 @@
-//! Finding the members of an object in JSON text that has been validated before.
+//! Finds the members of an object in validated JSON text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,12 +15,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range as the standard library writes it.
+    /// The span as a standard range.
     pub fn range(self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// The bytes of `json` that this span names; empty when it lies outside.
+    /// The bytes of `json` in this span; empty if it is out of bounds.
     pub fn of(self, json: &[u8]) -> &[u8] {
         json.get(self.range()).unwrap_or_default()
     }
@@ -33,17 +33,17 @@ pub struct Member {
     pub key: Span,
     /// The value.
     pub value: Span,
-    /// Whether the key is written with escapes; hardly any is.
+    /// Whether the key has escapes, which is rare.
     is_escaped: bool,
 }
 
 impl Member {
-    /// Whether the key, decoded, is `name`.
+    /// Whether the decoded key is `name`.
     pub fn is(&self, json: &[u8], name: &str) -> bool {
         *self.key(json) == *name.as_bytes()
     }
 
-    /// The decoded key as bytes, to be matched against.
+    /// The decoded key as bytes, for comparison.
     pub fn key<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
         if self.is_escaped {
             return Cow::Owned(self.name(json).into_owned().into_bytes());
@@ -80,7 +80,7 @@ pub fn text(json: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Encodes a string as JSON text.
 pub fn quote(text: &str) -> String {
-    // Names and versions hold nothing that would have to be escaped.
+    // Names and versions need no escapes.
     if text.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
         return serde_json::Value::from(text).to_string();
     }
@@ -91,8 +91,8 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// The members of the object at `span`. The text must have been validated; on anything else the
-/// iterator ends early and never panics.
+/// The members of the object at `span`. The text must be valid JSON; otherwise the iterator ends early, but
+/// never panics.
 pub fn members(json: &[u8], span: Span) -> Members<'_> {
     let json = json.get(..span.end).unwrap_or(json);
     let mut cursor = Cursor { json, position: span.start };
@@ -101,7 +101,7 @@ pub fn members(json: &[u8], span: Span) -> Members<'_> {
     Members { cursor }
 }
 
-/// The value of the member called `name`, the last one where it is given twice.
+/// The value of the member `name`; of duplicates, the last one.
 pub fn member(json: &[u8], object: Span, name: &str) -> Option<Span> {
     members(json, object).filter(|member| member.is(json, name)).last().map(|member| member.value)
 }
@@ -131,11 +131,11 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// Strings up to this length are searched eight bytes at a time, which is cheaper than to start the
-/// vectorised search that longer ones deserve.
+/// Strings up to this length are searched eight bytes at a time, which is cheaper than starting the
+/// vectorised search used for longer ones.
 const NEAR: usize = 64;
 
-/// Where the next quote or backslash is.
+/// The position of the next quote or backslash.
 fn end_of_plain(text: &[u8]) -> Option<usize> {
     const WORD: usize = size_of::<u64>();
     let near = &text[..text.len().min(NEAR)];
@@ -155,8 +155,8 @@ const fn repeated(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The high bit of every byte that is zero. Bytes above the lowest such one may be marked wrongly, and
-/// only the lowest is used.
+/// The high bit of every zero byte. Bytes above the lowest one may be marked wrongly, so only the lowest is
+/// used.
 const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
 }
@@ -183,7 +183,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Passes a string; returns the span between its quotes and whether anything in it is escaped.
+    /// Skips a string; returns the span between its quotes and whether it has escapes.
     fn string(&mut self) -> Option<(Span, bool)> {
         if !self.eat(b'"') {
             return None;
@@ -218,7 +218,7 @@ impl Cursor<'_> {
         Some(Span { start, end: self.position })
     }
 
-    /// Passes an object or array. Brackets are only counted: the text is known to be valid.
+    /// Skips an object or array. Counting brackets is enough, since the text is valid.
     fn container(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         let mut position = self.position;

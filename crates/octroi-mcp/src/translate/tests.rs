@@ -112,14 +112,14 @@ fn results_in_every_pair_of_eras() {
         r#"{"resultType":"input_required","requestState":"s"}"#,
         r#"{"resultType":"input_required","requestState":"s"}"#,
     );
-    for (said, told) in [("input_required", "complete"), ("task", "task")] {
+    for (sent, expected) in [("input_required", "complete"), ("task", "task")] {
         check(
             Legacy,
             Modern,
             Method::ToolsCall,
-            &format!(r#"{{"resultType":"{said}","requestState":"s","_meta":{{}}}}"#),
+            &format!(r#"{{"resultType":"{sent}","requestState":"s","_meta":{{}}}}"#),
             &format!(
-                r#"{{"resultType":"{told}","requestState":"s","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"s"}}}}}}"#
+                r#"{{"resultType":"{expected}","requestState":"s","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"s"}}}}}}"#
             ),
         );
     }
@@ -161,9 +161,9 @@ fn log_levels_have_an_order() {
 #[test]
 fn a_task_is_shown_under_the_id_the_client_may_use() {
     let created = Bytes::from_static(br#"{"resultType":"task","taskId":"7","x":1}"#);
-    let shown =
+    let translated =
         result(&ResultView::read(&created), Era::Modern, Era::Modern, &Method::ToolsCall, None, Some("s:7"));
-    assert_eq!(shown, r#"{"resultType":"task","taskId":"s:7","x":1}"#);
+    assert_eq!(translated, r#"{"resultType":"task","taskId":"s:7","x":1}"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The properties, on inputs made for them: JSON with the names that matter, written in odd ways.
+//! The properties on generated inputs: JSON with the relevant names, written in unusual ways.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use crate::properties;
 
-/// Names that are read somewhere, some of them written with escapes, and some that nobody knows.
+/// Names that are read somewhere, some of them with escapes, and some unknown ones.
 const NAMES: [&str; 28] = [
     "jsonrpc",
     "id",
@@ -79,7 +79,7 @@ fn object(value: impl Strategy<Value = String>) -> impl Strategy<Value = String>
         .prop_map(|(members, space)| format!("{space}{{{}{space}}}", members.join(",")))
 }
 
-/// A message more often than chance would make one.
+/// Generates a message more often than chance would.
 fn message() -> impl Strategy<Value = String> {
     (json(), json(), select(vec!["\"tools/call\"", "\"x\"", "\"initialize\""]), space()).prop_map(
         |(id, params, method, space)| {

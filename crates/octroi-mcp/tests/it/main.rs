@@ -1,4 +1,4 @@
-//! Properties that hold for every input. `fuzz/` checks the same ones for as long as one likes.
+//! Properties that hold for every input. `fuzz/` checks the same ones without a time limit.
 #![expect(clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 mod generated;

@@ -1,4 +1,5 @@
-//! The dispatcher with operations of its own: what is recorded, in which order, and who is let in.
+//! The dispatcher with operations made for these tests: what is recorded, in which order, and who is
+//! authorised.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -79,12 +80,12 @@ impl Control for NoControl {
     }
 }
 
-struct Bench {
+struct TestGateway {
     operations: Arc<Operations>,
     _directory: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestGateway {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clock = system_clock();
@@ -129,43 +130,43 @@ fn agent(name: &str) -> Principal {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_is_recorded_once_ahead_of_it() {
-    let bench = Bench::new().await;
+    let gateway = TestGateway::new().await;
     let (look, set) = (read::<Look>(look), change_or_preview::<Set>(set, look));
-    assert_eq!(bench.run(&look, person(), "x").await, Ok(json!({"text": "x"})));
-    assert_eq!(bench.run(&set, person(), "preview").await, Ok(json!({"text": "preview"})));
-    assert_eq!(bench.run(&set, person(), "unknown").await, Err(ErrorCode::NotFound));
-    assert_eq!(bench.records().await, [], "nothing has changed");
+    assert_eq!(gateway.run(&look, person(), "x").await, Ok(json!({"text": "x"})));
+    assert_eq!(gateway.run(&set, person(), "preview").await, Ok(json!({"text": "preview"})));
+    assert_eq!(gateway.run(&set, person(), "unknown").await, Err(ErrorCode::NotFound));
+    assert_eq!(gateway.records().await, [], "nothing has changed");
 
-    assert_eq!(bench.run(&set, person(), "x").await, Ok(json!({"text": "x"})));
-    let told = (
+    assert_eq!(gateway.run(&set, person(), "x").await, Ok(json!({"text": "x"})));
+    let expected = (
         "administrative_change".to_owned(),
         json!({"operation": "Set", "agent": "x", "before": {"text": "old"}, "after": {"text": "new"}}),
     );
-    assert_eq!(bench.records().await, std::slice::from_ref(&told));
+    assert_eq!(gateway.records().await, std::slice::from_ref(&expected));
 
-    assert_eq!(bench.run(&set, person(), "unlucky").await, Err(ErrorCode::InvalidArguments));
-    let records = bench.records().await;
+    assert_eq!(gateway.run(&set, person(), "unlucky").await, Err(ErrorCode::InvalidArguments));
+    let records = gateway.records().await;
     let [first, planned, failed] = records.as_slice() else { panic!("{records:?}") };
-    assert_eq!((first, &planned.1["after"]), (&told, &json!({"text": "new"})));
+    assert_eq!((first, &planned.1["after"]), (&expected, &json!({"text": "new"})));
     assert_eq!(failed.0, "administrative_change");
     assert_eq!(
         failed.1,
         json!({"operation": "Set", "agent": "unlucky", "failed": true, "reason": "no luck"})
     );
-    bench.operations.gateway().stop(Duration::from_secs(5)).await;
+    gateway.operations.gateway().stop(Duration::from_secs(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_was_begun_is_finished_without_its_client() {
-    let bench = Bench::new().await;
+    let gateway = TestGateway::new().await;
     let set = change::<Set>(set);
     let before = N_MADE.load(Ordering::Relaxed);
-    let run = bench.run(&set, person(), "x");
+    let run = gateway.run(&set, person(), "x");
     assert!(tokio::time::timeout(Duration::from_millis(20), run).await.is_err(), "the client has gone");
-    bench.operations.finished().await;
+    gateway.operations.finished().await;
     assert!(N_MADE.load(Ordering::Relaxed) > before);
-    assert_eq!(bench.records().await.len(), 1);
-    bench.operations.gateway().stop(Duration::from_secs(5)).await;
+    assert_eq!(gateway.records().await.len(), 1);
+    gateway.operations.gateway().stop(Duration::from_secs(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -177,18 +178,18 @@ async fn what_cannot_be_recorded_is_not_done() {
             Ok(LockText::default())
         }))
     }
-    let bench = Bench::new().await;
+    let gateway = TestGateway::new().await;
     let count = change::<Set>(count);
-    assert!(bench.run(&count, person(), "x").await.is_ok());
-    // It takes the audit log with it.
-    bench.operations.gateway().stop(Duration::from_secs(5)).await;
-    assert_eq!(bench.run(&count, person(), "x").await, Err(ErrorCode::AuditUnavailable));
+    assert!(gateway.run(&count, person(), "x").await.is_ok());
+    // Stopping the gateway closes the audit log.
+    gateway.operations.gateway().stop(Duration::from_secs(5)).await;
+    assert_eq!(gateway.run(&count, person(), "x").await, Err(ErrorCode::AuditUnavailable));
     assert_eq!(N.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_rule_decides_who_is_let_in() {
-    let bench = Bench::new().await;
+async fn the_access_rule_decides_who_is_authorised() {
+    let gateway = TestGateway::new().await;
     let (all, own, people) = (read::<Look>(look), read::<Own>(look), change::<Set>(set));
     for (handler, who, agent, expected) in [
         (&all, person(), "coder", None),
@@ -201,17 +202,18 @@ async fn the_rule_decides_who_is_let_in() {
         (&people, agent("coder"), "coder", Some(ErrorCode::PeopleOnly)),
     ] {
         let place = format!("{} {} {agent}", handler.name, who.id);
-        assert_eq!(bench.run(handler, who, agent).await.err(), expected, "{place}");
+        assert_eq!(gateway.run(handler, who, agent).await.err(), expected, "{place}");
     }
     let wrong = Requester::without_client(person());
-    let wrong = bench.operations.run(&all, wrong, json!({"agent": 1})).await.expect_err("not its arguments");
+    let wrong =
+        gateway.operations.run(&all, wrong, json!({"agent": 1})).await.expect_err("not its arguments");
     assert_eq!(ApiError::from(&wrong).code, ErrorCode::InvalidParams);
-    bench.operations.gateway().stop(Duration::from_secs(5)).await;
+    gateway.operations.gateway().stop(Duration::from_secs(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_and_resources_are_found_by_who_asks() {
-    let bench = Bench::new().await;
+    let gateway = TestGateway::new().await;
     for (who, name, expected) in [
         (person(), "servers_list", None),
         (agent("coder"), "servers_list", Some(ErrorCode::PeopleOnly)),
@@ -220,7 +222,7 @@ async fn operations_and_resources_are_found_by_who_asks() {
         (person(), "nothing", Some(ErrorCode::ToolNotFound)),
     ] {
         let place = format!("{} {name}", who.id);
-        let done = bench.operations.perform(Requester::without_client(who), name, json!({})).await;
+        let done = gateway.operations.perform(Requester::without_client(who), name, json!({})).await;
         assert_eq!(done.err().map(|error| ApiError::from(&error).code), expected, "{place}");
     }
     let unknown = Some(ErrorCode::ResourceNotFound);
@@ -237,9 +239,9 @@ async fn operations_and_resources_are_found_by_who_asks() {
         (agent("writer"), "resource://approval-policy/policy", None),
     ] {
         let place = format!("{} {uri}", who.id);
-        let read = bench.operations.read(Requester::without_client(who), uri).await;
+        let read = gateway.operations.read(Requester::without_client(who), uri).await;
         assert_eq!(read.err().map(|error| ApiError::from(&error).code), expected, "{place}");
     }
-    assert_eq!(bench.records().await, [], "reading leaves no record");
-    bench.operations.gateway().stop(Duration::from_secs(5)).await;
+    assert_eq!(gateway.records().await, [], "reading leaves no record");
+    gateway.operations.gateway().stop(Duration::from_secs(5)).await;
 }

@@ -1,4 +1,4 @@
-//! Handlers of operations about agents: what is set about them, which their calls are decided by.
+//! Handlers of operations about agents: their settings, by which their calls are decided.
 
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::agents::{Agent, AgentList, AgentRequest, FreezeSpecRequest, UpdateAgentRequest};
@@ -7,16 +7,16 @@ use octroi_gateway::{AgentChange, AgentState, SpecChange};
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::{answering, count};
+use super::shape::{count, map_response};
 use crate::error::OperationError;
 
 pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<AgentList, OperationError> {
     let agents = context.gateway.governance().agents().await?;
-    Ok(AgentList { count: count(agents.len()), agents: agents.into_iter().map(described).collect() })
+    Ok(AgentList { count: count(agents.len()), agents: agents.into_iter().map(describe).collect() })
 }
 
 pub(super) async fn get(context: &OperationContext, request: AgentRequest) -> Result<Agent, OperationError> {
-    Ok(described(context.gateway.governance().agent(&request.agent_id).await?))
+    Ok(describe(context.gateway.governance().agent(&request.agent_id).await?))
 }
 
 pub(super) async fn update(context: &OperationContext, request: UpdateAgentRequest) -> Plan<Agent> {
@@ -51,10 +51,10 @@ pub(super) async fn freeze_spec(context: &OperationContext, request: FreezeSpecR
 
 async fn set(context: &OperationContext, agent: &str, change: AgentChange) -> Plan<Agent> {
     let change = context.gateway.governance().change_agent(agent, change, context.principal()).await?;
-    Ok(answering(change, described))
+    Ok(map_response(change, describe))
 }
 
-fn described(agent: AgentState) -> Agent {
+fn describe(agent: AgentState) -> Agent {
     let AgentState { id, context, is_configured, set } = agent;
     let (set_at, set_by) = set.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
     Agent {

@@ -6,19 +6,19 @@ use octroi_api::operations::approvals::{
     Approval, ApprovalDecision, ApprovalList, ApprovalRequest, ApprovalsPart, ApproveRequest, DecideRequest,
     Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, RememberFor, RulePreview,
 };
-use octroi_core::approval::Approval as Kept;
+use octroi_core::approval::Approval as StoredApproval;
 use octroi_core::time::show_time;
 use octroi_gateway::{ApprovalFilter, ApprovalPart, Choice, OperatorError, Remember, RememberScope, Until};
 use serde_json::{Value, json};
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::{answering, count};
+use super::shape::{count, map_response};
 use crate::error::OperationError;
 
-/// How many are shown at once, unless more are asked for.
-pub(crate) const SHOWN_MAX: u32 = 100;
-/// Nobody lets more than that wait; if somebody does, the oldest come up when the newest are decided.
+/// How many approvals are listed unless the request asks for more.
+pub(crate) const LISTED_MAX: u32 = 100;
+/// The most that are ever listed. If more are pending, the oldest appear once newer ones are decided.
 pub(crate) const PENDING_MAX: u32 = 1000;
 
 pub(super) async fn list(
@@ -30,17 +30,17 @@ pub(super) async fn list(
         ApprovalsPart::History => ApprovalPart::History,
         ApprovalsPart::All => ApprovalPart::All,
     };
-    let n_max = u32::try_from(request.limit.unwrap_or(SHOWN_MAX.into())).unwrap_or(u32::MAX);
+    let n_max = u32::try_from(request.limit.unwrap_or(LISTED_MAX.into())).unwrap_or(u32::MAX);
     let filter = ApprovalFilter { part, agent: request.agent_id };
     let found = context.gateway.approvals().list(&filter, n_max.min(PENDING_MAX)).await?;
-    Ok(ApprovalList { count: count(found.len()), approvals: found.iter().map(described).collect() })
+    Ok(ApprovalList { count: count(found.len()), approvals: found.iter().map(describe).collect() })
 }
 
 pub(super) async fn get(
     context: &OperationContext,
     request: ApprovalRequest,
 ) -> Result<Approval, OperationError> {
-    Ok(described(&context.gateway.approvals().get(&request.id).await?))
+    Ok(describe(&context.gateway.approvals().get(&request.id).await?))
 }
 
 pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -> Plan<Decided> {
@@ -50,9 +50,9 @@ pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -
     let approvals = Arc::clone(context.gateway.approvals());
     let (by, edited) = (context.principal(), arguments.map(Value::Object));
     let change = approvals.decide(&call_id, choice(decision), by, reason, edited, remember).await?;
-    Ok(answering(change, move |decided| {
+    Ok(map_response(change, move |decided| {
         let warning = approvals.hindrance(&decided).map(str::to_owned);
-        Decided::Decided(Box::new(DecidedApproval { approval: described(&decided), warning }))
+        Decided::Decided(Box::new(DecidedApproval { approval: describe(&decided), warning }))
     }))
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn deny(context: &OperationContext, request: DenyRequest) -> Pl
     decide(context, request.into()).await
 }
 
-/// The rule that a decision would make.
+/// The rule that a decision would create.
 pub(super) async fn preview(
     context: &OperationContext,
     request: DecideRequest,
@@ -120,7 +120,7 @@ fn remember(request: &DecideRequest) -> Result<Option<Remember>, OperationError>
     }
 }
 
-/// Another agent's approval is as good as none: whoever wrote both meant something else.
+/// Fails if the approval belongs to another agent: a request that names both meant a different call.
 async fn must_be_of_agent(context: &OperationContext, request: &DecideRequest) -> Result<(), OperationError> {
     let Some(agent) = &request.agent_id else {
         return Ok(());
@@ -142,8 +142,8 @@ fn choice(decision: ApprovalDecision) -> Choice {
     }
 }
 
-/// An approval as people see it: never with the arguments themselves.
-pub(crate) fn described(approval: &Kept) -> Approval {
+/// An approval as people see it: with a preview of the arguments, never with the arguments themselves.
+pub(crate) fn describe(approval: &StoredApproval) -> Approval {
     let preview = &approval.arguments_preview;
     Approval {
         id: approval.id.clone(),

@@ -15,7 +15,7 @@ use octroi_gateway::{AuditCursor, AuditFilter, AuditRow, AuditSearch};
 
 use super::context::OperationContext;
 use super::handler::RecordedByLog;
-use super::shape::reshaped;
+use super::shape::reshape;
 use crate::error::OperationError;
 
 const RECORDS: u64 = 50;
@@ -27,7 +27,7 @@ pub(super) async fn query(
     request: AuditQueryRequest,
 ) -> Result<AuditPage, OperationError> {
     match request.after {
-        Some(after) => read_on(context, request, after).await.map(AuditPage::Followed),
+        Some(after) => follow(context, request, after).await.map(AuditPage::Followed),
         None => search(context, request).await.map(AuditPage::Found),
     }
 }
@@ -55,15 +55,15 @@ async fn search(
     };
     let found = context.gateway.audit().search(&search).await?;
     Ok(AuditFound {
-        records: found.rows.into_iter().map(of_row).collect(),
+        records: found.rows.into_iter().map(describe_row).collect(),
         next: found.next.map(AuditCursor::number),
         position: found.position,
         behind: found.n_behind,
     })
 }
 
-/// For somebody who reads along: what stands in the log, whether searches find it yet or not.
-async fn read_on(
+/// For clients that follow the log: reads the log itself, which can be ahead of the search index.
+async fn follow(
     context: &OperationContext,
     request: AuditQueryRequest,
     after: u64,
@@ -74,7 +74,7 @@ async fn read_on(
         ("call", request.call.is_some()),
     ] {
         if is_given {
-            let reason = format!("`after` and `{unfit}` do not go together");
+            let reason = format!("`after` and `{unfit}` cannot be combined");
             return Err(OperationError::InvalidArguments(reason));
         }
     }
@@ -89,7 +89,7 @@ async fn read_on(
         text: request.text,
     };
     let (records, last) = context.gateway.audit().after(after, filter, n_max).await?;
-    Ok(AuditFollowed { records: records.iter().map(full).collect(), last })
+    Ok(AuditFollowed { records: records.iter().map(describe_record).collect(), last })
 }
 
 pub(super) async fn show(
@@ -102,7 +102,7 @@ pub(super) async fn show(
             let record = audit.record(seq).await?;
             let record =
                 record.ok_or_else(|| OperationError::not_found(format!("there is no record {seq}")))?;
-            // Who asks for a record of a call wants to know how the call went.
+            // A record of a call is shown with all records of that call.
             let call = record.entry().ok().and_then(|entry| entry.call);
             let all = match call {
                 Some(call) => audit.of_call(call).await?,
@@ -121,18 +121,18 @@ pub(super) async fn show(
             records
         }
         (Some(_), Some(_)) | (None, None) => {
-            let reason = "say either which record or which call";
+            let reason = "give either `seq` or `call`";
             return Err(OperationError::InvalidArguments(reason.to_owned()));
         }
     };
-    Ok(AuditRecords { records: records.iter().map(full).collect() })
+    Ok(AuditRecords { records: records.iter().map(describe_record).collect() })
 }
 
 pub(super) async fn verify(
     context: &OperationContext,
     _: NoArguments,
 ) -> Result<AuditVerification, OperationError> {
-    reshaped(context.gateway.audit().verify().await?.to_json())
+    reshape(context.gateway.audit().verify().await?.to_json())
 }
 
 pub(super) async fn purge(
@@ -170,8 +170,8 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A record as it stands in the log, with its number.
-pub(crate) fn full(record: &Record) -> AuditRecord {
+/// A record as it is in the log, with its number.
+pub(crate) fn describe_record(record: &Record) -> AuditRecord {
     let read = serde_json::from_slice::<serde_json::Map<_, _>>(&record.body).and_then(|mut members| {
         members.insert("seq".to_owned(), record.seq.into());
         serde_json::from_value(serde_json::Value::Object(members))
@@ -180,7 +180,7 @@ pub(crate) fn full(record: &Record) -> AuditRecord {
 }
 
 /// A row in the form of the record it was made from.
-fn of_row(row: AuditRow) -> AuditRecord {
+fn describe_row(row: AuditRow) -> AuditRecord {
     AuditRecord {
         seq: row.seq,
         at_ms: u64::try_from(row.at_ms).ok(),

@@ -1,5 +1,5 @@
-//! Trying a server's tool as an agent: the same gates, approvals and pins as for a call of that agent, and a
-//! record that names the agent and the person.
+//! Calling a server's tool on behalf of an agent: with the same gates, approvals and pins as for a call of
+//! that agent, and a record that names the agent and the person.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub(super) async fn call(
     let request = Envelope::parse(request).map_err(|_| unwritable())?;
     let params = Params::read(request.params()).map_err(|_| unwritable())?;
     let answer = context.gateway.request(&View::Merged, &acting, &request, &params).await;
-    let Became { outcome, message, error, result } = Became::of(answer)?;
-    let told = |name: &str| error.as_ref().and_then(|error| error.get(name)).cloned().unwrap_or_default();
+    let CallSummary { outcome, message, error, result } = CallSummary::of(answer)?;
+    let detail = |name: &str| error.as_ref().and_then(|error| error.get(name)).cloned().unwrap_or_default();
     let is_waiting = outcome == CallOutcome::Waiting;
-    let text = |name: &str| told(name).as_str().filter(|_| is_waiting).map(str::to_owned);
-    let reasons = told("reasons");
+    let text = |name: &str| detail(name).as_str().filter(|_| is_waiting).map(str::to_owned);
+    let reasons = detail("reasons");
     let reasons = reasons.as_array().into_iter().flatten().filter(|_| is_waiting);
     Ok(CallResponse {
         outcome,
@@ -50,7 +50,7 @@ pub(super) async fn call(
     })
 }
 
-/// An agent that nobody has heard of has no policies, so a call as that one would be decided by chance.
+/// Fails for an unknown agent: it has no settings or policies of its own, so the decision would say nothing.
 async fn must_exist(gateway: &Gateway, agent: &str) -> Result<(), OperationError> {
     let known = gateway.governance().agents().await?;
     if known.iter().any(|known| known.id == agent) {
@@ -61,8 +61,8 @@ async fn must_exist(gateway: &Gateway, agent: &str) -> Result<(), OperationError
     Err(OperationError::not_found(message))
 }
 
-/// Whoever calls, as the agent. Nobody else has this principal: what is approved for the person's call does
-/// not let the agent make it, nor the other way round.
+/// The person as the agent. No other caller has this principal: an approval of the person's call does not
+/// allow the agent to make it, nor the other way round.
 fn acting_as(agent: &str, requester: &Requester) -> Caller {
     let person = &requester.principal;
     let principal = Principal {
@@ -76,7 +76,7 @@ fn acting_as(agent: &str, requester: &Requester) -> Caller {
         principal,
         on_behalf_of: Some(Arc::clone(&person.id)),
         era: Era::Legacy,
-        // The person's client asked for a management tool: it does not expect a server's questions.
+        // The person's client called a management tool: it does not expect a server's questions.
         capabilities: ClientCapabilities::default(),
         info: requester.client_info.clone(),
         log_level: None,
@@ -85,16 +85,16 @@ fn acting_as(agent: &str, requester: &Requester) -> Caller {
     }
 }
 
-/// What became of a call, as far as its answer tells.
+/// How a call ended, as read from its answer.
 #[derive(Debug)]
-struct Became {
+struct CallSummary {
     outcome: CallOutcome,
     message: Option<String>,
     error: Option<Map<String, Value>>,
     result: Option<Map<String, Value>>,
 }
 
-impl Became {
+impl CallSummary {
     /// Fails where there was no call to decide about.
     fn of(answer: Answer) -> Result<Self, OperationError> {
         match answer {
@@ -110,7 +110,7 @@ impl Became {
 
     fn of_result(result: &Bytes) -> Result<Self, OperationError> {
         let result: Value = serde_json::from_slice(result).unwrap_or_default();
-        // Only Octroi writes this; what servers write there is taken out.
+        // Only Octroi writes this; what servers write there is removed.
         let error = result.get("_meta").and_then(|meta| meta.get(META_ERROR)).and_then(Value::as_object);
         if let Some(error) = error.cloned() {
             let message = result.pointer("/content/0/text").and_then(Value::as_str).map(str::to_owned);
@@ -123,7 +123,7 @@ impl Became {
 
     fn of_error(error: RpcError) -> Result<Self, OperationError> {
         let mut data = error.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        // A refusal says its code in the message, everything else in the data.
+        // A refusal has its code in the message, every other error in the data.
         match data.get("reason").and_then(Value::as_str).map(str::to_owned) {
             Some(reason) => {
                 data.insert("code".to_owned(), json!(error.message));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_call_is_one_word() {
+    fn every_answer_has_one_outcome() {
         let marked = |code: &str| json!({"content": [{"type": "text", "text": "no"}], "isError": true, "_meta": {"octroi/error": {"code": code}}});
         let refused = |code: i64, word: &str| {
             Answer::Error(
@@ -200,12 +200,12 @@ mod tests {
                 CallOutcome::Failed,
             ),
         ] {
-            let shown = format!("{answer:?}");
-            assert_eq!(Became::of(answer).expect(&shown).outcome, expected, "{shown}");
+            let description = format!("{answer:?}");
+            assert_eq!(CallSummary::of(answer).expect(&description).outcome, expected, "{description}");
         }
         let unknown =
             RpcError::invalid_params("unknown tool `x`").with_data(json!({"code": "tool_not_found"}));
-        let unknown = Became::of(Answer::Error(unknown)).expect_err("there was no call");
+        let unknown = CallSummary::of(Answer::Error(unknown)).expect_err("there was no call");
         assert_eq!(unknown.to_string(), "unknown tool `x`");
     }
 }

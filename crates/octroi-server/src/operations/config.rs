@@ -7,9 +7,9 @@ use octroi_api::operations::config::ConfigChanges;
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::answering;
+use super::shape::map_response;
 
 pub(super) async fn reload(context: &OperationContext, _: NoArguments) -> Plan<ConfigChanges> {
     let change = Arc::clone(&context.control).reload(Arc::clone(&context.gateway)).await?;
-    Ok(answering(change, |changes| changes))
+    Ok(map_response(change, |changes| changes))
 }

@@ -1,4 +1,4 @@
-//! What a handler works with.
+//! The context that handlers run in.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use octroi_gateway::{Caller, Gateway};
 
 use crate::control::Control;
 
-/// What an operation is done with, and for whom.
+/// What an operation acts on, and who requested it.
 pub(crate) struct OperationContext {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) control: Arc<dyn Control>,
     pub(crate) requester: Requester,
 }
 
-/// Who asks for an operation, as far as operations care.
+/// The principal that requests an operation, with what operations need to know of its client.
 #[derive(Clone)]
 pub(crate) struct Requester {
     pub(crate) principal: Principal,
     pub(crate) has_admin_token: bool,
-    /// What the client says that it is, as JSON.
+    /// The client's `clientInfo`, as JSON.
     pub(crate) client_info: Option<Bytes>,
 }
 
 impl Requester {
-    /// Somebody without an MCP client.
+    /// A principal without an MCP client.
     pub(crate) fn without_client(principal: Principal) -> Self {
         Self { principal, has_admin_token: false, client_info: None }
     }
@@ -42,7 +42,7 @@ impl From<&Caller> for Requester {
 }
 
 impl OperationContext {
-    /// Who asks.
+    /// The principal that requested the operation.
     pub(crate) fn principal(&self) -> &Principal {
         &self.requester.principal
     }

@@ -1,8 +1,8 @@
-//! Handlers: what does an operation, with and without its types.
+//! Handlers: the code of one operation, with and without its types.
 //!
-//! How a handler is registered says what it may do, and the compiler holds it to what the table declares: one that
-//! reads cannot be registered for an operation that changes something, and one that changes something returns a
-//! plan, which only the dispatcher records and applies.
+//! How a handler is registered says what it may do, and the compiler checks that against the table: one that
+//! reads cannot be registered for an operation that changes something, and one that changes something returns
+//! a plan, which only the dispatcher records and applies.
 
 use std::pin::Pin;
 
@@ -15,35 +15,35 @@ use serde_json::Value;
 use super::context::OperationContext;
 use crate::error::OperationError;
 
-/// A future that an erased handler returns.
-pub(crate) type Running<'a, T = Work> = Pin<Box<dyn Future<Output = Result<T, OperationError>> + Send + 'a>>;
+/// The future of a type-erased handler.
+pub(crate) type Handling<'a, T = Work> = Pin<Box<dyn Future<Output = Result<T, OperationError>> + Send + 'a>>;
 
 /// What a handler that changes something returns.
 pub(crate) type Plan<T> = Result<PlannedChange<T, OperationError>, OperationError>;
 
-/// What is left to do after a handler has run.
+/// What the dispatcher has to do after a handler has run.
 pub(crate) enum Work {
-    /// Nothing.
+    /// Nothing more: this is the answer.
     Answer(Value),
-    /// To record the change, and then to make it.
+    /// Record the change, and then apply it.
     Change {
         /// The kind of the record.
         kind: Kind,
         change: Box<PlannedChange<Value, OperationError>>,
     },
-    /// To make a change that the audit log records by itself, because it is a change of the log.
-    RecordedByLog(Running<'static, Value>),
+    /// Apply a change that the audit log records by itself, because it is a change of the log.
+    RecordedByLog(Handling<'static, Value>),
 }
 
 /// A change of the audit log, which it records by itself.
-pub(crate) struct RecordedByLog<T>(pub(crate) Running<'static, T>);
+pub(crate) struct RecordedByLog<T>(pub(crate) Handling<'static, T>);
 
-/// A request that was read, and what runs it.
+/// A request that was read, together with its handler.
 pub(crate) trait Prepared: Send {
-    /// What the request is about.
+    /// The object that the access rule is checked against.
     fn object(&self) -> ObjectRef<'_>;
     /// Runs the handler.
-    fn run(self: Box<Self>, context: &OperationContext) -> Running<'_>;
+    fn run(self: Box<Self>, context: &OperationContext) -> Handling<'_>;
 }
 
 type Prepare = Box<dyn Fn(Value) -> Result<Box<dyn Prepared>, OperationError> + Send + Sync>;
@@ -57,7 +57,7 @@ pub(crate) struct Handler {
 
 impl Handler {
     fn of<O: Operation>(
-        run: impl for<'a> Fn(&'a OperationContext, O::Request) -> Running<'a> + Copy + Send + Sync + 'static,
+        run: impl for<'a> Fn(&'a OperationContext, O::Request) -> Handling<'a> + Copy + Send + Sync + 'static,
     ) -> Self {
         let prepare = move |arguments| {
             let request = read_request::<O>(arguments).map_err(OperationError::Malformed)?;
@@ -79,18 +79,18 @@ struct ReadRequest<O: Operation, R> {
 
 impl<O: Operation, R> Prepared for ReadRequest<O, R>
 where
-    R: for<'a> Fn(&'a OperationContext, O::Request) -> Running<'a> + Send,
+    R: for<'a> Fn(&'a OperationContext, O::Request) -> Handling<'a> + Send,
 {
     fn object(&self) -> ObjectRef<'_> {
         O::object(&self.request)
     }
 
-    fn run(self: Box<Self>, context: &OperationContext) -> Running<'_> {
+    fn run(self: Box<Self>, context: &OperationContext) -> Handling<'_> {
         (self.run)(context, self.request)
     }
 }
 
-/// An async function over a context and a request. Only so can it be said that its future can be sent.
+/// An async function of a context and a request. The trait exists to state that its future is `Send`.
 pub(crate) trait Handle<'a, Request, Output>: Copy + Send + Sync + 'static {
     /// What the function returns.
     type Future: Future<Output = Output> + Send + 'a;
@@ -110,13 +110,13 @@ where
     }
 }
 
-/// A handler that only looks.
+/// A handler that only reads.
 pub(crate) fn read<O: Operation>(
     handler: impl for<'a> Handle<'a, O::Request, Result<O::Response, OperationError>>,
 ) -> Handler {
     const { assert!(matches!(O::EFFECT, Effect::Reads), "the table says that this operation does more") };
     Handler::of::<O>(move |context, request| {
-        Box::pin(async move { Ok(Work::Answer(written(handler.handle(context, request).await?)?)) })
+        Box::pin(async move { Ok(Work::Answer(to_json(handler.handle(context, request).await?)?)) })
     })
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn call<O: Operation>(
 ) -> Handler {
     const { assert!(matches!(O::EFFECT, Effect::Calls), "the table says that this operation calls no tool") };
     Handler::of::<O>(move |context, request| {
-        Box::pin(async move { Ok(Work::Answer(written(handler.handle(context, request).await?)?)) })
+        Box::pin(async move { Ok(Work::Answer(to_json(handler.handle(context, request).await?)?)) })
     })
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn change_or_preview<O: Operation>(
     Handler::of::<O>(move |context, request| {
         Box::pin(async move {
             match O::effect(&request) {
-                Effect::Reads => Ok(Work::Answer(written(preview.handle(context, request).await?)?)),
+                Effect::Reads => Ok(Work::Answer(to_json(preview.handle(context, request).await?)?)),
                 Effect::Changes { .. } | Effect::Calls => {
                     Ok(planned::<O>(plan.handle(context, request).await?))
                 }
@@ -163,20 +163,20 @@ pub(crate) fn recorded_by_log<O: Operation>(
     const { assert!(matches!(O::EFFECT, Effect::Changes { .. }), "the table says that this changes nothing") };
     Handler::of::<O>(move |context, request| {
         Box::pin(async move {
-            let RecordedByLog(making) = handler.handle(context, request).await?;
-            Ok(Work::RecordedByLog(Box::pin(async move { written(making.await?) })))
+            let RecordedByLog(change) = handler.handle(context, request).await?;
+            Ok(Work::RecordedByLog(Box::pin(async move { to_json(change.await?) })))
         })
     })
 }
 
 fn planned<O: Operation>(change: PlannedChange<O::Response, OperationError>) -> Work {
     let Effect::Changes { audit: kind } = O::EFFECT else {
-        unreachable!("whoever registers a handler for a change has checked it")
+        unreachable!("registration has checked the effect")
     };
-    Work::Change { kind, change: Box::new(change.map(|made| written(made?))) }
+    Work::Change { kind, change: Box::new(change.map(|made| to_json(made?))) }
 }
 
-fn written(response: impl Serialize) -> Result<Value, OperationError> {
+fn to_json(response: impl Serialize) -> Result<Value, OperationError> {
     serde_json::to_value(response)
-        .map_err(|error| OperationError::Internal(format!("the answer cannot be written: {error}")))
+        .map_err(|error| OperationError::Internal(format!("the response cannot be serialized: {error}")))
 }

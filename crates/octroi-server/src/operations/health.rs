@@ -1,4 +1,4 @@
-//! Handlers of operations about how well servers answer.
+//! Handlers of operations about the health of servers.
 
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::health::{HealthByServer, HealthReport, ServerHealth};
@@ -16,7 +16,7 @@ pub(super) async fn check_all(
     Ok(HealthReport { servers: by_server(&context.gateway)? })
 }
 
-/// How well every server answers, as far as is known.
+/// The last known health of every server.
 pub(crate) fn by_server(gateway: &Gateway) -> Result<HealthByServer, OperationError> {
     let servers = servers::all(gateway)?.into_iter().map(|server| {
         let health = ServerHealth {

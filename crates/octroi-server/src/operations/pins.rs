@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::{answering, count};
+use super::shape::{count, map_response};
 use crate::error::OperationError;
 
 pub(crate) async fn list(
@@ -23,7 +23,7 @@ pub(crate) async fn list(
 ) -> Result<HeldPins, OperationError> {
     let mut held = context.gateway.registry().held_pins().await?;
     held.retain(|held| request.all || held.kept_out_by.is_none());
-    Ok(HeldPins { count: count(held.len()), held: held.into_iter().map(described).collect() })
+    Ok(HeldPins { count: count(held.len()), held: held.into_iter().map(describe).collect() })
 }
 
 pub(super) async fn accept(context: &OperationContext, request: AcceptPinRequest) -> Plan<PinDecision> {
@@ -41,7 +41,7 @@ pub(super) async fn accept(context: &OperationContext, request: AcceptPinRequest
         accepted: true,
         in_use: false,
     };
-    Ok(answering(change, move |in_use| PinDecision { in_use, ..decided }))
+    Ok(map_response(change, move |in_use| PinDecision { in_use, ..decided }))
 }
 
 pub(super) async fn reject(context: &OperationContext, request: RejectPinRequest) -> Plan<PinDecision> {
@@ -51,7 +51,7 @@ pub(super) async fn reject(context: &OperationContext, request: RejectPinRequest
     let pin = PinName { server: &server, kind, name: &name };
     let change = context.gateway.registry().reject_pin(pin, seen.as_ref(), context.principal())?;
     let change = change.filed_under(of_server(&server));
-    Ok(answering(change, move |hash| PinDecision {
+    Ok(map_response(change, move |hash| PinDecision {
         server: server.to_string(),
         kind: kind.into(),
         name,
@@ -66,14 +66,14 @@ pub(super) async fn forget(context: &OperationContext, request: ForgetPinsReques
     let one = request.name.as_deref().map(|name| (request.kind.map(|kind| kind.0), name));
     let change = context.gateway.registry().forget_pins(&server, one, context.principal()).await?;
     let change = change.filed_under(of_server(&server));
-    Ok(answering(change, move |forgotten| ForgottenPins {
+    Ok(map_response(change, move |forgotten| ForgottenPins {
         server: server.to_string(),
         name: request.name,
         forgotten: count(forgotten.n_forgotten),
         mode: forgotten.policy.into(),
         locked: count(forgotten.n_locked),
         waiting: count(forgotten.n_waiting),
-        next: what_follows(&forgotten),
+        next: next_step(&forgotten),
     }))
 }
 
@@ -100,10 +100,10 @@ fn of_server(server: &ServerKey) -> FiledUnder {
     FiledUnder { server: Some(server.to_string()), ..FiledUnder::default() }
 }
 
-fn what_follows(forgotten: &Forgotten) -> String {
+fn next_step(forgotten: &Forgotten) -> String {
     let next = match forgotten.policy {
         PinPolicy::TrustFirst => {
-            "what the server lists counts as seen for the first time: it is accepted as it is, \
+            "what the server lists is treated as seen for the first time: it is accepted as it is, \
              unless something about it is suspicious"
         }
         PinPolicy::Ask => "what the server lists waits for a person before it can be used",
@@ -111,11 +111,11 @@ fn what_follows(forgotten: &Forgotten) -> String {
     };
     match forgotten.n_locked {
         0 => next.to_owned(),
-        n_locked => format!("{next}; {n_locked} stand in the lock file, which still counts"),
+        n_locked => format!("{next}; {n_locked} are in the lock file, which stays in effect"),
     }
 }
 
-fn described(held: Quarantined) -> HeldPin {
+fn describe(held: Quarantined) -> HeldPin {
     let changes = held.changes.into_iter().map(|change| DefinitionChange {
         path: change.path,
         old: change.old,

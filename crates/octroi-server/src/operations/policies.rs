@@ -11,13 +11,13 @@ use octroi_api::operations::policies::{
 use octroi_core::decision::{Effect, Otherwise, SIX};
 use octroi_core::policy::{self, Document, Expected, Level, Rule};
 use octroi_core::tool::Risk;
-use octroi_gateway::{Candidate, PolicyLevel, PolicyRecord, PolicyStatus as Stored, level_of};
+use octroi_gateway::{Candidate, PolicyLevel, PolicyRecord, PolicyStatus as StoredStatus, level_of};
 use serde_json::Value;
 
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::servers;
-use super::shape::{answering, count, reshaped};
+use super::shape::{count, map_response, reshape};
 use crate::error::OperationError;
 use crate::rescue::chain;
 
@@ -45,7 +45,7 @@ async fn set(
 ) -> Plan<PolicyVersion> {
     let governance = context.gateway.governance();
     let change = governance.change_policy(context.principal(), level, source, expected_version).await?;
-    Ok(answering(change, |record| version(&record)))
+    Ok(map_response(change, |record| version(&record)))
 }
 
 pub(super) async fn show(
@@ -85,7 +85,7 @@ pub(super) async fn check(
     context: &OperationContext,
     request: CheckPolicyRequest,
 ) -> Result<PolicyCheck, OperationError> {
-    Ok(checked(context, level_or_global(request.level), &request.source))
+    Ok(check_source(context, level_or_global(request.level), &request.source))
 }
 
 pub(super) async fn test(
@@ -101,7 +101,7 @@ pub(super) async fn test(
             active.map(|record| record.draft.source).unwrap_or_default()
         }
     };
-    // What keeps it from being read is said by the check.
+    // A source that cannot be parsed has no tests; the check below reports why.
     let tests = governance.test_policy(&source).unwrap_or_default();
     let tests = tests.iter().map(|tested| TestOutcome {
         name: tested.name.clone(),
@@ -110,7 +110,7 @@ pub(super) async fn test(
         got: tested.got(),
         passed: tested.passed(),
     });
-    Ok(TestedPolicy { check: checked(context, level, &source), tests: tests.collect() })
+    Ok(TestedPolicy { check: check_source(context, level, &source), tests: tests.collect() })
 }
 
 pub(super) async fn why(
@@ -121,7 +121,7 @@ pub(super) async fn why(
     let arguments = Value::Object(arguments.unwrap_or_default());
     let mode = mode.map(|mode| mode.0);
     let explained = context.gateway.inspector().why(agent_id.as_deref(), &tool, &arguments, mode).await;
-    reshaped(explained.map_err(OperationError::not_found)?)
+    reshape(explained.map_err(OperationError::not_found)?)
 }
 
 pub(super) async fn explain(
@@ -145,17 +145,17 @@ pub(super) async fn explain(
     let gates = SIX.iter().map(|gate| {
         let effect = match profile.effect(*gate) {
             Effect::Deny => "what it objects to is denied",
-            Effect::Ask => "a person is asked about what it objects to",
+            Effect::Ask => "what it objects to needs approval",
             Effect::Off => "it is off",
         };
         format!("{}: {effect}", gate.as_str())
     });
     let otherwise = Risk::ALL.into_iter().map(|risk| {
-        let fate = match profile.otherwise(risk) {
-            Otherwise::Allow => "made",
-            Otherwise::Ask => "asked about",
+        let default = match profile.otherwise(risk) {
+            Otherwise::Allow => "is allowed",
+            Otherwise::Ask => "needs approval",
         };
-        format!("a call of {risk} risk is {fate}")
+        format!("a call of {risk} risk {default}")
     });
     Ok(PolicySentences {
         agent,
@@ -177,7 +177,7 @@ pub(super) async fn replay(
         since_ms: request.since_ms.unwrap_or_default(),
         agent: request.agent_id,
     };
-    reshaped(context.gateway.inspector().replay(candidate).await?)
+    reshape(context.gateway.inspector().replay(candidate).await?)
 }
 
 pub(super) async fn schema(context: &OperationContext, _: NoArguments) -> Result<SchemaText, OperationError> {
@@ -185,8 +185,8 @@ pub(super) async fn schema(context: &OperationContext, _: NoArguments) -> Result
     Ok(SchemaText { schema: schema.map_err(|error| OperationError::Internal(chain(&error)))? })
 }
 
-/// What speaks against a policy.
-pub(super) fn checked(context: &OperationContext, level: Level, source: &str) -> PolicyCheck {
+/// The problems of a policy source.
+pub(super) fn check_source(context: &OperationContext, level: Level, source: &str) -> PolicyCheck {
     let complaints = context.gateway.governance().check_policy(level, source);
     let complaint =
         |one: &policy::Complaint| Complaint { line: count(one.line), message: one.message.clone() };
@@ -213,13 +213,13 @@ pub(crate) fn version(record: &PolicyRecord) -> PolicyVersion {
     }
 }
 
-fn status(status: Stored) -> PolicyStatus {
+fn status(status: StoredStatus) -> PolicyStatus {
     match status {
-        Stored::Proposed => PolicyStatus::Proposed,
-        Stored::Active => PolicyStatus::Active,
-        Stored::Superseded => PolicyStatus::Superseded,
-        Stored::Rejected => PolicyStatus::Rejected,
-        Stored::Withdrawn => PolicyStatus::Withdrawn,
+        StoredStatus::Proposed => PolicyStatus::Proposed,
+        StoredStatus::Active => PolicyStatus::Active,
+        StoredStatus::Superseded => PolicyStatus::Superseded,
+        StoredStatus::Rejected => PolicyStatus::Rejected,
+        StoredStatus::Withdrawn => PolicyStatus::Withdrawn,
     }
 }
 
@@ -240,12 +240,12 @@ fn policy_level(level: Level, agent: Option<String>) -> Result<PolicyLevel, Oper
     }
 }
 
-/// Each rule as a sentence. What cannot be read is said by checking it.
+/// Each rule as a sentence. None if the source cannot be parsed, which the check reports.
 fn sentences(source: &str) -> Vec<String> {
     let document = Document::parse(source).unwrap_or_default();
     let mut sentences: Vec<String> = document.rules.iter().map(Rule::sentence).collect();
     if document.cedar.is_some() {
-        sentences.push("cedar: a program says more; it stands in the source".to_owned());
+        sentences.push("cedar: the source also contains Cedar policies".to_owned());
     }
     sentences
 }

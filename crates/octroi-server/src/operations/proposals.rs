@@ -11,7 +11,7 @@ use octroi_gateway::{PolicyError, PolicyRefusal};
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::policies::{self, version};
-use super::shape::answering;
+use super::shape::map_response;
 use crate::error::OperationError;
 
 pub(super) async fn list(
@@ -34,7 +34,7 @@ pub(super) async fn get(
 
 pub(super) async fn approve(context: &OperationContext, request: ProposalRequest) -> Plan<PolicyVersion> {
     let change = context.gateway.governance().approve_proposal(context.principal(), request.id).await?;
-    Ok(answering(change, |record| version(&record)))
+    Ok(map_response(change, |record| version(&record)))
 }
 
 pub(super) async fn reject(
@@ -43,19 +43,19 @@ pub(super) async fn reject(
 ) -> Plan<PolicyVersion> {
     let governance = context.gateway.governance();
     let change = governance.reject_proposal(context.principal(), request.id, &request.reason).await?;
-    Ok(answering(change, |record| version(&record)))
+    Ok(map_response(change, |record| version(&record)))
 }
 
 pub(super) async fn propose(context: &OperationContext, request: ProposeRequest) -> Plan<PolicyVersion> {
     let governance = context.gateway.governance();
     let ProposeRequest { source, rationale } = request;
     let change = governance.propose_policy(context.principal(), &source, &rationale).await?;
-    Ok(answering(change, |record| version(&record)))
+    Ok(map_response(change, |record| version(&record)))
 }
 
 pub(super) async fn withdraw(context: &OperationContext, request: ProposalRequest) -> Plan<PolicyVersion> {
     let change = context.gateway.governance().withdraw_policy(context.principal(), request.id).await?;
-    Ok(answering(change, |record| version(&record)))
+    Ok(map_response(change, |record| version(&record)))
 }
 
 pub(super) async fn check(
@@ -63,7 +63,9 @@ pub(super) async fn check(
     request: CheckOwnRequest,
 ) -> Result<CheckedOwn, OperationError> {
     match (request.source, request.tool) {
-        (Some(source), None) => Ok(CheckedOwn::Policy(policies::checked(context, Level::Agent, &source))),
+        (Some(source), None) => {
+            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source)))
+        }
         (None, Some(tool)) => {
             let agent_id = context.principal().agent_id.as_deref().map(str::to_owned);
             let arguments = request.arguments;

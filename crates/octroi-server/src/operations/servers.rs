@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::{count, reshaped};
+use super::shape::{count, reshape};
 use crate::error::OperationError;
 
-/// How much of a server's past is shown.
+/// How many past health checks are shown.
 const CHECKS_SHOWN: u32 = 10;
 
 pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
@@ -24,20 +24,20 @@ pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<S
     Ok(ServerList { servers: all(gateway)?, problems: gateway.problems().to_vec(), gates: gates(gateway)? })
 }
 
-/// Every server.
+/// The status of every server.
 pub(crate) fn all(gateway: &Gateway) -> Result<Vec<ServerStatus>, OperationError> {
-    gateway.servers().status().into_iter().map(reshaped).collect()
+    gateway.servers().status().into_iter().map(reshape).collect()
 }
 
-/// Every custom gate.
+/// The status of every custom gate.
 pub(super) fn gates(gateway: &Gateway) -> Result<Vec<GateStatus>, OperationError> {
-    gateway.governance().gate_status().into_iter().map(reshaped).collect()
+    gateway.governance().gate_status().into_iter().map(reshape).collect()
 }
 
-/// One server.
+/// The status of one server.
 pub(crate) fn status(gateway: &Gateway, key: &ServerKey) -> Result<ServerStatus, OperationError> {
     let status = gateway.servers().server_status(key);
-    reshaped(status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}`")))?)
+    reshape(status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}`")))?)
 }
 
 pub(super) async fn get(
@@ -122,7 +122,7 @@ pub(super) async fn logs(
     Ok(LogLines { lines: lines.collect() })
 }
 
-/// The server of a name. If there is none, says which there are.
+/// The server of a name. If there is none, the error lists those that exist.
 fn find(gateway: &Gateway, name: &str) -> Result<Arc<Upstream>, OperationError> {
     let found = ServerKey::parse(name).and_then(|key| gateway.servers().upstream(&key));
     found.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! From what the gateway shows to what the table declares.
+//! Conversions from the gateway's types to those that the table declares.
 
 use octroi_gateway::PlannedChange;
 use serde::Serialize;
@@ -6,25 +6,25 @@ use serde::de::DeserializeOwned;
 
 use crate::error::OperationError;
 
-/// What the gateway shows, in the shape that the table declares for it. Both are written as the same JSON.
-pub(super) fn reshaped<T: DeserializeOwned>(shown: impl Serialize) -> Result<T, OperationError> {
-    serde_json::to_value(shown).and_then(serde_json::from_value).map_err(|error| {
-        OperationError::Internal(format!("what the gateway shows is not of the declared shape: {error}"))
+/// A value of the gateway as the type that the table declares for it. Both have the same JSON.
+pub(super) fn reshape<T: DeserializeOwned>(value: impl Serialize) -> Result<T, OperationError> {
+    serde_json::to_value(value).and_then(serde_json::from_value).map_err(|error| {
+        OperationError::Internal(format!("the gateway's value does not have the declared shape: {error}"))
     })
 }
 
-/// A change that the gateway plans, with the answer of an operation to it.
-pub(super) fn answering<T: 'static, E: 'static, R>(
+/// A change planned by the gateway, whose result becomes the response of an operation.
+pub(super) fn map_response<T: 'static, E: 'static, R>(
     change: PlannedChange<T, E>,
-    answer: impl FnOnce(T) -> R + Send + 'static,
+    response: impl FnOnce(T) -> R + Send + 'static,
 ) -> PlannedChange<R, OperationError>
 where
     OperationError: From<E>,
 {
-    change.map(|made| Ok(answer(made?)))
+    change.map(|made| Ok(response(made?)))
 }
 
-/// A size as it travels.
+/// A size as the table declares it.
 pub(super) fn count(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Handlers of operations about tools: what there is, how risky it is taken to be, and who sees it.
+//! Handlers of operations about tools: which there are, their risk, and whether agents see them.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::context::OperationContext;
 use super::shape::count;
 use crate::error::OperationError;
 
-/// The tools that people have, which the gateway does not know.
+/// The management tools of people, which are not in the gateway's registry.
 static MANAGEMENT_TOOLS: LazyLock<Vec<RegisteredTool>> =
     LazyLock::new(|| api::all().filter(|entry| entry.has_face(Face::Management)).map(registered).collect());
 
@@ -33,7 +33,7 @@ pub(crate) async fn list(
         side_effects: request.side_effect_tags,
     };
     let mut tools = context.gateway.registry().tools(&filter);
-    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.wants(&own.descriptor)).cloned());
+    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
     tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
     let tools: Vec<ToolSummary> = tools.iter().map(|tool| summary(tool, &definition(tool))).collect();
     Ok(ToolCatalog { count: count(tools.len()), tools })
@@ -63,7 +63,7 @@ pub(super) async fn get(
     })
 }
 
-/// An operation of people as the tool that it is.
+/// An operation for people as a registered tool.
 fn registered(entry: &OperationEntry) -> RegisteredTool {
     let definition = Bytes::from(entry.tool_definition().to_string());
     let hash = DefinitionHash::of(PinKind::Tool, &definition).map(|hash| *hash.as_bytes());

@@ -1,4 +1,4 @@
-//! What the page's forms send, and who may send them.
+//! What the page's forms send, and from which origins.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use octroi_api::operations::approvals::ApprovalDecision;
 /// Longer reasons are cut.
 const REASON_MAX: usize = 2_000;
 
-/// What a person sent.
+/// A form that a person sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A token, to see the call.
     SignIn { token: String },
-    /// What they decided.
+    /// A decision about the call.
     Decide { ticket: String, decision: ApprovalDecision, reason: Option<String> },
 }
 
@@ -27,7 +27,7 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
     let mut fields = HashMap::new();
     for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         let at = pair.iter().position(|byte| *byte == b'=')?;
-        // A field that stands twice could be read in two ways.
+        // A repeated field would be ambiguous.
         if fields.insert(decode(&pair[..at])?, decode(&pair[at + 1..])?).is_some() {
             return None;
         }
@@ -44,7 +44,7 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
     }
 }
 
-/// The words of the table, which the buttons send.
+/// The names of decisions in the table are the values of the buttons.
 fn decision(choice: &str) -> Option<ApprovalDecision> {
     serde_json::from_value(serde_json::Value::from(choice)).ok()
 }
@@ -67,8 +67,8 @@ fn decode(text: &[u8]) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Whether a form was sent by the page itself. Browsers say so in headers that no page can write; another
-/// program on this machine is another origin, though it has the same name.
+/// Whether a form was sent by the page itself. Browsers say so in headers that no page can set; another
+/// program on this machine is another origin, though it has the same host name.
 pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if headers.contains_key("sec-fetch-site") {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_from_elsewhere_is_told_by_its_headers() {
+    fn headers_reveal_a_form_from_another_origin() {
         for (pairs, same) in [
             (&[("host", "127.0.0.1:7878"), ("origin", "http://127.0.0.1:7878")][..], true),
             (&[("host", "gate.example"), ("origin", "https://GATE.example")], true),

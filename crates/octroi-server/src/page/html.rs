@@ -1,8 +1,7 @@
-//! How the page looks. Whatever comes from agents and servers is written so that it can do nothing and
-//! hide nothing.
+//! The HTML of the approval page. Text from agents and servers can neither run nor hide anything.
 //!
-//! The templates escape every text by themselves. What others wrote goes through [`Visible`] besides, which
-//! also names the characters that are not seen.
+//! The templates escape every text by themselves. Text from others is also wrapped in [`Visible`], which
+//! makes invisible characters visible.
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use octroi_core::approval::{Approval, ApprovalState};
@@ -11,7 +10,7 @@ use octroi_core::time::show_time;
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a page holds.
+/// The title and the body of a page.
 pub(super) struct Content {
     title: &'static str,
     body: Markup,
@@ -40,10 +39,10 @@ pub(super) fn document(content: &Content, nonce: &str) -> String {
     page.into_string()
 }
 
-/// The form for a token. It tells nothing about the call, nor whether there is one.
+/// The form for a token. It reveals nothing about the call, nor whether there is one.
 pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
     let body = html! {
-        h1 { "A call waits for a person" }
+        h1 { "A call needs approval" }
         @if let Some(text) = complaint {
             p class="complaint" role="alert" { (Visible(text)) }
         }
@@ -53,9 +52,9 @@ pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
                 spellcheck="false" aria-describedby="about";
             p id="about" class="quiet" {
                 "A person's token: the admin token of the data directory, or one from the configuration file. "
-                "It is used for this page only and kept nowhere."
+                "It is used for this page only and not stored."
             }
-            p class="buttons" { button class="main" { "Look at the call" } }
+            p class="buttons" { button class="main" { "Show the call" } }
         }
         (by_command(id))
     };
@@ -69,12 +68,12 @@ pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Conten
         (facts(approval, Some(now_ms)))
         form method="post" autocomplete="off" {
             input type="hidden" name="ticket" value=(Visible(ticket));
-            label for="reason" { "Reason " span class="quiet" { "(told to the agent, and kept)" } }
+            label for="reason" { "Reason " span class="quiet" { "(sent to the agent, and recorded)" } }
             textarea id="reason" name="reason" rows="2" maxlength="2000" {}
             p class="buttons" {
                 button class="main" name="choice" value="approve" { "Approve once" }
-                button name="choice" value="deny_continue" { "Deny, it goes on" }
-                button class="stop" name="choice" value="deny_abort" { "Deny, it stops" }
+                button name="choice" value="deny_continue" { "Deny, agent continues" }
+                button class="stop" name="choice" value="deny_abort" { "Deny, agent stops" }
             }
         }
         (by_command(&approval.id))
@@ -82,11 +81,11 @@ pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Conten
     Content { title: "Decide", body }
 }
 
-/// What was decided, just now or before.
+/// The page of an approval that is decided, just now or earlier.
 pub(super) fn decided(approval: &Approval) -> Content {
     let outcome = match approval.state {
-        ApprovalState::DeniedContinue => "The call is denied. The agent goes on without it.",
-        ApprovalState::DeniedAbort => "The call is denied. The agent is told to stop.",
+        ApprovalState::DeniedContinue => "The call is denied. The agent continues without it.",
+        ApprovalState::DeniedAbort => "The call is denied. The agent must stop.",
         ApprovalState::Claimed => "The call is approved, and it is being made.",
         ApprovalState::Done => "The call is approved, and it was made.",
         _ => "The call is approved. It can be made once.",
@@ -100,21 +99,21 @@ pub(super) fn decided(approval: &Approval) -> Content {
     Content { title: "Decided", body }
 }
 
-/// Somebody else was faster.
+/// The page after a decision that came second.
 pub(super) fn too_late(approval: &Approval) -> Content {
     let body = html! {
-        p class="complaint" role="alert" { "This was decided already; what you chose changes nothing." }
+        p class="complaint" role="alert" { "This was decided already; your choice has no effect." }
         (decided(approval).body)
     };
     Content { title: "Decided already", body }
 }
 
-/// Nothing can be decided any more.
+/// The page of an approval that can no longer be decided.
 pub(super) fn gone(approval: &Approval) -> Content {
     let outcome = match approval.state {
-        ApprovalState::Cancelled => "The call was taken back. Nothing was done.",
+        ApprovalState::Cancelled => "The call was cancelled. Nothing was done.",
         ApprovalState::Orphaned => {
-            "Octroi was restarted while the call was being made. Nobody knows how far it came."
+            "Octroi was restarted while the call was being made. How far it got is unknown."
         }
         _ => "Nobody decided in time. Nothing was done; the agent can ask again.",
     };
@@ -124,15 +123,15 @@ pub(super) fn gone(approval: &Approval) -> Content {
         (facts(approval, None))
         p class="quiet" { "You can close this page." }
     };
-    Content { title: "Over", body }
+    Content { title: "Closed", body }
 }
 
-/// There is no such approval.
+/// The page for an address without an approval.
 pub(super) fn unknown() -> Content {
-    problem("Not found", "There is no approval at this address. `octroi approvals` lists what waits.")
+    problem("Not found", "There is no approval at this address. `octroi approvals` lists pending calls.")
 }
 
-/// Something went wrong.
+/// The page for an error.
 pub(super) fn problem(title: &'static str, text: &str) -> Content {
     let body = html! {
         h1 { (title) }
@@ -194,7 +193,7 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
             }
         }
         p class="quiet" {
-            "Secrets are taken out, and what is long is cut. Characters that are not seen are written as "
+            "Secrets are redacted, and long values are cut. Invisible characters are written as "
             span class="odd" { "U+…" } "."
         }
     }
@@ -220,7 +219,7 @@ fn by_command(id: &str) -> Markup {
     }
 }
 
-/// A word of ours, whatever the store says.
+/// A fixed set of CSS classes, whatever the store holds.
 fn risk_class(risk: &str) -> &'static str {
     match risk {
         "low" => "low",
@@ -238,8 +237,8 @@ fn left(milliseconds: i64) -> String {
     }
 }
 
-/// Text that somebody else wrote. Nothing in it is markup, also within quotes of either kind, and every
-/// character that is not seen or that reorders others is named.
+/// Text from somebody else. Nothing in it is markup, also within quotes of either kind, and every character
+/// that is invisible or reorders others is written as its code point.
 pub(super) struct Visible<'a>(pub(super) &'a str);
 
 impl Render for Visible<'_> {
@@ -260,7 +259,7 @@ fn named(character: char) -> Markup {
     html! { span class="odd" { (format!("U+{:04X}", u32::from(character))) } }
 }
 
-/// JSON in lines. Only the white space between its parts changes, so that what is shown is what is meant.
+/// Indented JSON. Only the white space between its parts changes, so that people decide about what was sent.
 fn indented(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;

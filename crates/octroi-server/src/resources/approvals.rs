@@ -7,26 +7,26 @@ use octroi_gateway::{ApprovalFilter, ApprovalPart, OperatorError};
 
 use super::{Block, block};
 use crate::error::OperationError;
-use crate::operations::{OperationContext, PENDING_MAX, SHOWN_MAX, described_approval};
+use crate::operations::{LISTED_MAX, OperationContext, PENDING_MAX, describe_approval};
 
-/// What waits, of one agent or of all; each under its own URI, so that a client can tell which are new.
+/// Pending approvals of one agent or of all, each under its own URI, so that a client can tell which are new.
 pub(super) async fn pending(
     context: &OperationContext,
     agent: Option<&str>,
 ) -> Result<Vec<Block>, OperationError> {
     let filter = ApprovalFilter { part: ApprovalPart::Pending, agent: agent.map(str::to_owned) };
     let pending = context.gateway.approvals().list(&filter, PENDING_MAX).await?;
-    let shown = pending.iter().map(|approval| {
+    let blocks = pending.iter().map(|approval| {
         let uri = ResourceUri::approval(approval.binding.agent.as_deref(), &approval.id);
-        block(&uri, &described_approval(approval))
+        block(&uri, &describe_approval(approval))
     });
-    shown.collect()
+    blocks.collect()
 }
 
 pub(super) async fn past(context: &OperationContext, agent: &str) -> Result<PastApprovals, OperationError> {
     let filter = ApprovalFilter { part: ApprovalPart::History, agent: Some(agent.to_owned()) };
-    let past = context.gateway.approvals().list(&filter, SHOWN_MAX).await?;
-    let approvals: Vec<Approval> = past.iter().map(described_approval).collect();
+    let past = context.gateway.approvals().list(&filter, LISTED_MAX).await?;
+    let approvals: Vec<Approval> = past.iter().map(describe_approval).collect();
     let count = u64::try_from(approvals.len()).unwrap_or(u64::MAX);
     Ok(PastApprovals { agent_id: agent.to_owned(), count, approvals })
 }
@@ -39,7 +39,7 @@ pub(super) async fn approval(
 ) -> Result<Approval, OperationError> {
     let found = context.gateway.approvals().get(id).await?;
     if found.binding.agent.as_deref() == agent {
-        Ok(described_approval(&found))
+        Ok(describe_approval(&found))
     } else {
         Err(OperatorError::UnknownApproval(id.to_owned()).into())
     }

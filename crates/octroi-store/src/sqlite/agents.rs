@@ -1,4 +1,4 @@
-//! What is said about agents, and which tools they have used.
+//! Operator-set context of agents, and their use of tools.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn record_uses(&self, uses: &[ToolUse]) -> Result<(), StoreError> {
-        // Agents use few tools many times: one row for each, not one for each use.
+        // Agents use few tools many times, so uses are summed per tool before they are written.
         let mut sums: BTreeMap<(&str, &str), (i64, i64, i64)> = BTreeMap::new();
         for ToolUse { agent, tool, at_ms } in uses {
             let (first, last, n_uses) = sums.entry((agent, tool)).or_insert((*at_ms, *at_ms, 0));

@@ -1,5 +1,5 @@
-//! Approvals. Each change reads the row, asks the one table of what may follow, and writes the row, all
-//! in a transaction that has the only turn to write.
+//! Approvals. Each change reads the row, applies the state machine, and writes the row, all in one
+//! exclusive write transaction.
 
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
@@ -10,7 +10,7 @@ use super::{Durable, Sqlite};
 use crate::approval::{ApprovalFilter, ApprovalPart, Requested};
 use crate::error::StoreError;
 
-/// The states are named as the index names them, or it would not be used.
+/// The states are spelled as in the partial index, or SQLite would not use it.
 pub(super) const OPEN: &str = "
     SELECT * FROM approvals
     WHERE principal = ? AND agent IS ? AND tool = ? AND arguments_hash = ?
@@ -24,7 +24,7 @@ impl Sqlite {
         let known =
             self.open_approvals(&mut durable.transaction, &approval.binding.call_key(), now_ms).await?;
         let is_open = |known: &&Approval| match known.state {
-            // Whatever policies hold when a person decides are the ones it is then bound to.
+            // A pending approval is bound to the policies that are active when it is decided.
             ApprovalState::Pending => known.binding.is_same_question(&approval.binding),
             _ => known.binding == approval.binding,
         };
@@ -33,7 +33,7 @@ impl Sqlite {
         }
         let mut replaced = Vec::new();
         for mut outdated in known {
-            // A person may still be looking at it, but what they would grant could not be used.
+            // An operator may still be reviewing it, but its grant could not be used.
             let what = outdated.binding.differs(&approval.binding).unwrap_or_default();
             let state = outdated.state;
             if outdated.apply(Event::Cancel { reason: format!("{what} has changed") }, now_ms).is_ok() {
@@ -117,7 +117,7 @@ impl Sqlite {
     pub(crate) async fn expire_approvals(&self, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
         let due = "SELECT * FROM approvals WHERE state IN ('pending', 'approved') AND expires_at_ms <= ?1
                    ORDER BY number";
-        // Mostly there are none, and then nobody has to wait for a turn to write.
+        // Usually there are none, and then no write transaction is needed.
         let first = sqlx::query(due)
             .bind(now_ms)
             .fetch_optional(&self.readers)
@@ -151,7 +151,7 @@ impl Sqlite {
         self.change_all(durable, &rows, &Event::Crash, now_ms).await
     }
 
-    /// Makes the same happen to several, and gives those it happened to.
+    /// Applies the same event to several approvals; returns those that changed.
     async fn change_all(
         &self,
         mut durable: Durable,
@@ -172,7 +172,7 @@ impl Sqlite {
         Ok(changed)
     }
 
-    /// Those for an identical call that wait or can be used, the newest first.
+    /// The pending and approved ones of an identical call, the newest first.
     async fn open_approvals(
         &self,
         connection: &mut SqliteConnection,
@@ -232,7 +232,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Writes what can change, provided that the row still is in the state in which it was read.
+    /// Writes the mutable columns, provided that the row is still in the state that was read.
     async fn write_approval(
         &self,
         durable: &mut Durable,

@@ -1,4 +1,4 @@
-//! The audit log as it can be asked: what was added, forgotten and counted.
+//! The index of the audit log: purging, rewinding and counting.
 
 mod append;
 mod chunk;
@@ -14,14 +14,14 @@ use crate::audit::AuditCount;
 use crate::error::StoreError;
 use chunk::{CHUNK_BITS, Chunk};
 
-/// Two to this power positions are a block.
+/// A block has two to this power positions.
 const BLOCK_BITS: u32 = 12;
 
-/// Events are counted into spans of ten minutes: short enough to look at the events of one, long enough that
+/// Events are counted in spans of ten minutes: short enough to read the events of one, long enough that
 /// the counts of a month are few.
 const SPAN_MS: i64 = 10 * 60 * 1_000;
 
-/// So many chunks are forgotten in one transaction.
+/// The number of chunks that one transaction deletes.
 const PURGE_MAX: i64 = 80;
 
 impl Sqlite {
@@ -38,7 +38,7 @@ impl Sqlite {
         let mut n_purged = 0;
         loop {
             let mut transaction = self.begin().await?;
-            // The oldest of a gateway come first: no further than these must be looked.
+            // The oldest chunks of a gateway come first, so no later ones need to be read.
             let mut chunks: Vec<Chunk> =
                 sqlx::query_as("SELECT * FROM audit_chunks WHERE node = ? ORDER BY chunk LIMIT ?")
                     .bind(node)
@@ -91,7 +91,7 @@ impl Sqlite {
         Ok(n_gone.cast_unsigned())
     }
 
-    /// Takes all events out of a chunk but these. Tells how many that were.
+    /// Removes all events from a chunk except these; returns how many were removed.
     async fn cut_chunk(
         &self,
         transaction: &mut Transaction<'static, Driver>,
@@ -117,7 +117,7 @@ impl Sqlite {
         since_ms: i64,
         n_max: u32,
     ) -> Result<Vec<AuditCount>, StoreError> {
-        // Whole spans are counted; what is left of the one before them has to be looked at.
+        // Whole spans have counts; the partial span before them is counted from its events.
         let first_span = since_ms.div_euclid(SPAN_MS) + i64::from(since_ms.rem_euclid(SPAN_MS) > 0);
         let rows: Vec<(String, String, String, String, i64)> = sqlx::query_as(COUNTS)
             .bind(first_span)
@@ -141,7 +141,7 @@ impl Sqlite {
     }
 }
 
-/// What is known about events before the first that is left, with the power of two that makes a chunk of it.
+/// Data about events before the first remaining one, with the power of two that converts it to a chunk.
 const FORGET_BEFORE_ALL: [(&str, u32); 3] = [
     (
         "DELETE FROM audit_marks WHERE block < (SELECT coalesce(min(chunk) >> ?, 1 << 62) FROM audit_chunks)",
@@ -157,7 +157,7 @@ const FORGET_BEFORE_ALL: [(&str, u32); 3] = [
     ),
 ];
 
-/// Of the blocks only those are looked at that reach into the time before the first whole span.
+/// Only blocks that reach into the time before the first whole span are read.
 const COUNTS: &str = "
     SELECT event_type, agent, tool, decision, CAST(sum(n) AS INTEGER) AS n FROM (
         SELECT event_type, agent, tool, decision, n FROM audit_counts WHERE span >= ?1

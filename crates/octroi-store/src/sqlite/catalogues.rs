@@ -1,4 +1,4 @@
-//! What servers last offered.
+//! Stored catalogues: what each server last offered.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ impl Sqlite {
         if known.as_deref() == Some(hash.as_str()) {
             return Ok(Saved::Unchanged);
         }
-        // The items go with it.
+        // The items are deleted with it.
         sqlx::query("DELETE FROM catalogues WHERE scope = ? AND name = ?")
             .bind(&scope)
             .bind(name)
@@ -72,7 +72,7 @@ impl Sqlite {
             if stored.catalogue.content_hash() == stored.content_hash {
                 sound.push(stored);
             } else {
-                warn!(server.name = %stored.key, "the stored catalogue is not what was saved; dropped");
+                warn!(server.name = %stored.key, "stored catalogue does not match its hash, dropped");
                 self.delete_catalogue(&stored.key).await?;
             }
         }
@@ -84,7 +84,7 @@ impl Sqlite {
     }
 
     async fn read_catalogues(&self) -> Result<Vec<StoredCatalogue>, StoreError> {
-        // Both tables as they were at one moment.
+        // Both tables in one snapshot.
         let mut transaction = self.readers.begin().await.map_err(|error| self.failed(error))?;
         let rows: Vec<(String, String, String, String, i64)> = sqlx::query_as(
             "SELECT scope, name, identity, content_hash, saved_at_ms FROM catalogues ORDER BY scope, name",
@@ -113,7 +113,7 @@ impl Sqlite {
             });
         }
         for (scope, name, list, item) in items {
-            let list = List::parse(&list).ok_or_else(self.unreadable("word for a list"))?;
+            let list = List::parse(&list).ok_or_else(self.unreadable("list name"))?;
             let position = positions.get(&(scope, name)).copied();
             if let Some(stored) = position.and_then(|position| catalogues.get_mut(position)) {
                 stored.catalogue.list_mut(list).push(item);

@@ -1,4 +1,4 @@
-//! Reading the columns of wide rows.
+//! Reading columns by name.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row as _, Sqlite as Driver, Type};
@@ -7,7 +7,7 @@ use super::Sqlite;
 use crate::error::StoreError;
 
 impl Sqlite {
-    /// A column as it is.
+    /// A column of any type.
     pub(super) fn column<'row, T>(&self, row: &'row SqliteRow, name: &'static str) -> Result<T, StoreError>
     where
         T: Decode<'row, Driver> + Type<Driver>,
@@ -15,13 +15,13 @@ impl Sqlite {
         row.try_get(name).map_err(|error| self.failed(error))
     }
 
-    /// A SHA-256.
+    /// A column with a SHA-256.
     pub(super) fn hash_column(&self, row: &SqliteRow, name: &'static str) -> Result<[u8; 32], StoreError> {
         let bytes: &[u8] = self.column(row, name)?;
         bytes.try_into().ok().ok_or_else(self.unreadable("hash"))
     }
 
-    /// A list of texts, kept as a JSON array.
+    /// A list of texts, stored as a JSON array.
     pub(super) fn list_column(&self, row: &SqliteRow, name: &'static str) -> Result<Vec<String>, StoreError> {
         self.list(self.column(row, name)?)
     }

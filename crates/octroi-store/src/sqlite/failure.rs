@@ -1,10 +1,10 @@
-//! What SQLite's result codes mean for the person in front of it.
+//! Maps SQLite's result codes to store errors.
 
 use std::path::Path;
 
 use crate::error::StoreError;
 
-/// The low byte of an extended code is the plain one: <https://sqlite.org/rescode.html>.
+/// The low byte of an extended code is the primary code: <https://sqlite.org/rescode.html>.
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
 const READ_ONLY: i32 = 8;
@@ -12,7 +12,7 @@ const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const NOT_A_DATABASE: i32 = 26;
 
-/// No room for the index of the write-ahead log; SQLite calls only a full main file `FULL`.
+/// No space for the shared memory of the write-ahead log; SQLite uses `FULL` only for the main file.
 const IO_ERROR_SHM_SIZE: i32 = 4874;
 
 pub(crate) fn from_sqlx(path: &Path, error: sqlx::Error) -> StoreError {

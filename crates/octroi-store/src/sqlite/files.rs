@@ -1,4 +1,4 @@
-//! The data directory and the files in it, which are nobody else's to read.
+//! The data directory and its files, which only their owner may read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 
-/// Makes the directory and those above it, where they are missing.
+/// Creates the directory and its parents, where missing.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), StoreError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(directory) {
         Ok(()) => Ok(()),
@@ -17,22 +17,22 @@ pub(crate) fn make_directory(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes an empty file, or finds out that the one there can be read and written. SQLite gives the
-/// files that it puts beside this one the same rights.
+/// Creates an empty file, or checks that the existing one can be read and written. SQLite gives the
+/// files beside it the same permissions.
 pub(crate) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let opened =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
     opened.map(drop).map_err(|error| StoreError::io(path, error))
 }
 
-/// The file's name with something after it.
+/// The path with a suffix appended to its file name.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Removes a file if there is one.
+/// Removes a file if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(path, error)),
@@ -40,7 +40,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Gives a finished file its name. After this both survive a power cut.
+/// Renames a finished file. After this, its content and name survive a power failure.
 pub(crate) fn rename_durably(from: &Path, to: &Path) -> Result<(), StoreError> {
     let sync = |path: &Path| File::open(path)?.sync_all();
     let failed = |error| StoreError::io(to, error);

@@ -1,4 +1,4 @@
-//! How servers were.
+//! Health check history of servers.
 
 use octroi_core::Health;
 
@@ -59,7 +59,7 @@ impl Sqlite {
         .await
         .map_err(|error| self.failed(error))?;
         let sample = |(at_ms, health, latency_ms, error): (i64, String, Option<i64>, Option<String>)| {
-            let health = Health::parse(&health).ok_or_else(self.unreadable("word for health"))?;
+            let health = Health::parse(&health).ok_or_else(self.unreadable("health value"))?;
             Ok(HealthSample { at_ms, health, latency_ms, error })
         };
         rows.into_iter().map(sample).collect()

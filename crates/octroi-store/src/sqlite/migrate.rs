@@ -1,4 +1,4 @@
-//! Bringing a database to the version of the program: forwards only, all or nothing.
+//! Migrations: forwards only, all or nothing.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{files, options};
 use crate::error::StoreError;
 use crate::hash::ContentHash;
 
-/// The steps to the newest version; the first leads to version 1. A released step never changes.
+/// The migrations in order; the first leads to version 1. A released migration never changes.
 const MIGRATIONS: [Migration; 9] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
@@ -35,20 +35,20 @@ struct Migration {
     sql: &'static str,
 }
 
-/// How far a database is: the number of migrations it has seen.
+/// The version of a database: the number of applied migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(usize);
 
-/// A file that is larger is large because of the audit log.
+/// Larger files are large because of the audit log, and are not checked completely.
 const CHECKED_WHOLE_MAX: u64 = 256 << 20;
 
-/// How much of a file is read to find out whether it is sound.
+/// How much of a file the integrity check reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// All of it.
+    /// The whole file.
     Whole,
-    /// All tables but that of audit events: nobody can wait for gigabytes to be read at every start, and
-    /// what they hold can be made again.
+    /// All tables except the audit events: reading gigabytes at every start would take too long, and they
+    /// can be rebuilt from the log.
     AllButAudit,
 }
 
@@ -72,10 +72,10 @@ impl Check {
     }
 }
 
-/// Finds out whether the file is sound and of which version, without changing it.
+/// Checks the integrity and the version of a file, without changing it.
 pub(crate) async fn inspect(path: &Path) -> Result<Version, StoreError> {
-    // A journal is left where the very first transaction was cut off, before there was a write-ahead
-    // log. It has to be rolled back, which a connection that only reads cannot do.
+    // A rollback journal is left if the very first transaction was interrupted, before the write-ahead
+    // log existed. It has to be rolled back, which a read-only connection cannot do.
     let is_cut_off = files::beside(path, "-journal").exists();
     let failed = |error| from_sqlx(path, error);
     let mut connection = options(path).read_only(!is_cut_off).connect().await.map_err(failed)?;
@@ -85,7 +85,7 @@ pub(crate) async fn inspect(path: &Path) -> Result<Version, StoreError> {
     version
 }
 
-/// Applies what is missing, after a copy of a database that is more than empty.
+/// Applies the missing migrations, after a backup if the database is not empty.
 pub(crate) async fn bring_up_to_date(
     path: &Path,
     writer: &SqlitePool,
@@ -112,7 +112,7 @@ pub(super) async fn examine(
     let failed = |error| from_sqlx(path, error);
     let verdict = check.run(connection).await.map_err(failed)?;
     if verdict != "ok" {
-        // The verdict may have several lines; the first says enough.
+        // The result may have several lines; the first is sufficient.
         let detail = verdict.lines().next().unwrap_or_default().trim_matches(['*', ' ']).to_owned();
         return Err(StoreError::Corrupt { path: path.to_owned(), detail });
     }
@@ -136,7 +136,7 @@ pub(super) async fn examine(
     compare(path, &applied)
 }
 
-/// A database is known if its migrations are the first ones of ours.
+/// A database is known if its migrations are the first ones of this program.
 fn compare(path: &Path, applied: &[(i64, String)]) -> Result<Version, StoreError> {
     let newest = applied.last().map_or(0, |(version, _)| *version);
     if newest > number(MIGRATIONS.len()) {
@@ -155,12 +155,12 @@ fn compare(path: &Path, applied: &[(i64, String)]) -> Result<Version, StoreError
     Ok(Version(applied.len()))
 }
 
-/// Copies the database. The copy gets its name when it is complete.
+/// Copies the database. The copy gets its final name when it is complete.
 async fn back_up(path: &Path, writer: &SqlitePool, Version(version): Version) -> Result<(), StoreError> {
     let backup = files::beside(path, &format!(".backup-{version}"));
     let unfinished = files::beside(&backup, ".part");
     files::remove(&unfinished)?;
-    // SQLite would make it readable for everybody; an empty file it takes as it is.
+    // SQLite would create it readable for everybody, but uses an existing empty file as it is.
     files::make_private_file(&unfinished)?;
     let copied =
         sqlx::query("VACUUM INTO ?").bind(unfinished.to_string_lossy().as_ref()).execute(writer).await;
@@ -188,7 +188,7 @@ async fn apply(writer: &SqlitePool, n_applied: usize, missing: &[Migration]) -> 
     transaction.commit().await
 }
 
-/// A version as the database counts.
+/// A version as the database stores it.
 fn number(version: usize) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }

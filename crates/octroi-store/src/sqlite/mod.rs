@@ -1,7 +1,7 @@
-//! A store in one SQLite file.
+//! The store in one SQLite file.
 //!
-//! One connection writes at a time; a few others read beside it. A file is looked at through a connection that
-//! cannot write before anything else touches it, so that a damaged one stays as it is.
+//! One connection writes at a time; a few others read concurrently. A file is first inspected through a
+//! read-only connection, so that a damaged one stays unchanged.
 
 mod agents;
 mod approvals;
@@ -30,36 +30,36 @@ use sqlx::{Connection as _, Sqlite as Driver, Transaction};
 use crate::error::StoreError;
 use crate::lock::DirectoryLock;
 
-/// How long to wait for another program that has locked the file.
+/// How long to wait while another program has locked the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait for a connection of our own.
+/// How long to wait for a connection from the pool.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 const READERS: u32 = 4;
 
-/// Twice the usual size. Records of the audit log are kept many to a row, in rows of some forty kilobytes, which SQLite
-/// writes page by page, and copies page by page when it empties its log.
+/// Twice the default size. Audit records are stored many to a row, in rows of about forty kilobytes, which
+/// SQLite writes page by page, and copies page by page at a checkpoint.
 const PAGE_BYTES: u32 = 8 * 1024;
-/// So many pages, four megabytes, as it would be with the usual size.
+/// So many pages are four megabytes, as with the default page size.
 const PAGES_IN_LOG: &str = "500";
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
     writer: SqlitePool,
-    /// Writes what people decided. Its transactions wait for the disk; those of `writer` leave that to
-    /// the operating system, because what they keep can be found out again.
+    /// Writes operator decisions. Its transactions wait for the disk; those of `writer` do not, because
+    /// their data can be obtained again.
     durable: SqlitePool,
     readers: SqlitePool,
-    /// Last, so that it is given up last.
+    /// The last field, so that it is released last.
     _lock: DirectoryLock,
 }
 
 impl Sqlite {
     pub(crate) async fn open(directory: &Path) -> Result<Self, StoreError> {
         files::make_directory(directory)?;
-        let lock = DirectoryLock::take(directory)?;
+        let lock = DirectoryLock::acquire(directory)?;
         let path = directory.join("octroi.db");
         files::make_private_file(&path)?;
         let version = migrate::inspect(&path).await?;
@@ -81,7 +81,7 @@ impl Sqlite {
         self.writer.close().await;
     }
 
-    /// A transaction that writes. It waits for its turn here, not at its first change.
+    /// Begins a write transaction. It waits for the write lock here, not at its first change.
     async fn begin(&self) -> Result<Transaction<'static, Driver>, StoreError> {
         self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed(error))
     }
@@ -90,7 +90,7 @@ impl Sqlite {
         transaction.commit().await.map_err(|error| self.failed(error))
     }
 
-    /// A transaction that writes what must not be lost, not even by a power cut.
+    /// Begins a write transaction for data that must survive a power failure.
     async fn begin_durable(&self) -> Result<Durable, StoreError> {
         let turn = self.writer.acquire().await.map_err(|error| self.failed(error))?;
         let transaction =
@@ -106,7 +106,7 @@ impl Sqlite {
         failure::from_sqlx(&self.path, error)
     }
 
-    /// The way to say that a stored value makes no sense.
+    /// The error for an invalid stored value.
     fn unreadable(&self, what: &'static str) -> impl FnOnce() -> StoreError {
         let path = self.path.clone();
         move || StoreError::Unreadable { path, what }
@@ -116,8 +116,8 @@ impl Sqlite {
 /// A transaction that is on the disk when it is committed.
 struct Durable {
     transaction: Transaction<'static, Driver>,
-    /// The other connection that writes is kept idle meanwhile: who waits for it waits in a row and
-    /// wakes at once, where SQLite would have them try again and again.
+    /// Keeps the other write connection idle meanwhile: waiting for it is a fair queue, whereas SQLite
+    /// would poll for its lock.
     _turn: PoolConnection<Driver>,
 }
 
@@ -130,8 +130,8 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
 }
 
-/// Connections to a file do not age. One breaks, though, when SQLite itself gives up a transaction,
-/// as it does on a full disk: the driver goes on to believe in it. That one is replaced.
+/// Connections to a file do not age. But one breaks when SQLite itself rolls back a transaction, as on a
+/// full disk: the driver still considers it open. Such a connection is replaced.
 fn pool() -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))

@@ -212,7 +212,7 @@ impl Sqlite {
         rows.iter().map(past).collect()
     }
 
-    /// Accepts one definition, moves the one before it into the past, and has what it was wait no longer.
+    /// Accepts one definition, moves the previous one to the history, and ends its quarantine.
     async fn write_pin(&self, durable: &mut Durable, pin: &PinRecord) -> Result<(), StoreError> {
         for sql in [
             "INSERT INTO past_pins

@@ -34,7 +34,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn active_policies(&self) -> Result<ActivePolicies, StoreError> {
-        // Both as they were at one moment.
+        // Both in one snapshot.
         let mut transaction = self.readers.begin().await.map_err(|error| self.failed(error))?;
         let revision: i64 = sqlx::query_scalar("SELECT revision FROM policy_revision")
             .fetch_one(&mut *transaction)
@@ -135,7 +135,7 @@ impl Sqlite {
         now_ms: i64,
     ) -> Result<Result<PolicyRecord, PolicyRefusal>, StoreError> {
         let mut durable = self.begin_durable().await?;
-        // Nobody learns of what others propose.
+        // Other agents must not learn of this proposal.
         if let Err(refusal) = self.waiting_proposal(&mut durable, id, Some(author)).await? {
             return Ok(Err(refusal));
         }
@@ -179,7 +179,7 @@ impl Sqlite {
         .map_err(|error| self.failed(error))
     }
 
-    /// Puts a policy in the place of the active one, and counts the change.
+    /// Replaces the active policy, and increases the revision.
     async fn make_active(
         &self,
         durable: &mut Durable,
@@ -250,7 +250,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// A proposal that nobody has decided about; one by this author, if one is given.
+    /// A pending proposal; of this author, if one is given.
     async fn waiting_proposal(
         &self,
         durable: &mut Durable,
@@ -280,7 +280,7 @@ impl Sqlite {
         })
     }
 
-    /// Commits, and gives the policy as it is then.
+    /// Commits, and returns the policy as stored.
     async fn policy_after(&self, mut durable: Durable, id: i64) -> Result<PolicyRecord, StoreError> {
         let row = sqlx::query("SELECT * FROM policies WHERE id = ?")
             .bind(id)

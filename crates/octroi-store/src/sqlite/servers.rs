@@ -4,7 +4,7 @@ use octroi_core::ServerName;
 
 use super::Sqlite;
 use crate::error::StoreError;
-use crate::server::{CanonicalJson, Change, ManagedBy, Recorded, Scope, ServerKey, ServerRecord};
+use crate::server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 
 /// The columns in the order of the queries below.
 type Row = (String, String, String, String, i64, Option<bool>, i64, i64);
@@ -27,13 +27,13 @@ impl Sqlite {
         .await
         .map_err(|error| self.failed(error))?;
         let recorded = match known {
-            None => Recorded { revision: 1, change: Change::Added },
+            None => Recorded { revision: 1, change: RecordedChange::Added },
             Some((revision, hash, manager))
                 if hash == definition.hash().as_str() && manager == managed_by.as_str() =>
             {
-                Recorded { revision, change: Change::Unchanged }
+                Recorded { revision, change: RecordedChange::Unchanged }
             }
-            Some((revision, ..)) => Recorded { revision: revision + 1, change: Change::Changed },
+            Some((revision, ..)) => Recorded { revision: revision + 1, change: RecordedChange::Changed },
         };
         sqlx::query(
             "INSERT INTO servers
@@ -102,7 +102,7 @@ impl Sqlite {
         self.delete("DELETE FROM servers WHERE scope = ? AND name = ?", key).await
     }
 
-    /// Deletes what the statement says of one server. Says whether there was anything.
+    /// Runs a delete statement for one server; returns whether a row was deleted.
     pub(super) async fn delete(&self, sql: &'static str, key: &ServerKey) -> Result<bool, StoreError> {
         let result = sqlx::query(sql)
             .bind(key.scope.to_string())
@@ -113,7 +113,7 @@ impl Sqlite {
         Ok(result.rows_affected() > 0)
     }
 
-    /// Reads the key of a row.
+    /// Parses the key of a row.
     pub(super) fn server_key(&self, scope: &str, name: &str) -> Result<ServerKey, StoreError> {
         Ok(ServerKey {
             scope: Scope::parse(scope).ok_or_else(self.unreadable("scope"))?,
@@ -126,8 +126,7 @@ impl Sqlite {
             row;
         Ok(ServerRecord {
             key: self.server_key(&scope, &name)?,
-            managed_by: ManagedBy::parse(&managed_by)
-                .ok_or_else(self.unreadable("word for who manages a server"))?,
+            managed_by: ManagedBy::parse(&managed_by).ok_or_else(self.unreadable("manager of a server"))?,
             definition: CanonicalJson::stored(definition),
             revision,
             enabled_override,
@@ -136,7 +135,7 @@ impl Sqlite {
         })
     }
 
-    /// Tells a server that is not recorded from other failures.
+    /// Maps a violated foreign key to "server is not recorded".
     pub(super) fn failed_for(&self, key: &ServerKey, error: sqlx::Error) -> StoreError {
         match &error {
             sqlx::Error::Database(database) if database.is_foreign_key_violation() => {

@@ -30,7 +30,7 @@ async fn pragma(sqlite: &Sqlite, sql: &'static str) {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_leaves_the_old_catalogue() {
+async fn a_full_disk_is_reported_and_leaves_the_old_catalogue() {
     let directory = tempfile::tempdir().unwrap();
     let (sqlite, key) = open(directory.path()).await;
     sqlite.save_catalogue(&key, &catalogue(3), 2).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_decision_that_finds_no_room_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_database_that_became_read_only_is_told() {
+async fn a_database_that_became_read_only_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let (sqlite, key) = open(directory.path()).await;
     pragma(&sqlite, "PRAGMA query_only = 1").await;
@@ -81,7 +81,7 @@ async fn a_database_that_became_read_only_is_told() {
 }
 
 #[tokio::test]
-async fn another_program_that_holds_the_database_is_told() {
+async fn a_database_locked_by_another_program_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let (sqlite, key) = open(directory.path()).await;
     pragma(&sqlite, "PRAGMA busy_timeout = 10").await;
@@ -107,7 +107,7 @@ async fn a_catalogue_that_was_altered_is_dropped() {
 async fn settings_are_those_that_were_meant() {
     let directory = tempfile::tempdir().unwrap();
     let (sqlite, _) = open(directory.path()).await;
-    // What is durable waits for the disk (FULL, 2); the rest leaves that to the system (NORMAL, 1).
+    // Durable transactions wait for the disk (FULL, 2); others do not (NORMAL, 1).
     for (pool, expected) in [(&sqlite.writer, 1), (&sqlite.durable, 2), (&sqlite.readers, 1)] {
         let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(pool).await.unwrap();
         let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(pool).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_grant_is_found_without_going_through_all() {
     assert_eq!(first, expected);
 }
 
-/// Overwrites the first page of a table in the file, and says which checks notice.
+/// Overwrites the first page of a table in the file; returns which checks notice.
 async fn noticed(table: &'static str) -> [bool; 2] {
     let directory = tempfile::tempdir().unwrap();
     let (sqlite, _) = open(directory.path()).await;

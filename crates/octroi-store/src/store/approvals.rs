@@ -1,4 +1,4 @@
-//! Asking, deciding, using. What is written here is on the disk when a call returns.
+//! Approvals. Changes are on the disk when a method returns.
 
 use octroi_core::approval::{Answer, Approval, Binding, CallKey, Event, Refusal};
 
@@ -7,8 +7,8 @@ use crate::approval::{ApprovalFilter, Requested};
 use crate::error::StoreError;
 
 impl Store {
-    /// Keeps a new approval, unless an identical call has one that waits or can be used: a client that
-    /// repeats its call asks nobody twice.
+    /// Stores a new approval, unless an identical call has one that is pending or usable: a client that
+    /// repeats its call does not ask twice.
     pub async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.request_approval(approval).await,
@@ -22,7 +22,7 @@ impl Store {
         }
     }
 
-    /// Approvals, the newest first; those after the one with the id `before`, if that is given.
+    /// Approvals, the newest first; those after the one with the id `before`, if it is given.
     pub async fn approvals(
         &self,
         filter: &ApprovalFilter,
@@ -34,7 +34,7 @@ impl Store {
         }
     }
 
-    /// Keeps what a person decided. The first decision stands.
+    /// Stores an operator's decision. Only the first decision is accepted.
     pub async fn decide_approval(
         &self,
         id: &str,
@@ -44,15 +44,15 @@ impl Store {
         self.change_approval(id, Event::Decide(answer), now_ms).await
     }
 
-    /// The approval that a call may use now, if a person has approved an identical one.
+    /// The approval that a call may use now, if an identical call was approved.
     pub async fn find_grant(&self, key: &CallKey, now_ms: i64) -> Result<Option<Approval>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.find_grant(key, now_ms).await,
         }
     }
 
-    /// Uses a grant up, for exactly the call it is bound to. Of all who try, one succeeds, and only that
-    /// one may make the call.
+    /// Uses up a grant, for exactly the call it is bound to. Of all concurrent callers one succeeds, and only
+    /// that one may make the call.
     pub async fn claim_approval(
         &self,
         id: &str,
@@ -62,7 +62,7 @@ impl Store {
         self.change_approval(id, Event::Claim(binding.clone()), now_ms).await
     }
 
-    /// Keeps how the call went.
+    /// Stores the outcome of the call.
     pub async fn finish_approval(
         &self,
         id: &str,
@@ -72,7 +72,7 @@ impl Store {
         self.change_approval(id, Event::Finish { outcome: outcome.to_owned() }, now_ms).await
     }
 
-    /// Takes an approval back that nobody has used.
+    /// Cancels an approval that was not used.
     pub async fn cancel_approval(
         &self,
         id: &str,
@@ -82,15 +82,15 @@ impl Store {
         self.change_approval(id, Event::Cancel { reason: reason.to_owned() }, now_ms).await
     }
 
-    /// Marks all whose time has passed, and gives those that were not marked before.
+    /// Marks all expired approvals; returns those that were not marked before.
     pub async fn expire_approvals(&self, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.expire_approvals(now_ms).await,
         }
     }
 
-    /// Marks all whose call was being made when Octroi ended, and gives them. Only for the start: it
-    /// takes every call for one of an earlier run. With a node, only the calls of that one.
+    /// Marks all approvals whose call was in progress when Octroi ended; returns them. Only for the start: it
+    /// assumes that every such call is of an earlier run. With a node, only the calls of that node.
     pub async fn orphan_claimed(&self, node: Option<&str>, now_ms: i64) -> Result<Vec<Approval>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.orphan_claimed(node, now_ms).await,

@@ -1,19 +1,19 @@
-//! The audit log as it can be asked.
+//! The queryable index of the audit log.
 
 use super::{Engine, Store};
 use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord};
 use crate::error::StoreError;
 
 impl Store {
-    /// Adds records of a gateway's log, in its order, and passes over those up to the newest that is there already.
-    /// Says how many were new. Best with some hundred at once.
+    /// Appends records of a gateway's log, in order; skips those that are already indexed. Returns how many
+    /// were new. Most efficient with a few hundred at once.
     pub async fn append_audit(&self, node: &str, records: &[AuditRecord<'_>]) -> Result<usize, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.append_audit(node, records).await,
         }
     }
 
-    /// Events, the newest first; those before a place, if that is given.
+    /// Events, the newest first; those before a position, if it is given.
     pub async fn audit_events(
         &self,
         filter: &AuditFilter,
@@ -25,30 +25,30 @@ impl Store {
         }
     }
 
-    /// The newest event that is here of a gateway's log: what comes after it is still to be added.
+    /// The newest indexed sequence number of a gateway's log: later records are still to be added.
     pub async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.last_audit_seq(node).await,
         }
     }
 
-    /// Forgets the events of a gateway before a number, a few thousand at a time, so that others can
-    /// write in between. Says how many there were. Counts are kept.
+    /// Deletes the events of a gateway before a sequence number, a few thousand per transaction, so that
+    /// others can write in between. Returns how many there were. Counts are kept.
     pub async fn purge_audit(&self, node: &str, before_seq: u64) -> Result<u64, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.purge_audit(node, before_seq).await,
         }
     }
 
-    /// Forgets the events of a gateway after a number, because its log has lost its end: what comes next has numbers
-    /// that were given before. Says how many there were. Counts are kept.
+    /// Deletes the events of a gateway after a sequence number, because its log has lost its end and will
+    /// reuse the numbers. Returns how many there were. Counts are kept.
     pub async fn rewind_audit(&self, node: &str, last_seq: u64) -> Result<u64, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.rewind_audit(node, last_seq).await,
         }
     }
 
-    /// How many events of each sort there were since a moment, the most frequent first.
+    /// The number of events by type, agent, tool and decision since a time, the most frequent first.
     pub async fn audit_counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.audit_counts(since_ms, n_max).await,

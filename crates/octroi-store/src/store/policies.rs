@@ -1,4 +1,4 @@
-//! Policies. What is written here is on the disk when a call returns.
+//! Policies. Changes are on the disk when a method returns.
 
 use super::{Engine, Store};
 use crate::error::StoreError;
@@ -7,8 +7,8 @@ use crate::policy::{
 };
 
 impl Store {
-    /// Makes a policy the active one of its level. If a version is expected, that one must be active
-    /// until now (0: none), so that of two who change it at once neither undoes the other's unseen.
+    /// Makes a policy the active one of its level. If a version is expected, it must be the active one
+    /// (0: none), so that of two concurrent changes neither overwrites the other unseen.
     pub async fn activate_policy(
         &self,
         draft: &PolicyDraft,
@@ -20,21 +20,21 @@ impl Store {
         }
     }
 
-    /// All active policies, and which revision they are together.
+    /// All active policies, and their common revision.
     pub async fn active_policies(&self) -> Result<ActivePolicies, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.active_policies().await,
         }
     }
 
-    /// One policy, whatever has become of it.
+    /// One policy in any state.
     pub async fn policy(&self, id: i64) -> Result<Option<PolicyRecord>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.policy(id).await,
         }
     }
 
-    /// What is and was active at a level, the newest first.
+    /// The active and former policies of a level, the newest first.
     pub async fn policy_history(
         &self,
         level: &PolicyLevel,
@@ -45,14 +45,14 @@ impl Store {
         }
     }
 
-    /// Keeps a policy for a person to decide about. Nothing changes by it.
+    /// Stores a proposal for an operator to decide. It does not take effect.
     pub async fn propose_policy(&self, draft: &PolicyDraft, now_ms: i64) -> Result<PolicyRecord, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.propose_policy(draft, now_ms).await,
         }
     }
 
-    /// What was proposed, the newest first: by or for one agent, and with one fate, if these are given.
+    /// Proposals, the newest first; by or for one agent and in one state, if these are given.
     pub async fn proposals(
         &self,
         agent: Option<&str>,
@@ -64,7 +64,7 @@ impl Store {
         }
     }
 
-    /// Keeps what a person decided about a proposal. The first decision stands.
+    /// Stores an operator's decision about a proposal. Only the first decision is accepted.
     pub async fn decide_proposal(
         &self,
         id: i64,
@@ -78,7 +78,7 @@ impl Store {
         }
     }
 
-    /// Takes a proposal back. Only its author can.
+    /// Withdraws a proposal. Only its author may.
     pub async fn withdraw_proposal(
         &self,
         id: i64,
@@ -90,7 +90,7 @@ impl Store {
         }
     }
 
-    /// A number that grows with every change of what is active. Grants are bound to it.
+    /// The revision of the active policies, which increases with every change. Grants are bound to it.
     pub async fn policy_revision(&self) -> Result<u64, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.policy_revision().await,

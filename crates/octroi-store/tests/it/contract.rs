@@ -1,4 +1,4 @@
-//! What every database behind a store must do. Each case runs on each of them.
+//! The contract of every database behind a store. Each case runs on each of them.
 
 mod agents;
 mod approvals;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use octroi_core::Health;
 use octroi_core::ServerName;
 use octroi_store::{
-    Catalogue, Change, ERROR_LENGTH_MAX, HealthSample, ManagedBy, Recorded, SAMPLES_MAX, Saved, Scope,
-    ServerKey, ServerRecord, Store, StoreError, StoredCatalogue,
+    Catalogue, ERROR_LENGTH_MAX, HealthSample, ManagedBy, Recorded, RecordedChange, SAMPLES_MAX, Saved,
+    Scope, ServerKey, ServerRecord, Store, StoreError, StoredCatalogue,
 };
 
 use crate::support::{catalogue, definition, key};
@@ -37,7 +37,7 @@ pub(crate) async fn on_every_database(case: impl AsyncFn(Arc<Store>)) {
     }
 }
 
-/// Lets many tasks do the same at once, and gives what those got that succeeded.
+/// Runs the same operation in many concurrent tasks; returns the results of those that succeeded.
 async fn race<T: Send + 'static, F: Future<Output = Option<T>> + Send + 'static>(
     store: &Arc<Store>,
     attempt: impl Fn(Arc<Store>, usize) -> F,
@@ -86,11 +86,11 @@ async fn a_definition_gets_a_revision_with_each_change() {
             outcomes.push((revision, change));
         }
         let expected = [
-            (1, Change::Added),
-            (1, Change::Unchanged),
-            (2, Change::Changed),
-            (3, Change::Changed),
-            (3, Change::Unchanged),
+            (1, RecordedChange::Added),
+            (1, RecordedChange::Unchanged),
+            (2, RecordedChange::Changed),
+            (3, RecordedChange::Changed),
+            (3, RecordedChange::Unchanged),
         ];
         assert_eq!(outcomes, expected);
         let record = ServerRecord {
@@ -135,7 +135,7 @@ async fn enabling_outlives_a_changed_definition() {
             assert_eq!(store.server(&key).await.unwrap().unwrap().enabled_override, enabled);
         }
         let recorded = store.record_server(&key, ManagedBy::File, &definition("other"), 2).await.unwrap();
-        assert_eq!(recorded, Recorded { revision: 2, change: Change::Changed });
+        assert_eq!(recorded, Recorded { revision: 2, change: RecordedChange::Changed });
         assert_eq!(store.server(&key).await.unwrap().unwrap().enabled_override, Some(false));
     })
     .await;
@@ -167,7 +167,7 @@ async fn forgetting_a_server_forgets_all_of_it() {
         }
         assert!(store.forget_server(&gone).await.unwrap());
         assert!(!store.forget_server(&gone).await.unwrap());
-        // Also what might come back with a server of the same name.
+        // Nothing comes back with a new server of the same name.
         record(&store, "gone").await;
         assert_eq!(store.server(&gone).await.unwrap().unwrap().revision, 1);
         assert_eq!(store.catalogues().await.unwrap().len(), 1);
@@ -181,7 +181,7 @@ async fn forgetting_a_server_forgets_all_of_it() {
 async fn a_catalogue_comes_back_as_it_was() {
     on_every_database(async |store| {
         let key = record(&store, "files").await;
-        // Spaces, order, doubled members, numbers too large and letters of all kinds are the server's.
+        // Whitespace, order, duplicate members, huge numbers and any characters are preserved.
         let catalogue = Catalogue {
             identity: r#"{ "name" : "f\u00fc" }"#.to_owned(),
             tools: [r#"{"b":1,"a":1e999,"b":2}"#, "{ }", r#"{"t":"'\"\\\u0000 ü 𝄞 ] ,"}"#, "{ }"]
@@ -254,7 +254,7 @@ async fn samples_come_back_as_they_were_but_for_endless_errors() {
         let key = record(&store, "files").await;
         let all = [Health::Unknown, Health::Healthy, Health::Degraded, Health::Unhealthy];
         let mut samples = all.map(|health| HealthSample {
-            // The clock may go back; the order is that of adding.
+            // The clock may go back; samples are in order of insertion.
             at_ms: -5,
             health,
             latency_ms: None,
@@ -285,8 +285,8 @@ async fn many_write_and_read_at_once() {
                     store.save_catalogue(&own, &catalogue(round), 1).await.unwrap();
                     store.save_catalogue(&shared, &catalogue(number), 1).await.unwrap();
                     store.add_health_sample(&shared, &sample(1)).await.unwrap();
-                    // Never half of one and half of another: all that is found fits its hash, or it
-                    // would be missing.
+                    // Never a mix of two catalogues: all that are returned match their hash, and none is
+                    // missing.
                     let found = store.catalogues().await.unwrap();
                     assert!(found.iter().any(|one| one.key == shared));
                     assert!(found.iter().any(|one| one.key == own && one.catalogue == catalogue(round)));
@@ -313,7 +313,7 @@ async fn a_dropped_change_leaves_all_or_nothing() {
             let next = catalogue(number);
             let limit = std::time::Duration::from_micros(20 * u64::try_from(number).unwrap());
             let _ = tokio::time::timeout(limit, store.save_catalogue(&key, &next, 1)).await;
-            // It may still be under way; what is written next comes after it.
+            // It may still be in progress; the next write comes after it.
             store.set_enabled_override(&key, None).await.unwrap();
             let found = store.catalogues().await.unwrap().remove(0).catalogue;
             assert!(found == last || found == next, "after {number}");

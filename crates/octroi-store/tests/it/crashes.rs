@@ -1,4 +1,4 @@
-//! Gateways that are killed. The test binary starts itself again to be one.
+//! Killed gateways. The test binary starts itself again as the gateway.
 
 use std::collections::HashSet;
 use std::env;
@@ -17,12 +17,12 @@ const CLAIMED: &str = "claimed ";
 const GRANTS: u32 = 400;
 const READY: &str = "ready to be killed";
 
-/// Starts one of the ignored tests below in a process of its own, and waits until it is at work.
+/// Starts one of the ignored tests below in a separate process, and waits until it is ready.
 fn start(test: &str, directory: &Path) -> Child {
     start_and_listen(test, directory).0
 }
 
-/// The same for one that goes on to say what it does.
+/// The same for one that reports its progress.
 fn start_and_listen(test: &str, directory: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child = Command::new(env::current_exe().unwrap())
         .args([&format!("crashes::{test}"), "--exact", "--ignored", "--nocapture"])
@@ -36,7 +36,7 @@ fn start_and_listen(test: &str, directory: &Path) -> (Child, Lines<BufReader<Chi
     (child, output)
 }
 
-/// SIGKILL: nothing of the process runs any more.
+/// SIGKILL: no more code of the process runs.
 fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
@@ -111,7 +111,7 @@ async fn killed_while_writing() {
         kill(child);
         let store = Store::open(directory.path()).await.unwrap();
         let stored = store.catalogues().await.unwrap();
-        // One that is neither the old nor the new one would not fit its hash and be missing.
+        // A mix of the old and the new one would not match its hash and be missing.
         assert!(stored.iter().any(|one| one.key == key("files")), "round {round}");
         for one in stored {
             let number = usize::try_from(one.saved_at_ms).unwrap();
@@ -123,7 +123,7 @@ async fn killed_while_writing() {
     assert!(n_written > 1, "no child came as far as writing");
 }
 
-/// What a gateway said it may call is used up for all later ones, however it ended.
+/// A call that a gateway reported as claimed is used up for all later ones, however it ended.
 #[tokio::test]
 async fn killed_while_claiming() {
     const ROUNDS: u32 = 20;
@@ -136,29 +136,32 @@ async fn killed_while_claiming() {
     }
     store.close().await;
 
-    let mut told = HashSet::new();
+    let mut claimed = HashSet::new();
     for round in 0..ROUNDS {
         let (child, mut output) = start_and_listen("child_that_claims", directory.path());
         let n_heard = usize::try_from(round % 7).unwrap();
         let mut lines: Vec<String> = output.by_ref().take(n_heard).map(Result::unwrap).collect();
         kill(child);
-        // What it said before it died counts as well. A line is written in one piece.
+        // Output before its death counts too. A line is written atomically.
         lines.extend(output.map_while(Result::ok));
         for id in lines.iter().filter_map(|line| line.strip_prefix(CLAIMED)) {
-            assert!(told.insert(id.to_owned()), "{id} was claimed twice, the second time in round {round}");
+            assert!(
+                claimed.insert(id.to_owned()),
+                "{id} was claimed twice, the second time in round {round}"
+            );
         }
         let store = Store::open(directory.path()).await.unwrap();
-        for id in &told {
+        for id in &claimed {
             let found = store.approval(id).await.unwrap().unwrap();
             assert_eq!(found.state, ApprovalState::Claimed, "{id} in round {round}");
         }
         let all = store.approvals(&ApprovalFilter::default(), None, u32::MAX).await.unwrap();
         let n_claimed = all.iter().filter(|one| one.state == ApprovalState::Claimed).count();
-        // Each child may have died between its last claim and the word about it.
-        assert!(n_claimed <= told.len() + usize::try_from(round + 1).unwrap());
+        // Each child may have died between its last claim and its report.
+        assert!(n_claimed <= claimed.len() + usize::try_from(round + 1).unwrap());
         store.close().await;
     }
-    assert!(told.len() > 20, "no child came as far as claiming");
+    assert!(claimed.len() > 20, "no child came as far as claiming");
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
-//! Files that are not what was written.
+//! Damaged database files.
 
 use std::fs;
 use std::path::Path;
 
 use octroi_store::{Store, StoreError};
 
-use crate::support::{catalogue, fill, key, told};
+use crate::support::{catalogue, describe, fill, key};
 
-/// Damages a filled database; opening it must say so and leave it as it is.
+/// Damages a filled database; opening it must report that and leave it unchanged.
 async fn check(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path()).await;
@@ -19,7 +19,7 @@ async fn check(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     let error = Store::open(directory.path()).await.unwrap_err();
     let StoreError::Corrupt { detail, .. } = &error else { panic!("{error:?}") };
     assert_eq!(
-        told(&error, directory.path()),
+        describe(&error, directory.path()),
         format!(
             "DIR/octroi.db is damaged ({detail}); nothing was changed\n\
              hint: move DIR/octroi.db, DIR/octroi.db-wal and DIR/octroi.db-shm away; \
@@ -29,11 +29,11 @@ async fn check(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     assert!(!detail.is_empty());
     assert_eq!(fs::read(&path).unwrap(), bytes);
 
-    heeding_the_hint_helps(directory.path()).await;
+    following_the_hint_helps(directory.path()).await;
     detail.clone()
 }
 
-async fn heeding_the_hint_helps(directory: &Path) {
+async fn following_the_hint_helps(directory: &Path) {
     for name in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
         let _ = fs::rename(directory.join(name), directory.join(format!("{name}.damaged")));
     }
@@ -67,7 +67,7 @@ async fn a_file_of_another_kind() {
     check(|bytes| *bytes = vec![0; 4096]).await;
 }
 
-/// A start that was cut off right after the file was made.
+/// A start that was interrupted right after the file was created.
 #[tokio::test]
 async fn an_empty_file_is_a_fresh_database() {
     let directory = tempfile::tempdir().unwrap();

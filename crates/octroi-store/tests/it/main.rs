@@ -1,4 +1,4 @@
-//! The store as its users see it.
+//! Tests of the store through its public interface.
 
 #![expect(
     clippy::unwrap_used,

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use octroi_store::{ContentHash, Store};
 
-use crate::support::{approval, catalogue, connect, definition, fill, key, run_sql, told};
+use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql};
 
-/// The steps to the newest version.
+/// The migrations to the newest version.
 const NAMES: [&str; 9] =
     ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit", "kept_out"];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 
-/// The steps up to the version before there were decisions to keep.
+/// The migrations up to the version before operator decisions were stored.
 const BEFORE_DECISIONS: [&str; 3] = [
     FIRST,
     include_str!("../../migrations/sqlite/0002_catalogues.sql"),
@@ -40,7 +40,7 @@ async fn make_version_1(directory: &Path) {
     .await;
 }
 
-/// What can be seen of a directory, the lock aside: names and contents.
+/// The names and contents of a directory, without the lock.
 fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut contents: Vec<(String, Vec<u8>)> = fs::read_dir(directory)
         .unwrap()
@@ -74,7 +74,7 @@ async fn a_fresh_database_has_every_version_and_no_backup() {
 async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     let directory = tempfile::tempdir().unwrap();
     make_version_1(directory.path()).await;
-    // Of an attempt that was cut off.
+    // Left by an interrupted attempt.
     fs::write(directory.path().join("octroi.db.backup-1.part"), "half").unwrap();
 
     let store = Store::open(directory.path()).await.unwrap();
@@ -89,7 +89,7 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     let backup = directory.path().join("octroi.db.backup-1");
     assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
 
-    // The backup is a database of the old version, from which the way can be gone again.
+    // The backup is a database of the old version, which can be migrated again.
     let other = tempfile::tempdir().unwrap();
     fs::copy(&backup, other.path().join("octroi.db")).unwrap();
     let store = Store::open(other.path()).await.unwrap();
@@ -98,7 +98,7 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     assert!(other.path().join("octroi.db.backup-1").exists());
 }
 
-/// A store that is filled by the present version, with everything taken out that came after version 3.
+/// A store filled by the present version, with everything removed that came after version 3.
 async fn make_version_3(directory: &Path) {
     fill(directory).await;
     let mut connection = connect(directory).await;
@@ -112,7 +112,7 @@ async fn make_version_3(directory: &Path) {
     assert!(!newer.is_empty());
     let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
     run_sql(directory, &format!("{} DELETE FROM migrations WHERE version > 3;", drops.join(" "))).await;
-    // What is left is what version 3 made, and nothing else.
+    // What is left is exactly what version 3 created.
     let checksums: Vec<String> = sqlx::query_scalar("SELECT checksum FROM migrations ORDER BY version")
         .fetch_all(&mut connection)
         .await
@@ -179,7 +179,7 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
         let before = contents(directory.path());
         let error = Store::open(directory.path()).await.unwrap_err();
         let expected = expected.replace("NEWEST", &NAMES.len().to_string());
-        assert_eq!(told(&error, directory.path()), expected);
+        assert_eq!(describe(&error, directory.path()), expected);
         assert_eq!(contents(directory.path()), before, "{sql}");
     }
 }
@@ -188,7 +188,7 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
 async fn a_migration_that_fails_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     make_version_1(directory.path()).await;
-    // The last of the missing steps finds its table there already.
+    // The last missing migration finds that its table already exists.
     run_sql(directory.path(), "CREATE TABLE health_samples (x)").await;
     Store::open(directory.path()).await.unwrap_err();
     let mut connection = connect(directory.path()).await;

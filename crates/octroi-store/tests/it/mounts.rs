@@ -1,5 +1,5 @@
-//! Real disks that are full or read-only. Each test starts itself again where it may mount: in a
-//! namespace of its own, which goes with the process.
+//! Real disks that are full or read-only. Each test starts itself again in a mount namespace of its own,
+//! which is removed with the process.
 
 use std::env;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::{catalogue, fill, key};
 
 const DIRECTORY: &str = "OCTROI_STORE_TEST_MOUNT";
 
-/// Runs an ignored test below on a file system that is mounted as the script says.
+/// Runs an ignored test below on a file system that the script mounts.
 fn run_mounted(test: &str, mount: &str) {
     let directory = tempfile::tempdir().unwrap();
     let is_permitted = Command::new("unshare")
@@ -35,13 +35,13 @@ fn run_mounted(test: &str, mount: &str) {
     assert!(output.status.success() && report.contains("1 passed"), "{report}");
 }
 
-/// Where the file system is.
+/// Where the file system is mounted.
 fn directory() -> String {
     env::var(DIRECTORY).unwrap()
 }
 
 fn remount(options: &str) {
-    // With type and source, or `mount` would repeat options that mean nothing in the namespace.
+    // With type and source, or `mount` would repeat options that are invalid in the namespace.
     let status = Command::new("mount")
         .args(["-t", "tmpfs", "-o", &format!("remount,{options}"), "none", &directory()])
         .status()
@@ -49,7 +49,7 @@ fn remount(options: &str) {
     assert!(status.success());
 }
 
-/// Room for this many kilobytes, whatever was there before.
+/// A file system of this many kilobytes, regardless of its content.
 fn mount_with_room(kilobytes: usize) -> String {
     format!("mount -t tmpfs -o size={kilobytes}k none \"${DIRECTORY}\"")
 }
@@ -72,7 +72,7 @@ async fn child_on_a_disk_that_fills_up() {
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
 
-    // There is room again: the same store goes on.
+    // There is space again: the same store continues.
     remount("size=20m");
     assert_eq!(store.save_catalogue(&key("files"), &large, 3).await.unwrap(), Saved::Written);
     store.close().await;
@@ -93,7 +93,7 @@ async fn child_on_a_disk_without_room_to_begin() {
     let directory = directory();
     let error = Store::open(Path::new(&directory)).await.unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
-    // Once there is room nothing of that is in the way.
+    // Once there is space, the failed attempt does no harm.
     remount("size=20m");
     fill(Path::new(&directory)).await;
 }

@@ -1,4 +1,4 @@
-//! Opening a data directory, and who may.
+//! Opening a data directory, and permissions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use octroi_store::{Store, StoreError};
 
-use crate::support::{catalogue, fill, told};
+use crate::support::{catalogue, describe, fill};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -32,8 +32,8 @@ async fn everything_missing_is_made_for_this_user_alone() {
 }
 
 #[tokio::test]
-async fn what_was_kept_is_there_again() {
-    // A name in which an address would read other things.
+async fn stored_data_is_loaded_again() {
+    // A name with characters that have a meaning in a URL.
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("a b?mode=memory&c%20d#e'f");
     fill(&directory).await;
@@ -49,7 +49,7 @@ async fn a_second_gateway_is_refused() {
     let error = Store::open(directory.path()).await.unwrap_err();
     let process = std::process::id();
     assert_eq!(
-        told(&error, directory.path()),
+        describe(&error, directory.path()),
         format!(
             "another Octroi (process {process}) uses DIR\n\
              hint: stop it (kill {process}), or name another directory with --data DIR"
@@ -61,14 +61,14 @@ async fn a_second_gateway_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_is_no_directory() {
+async fn a_file_is_not_a_directory() {
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("file");
     fs::write(&file, "mine").unwrap();
     for (path, expected) in [(file.clone(), "DIR/file"), (file.join("below"), "DIR/file/below")] {
         let error = Store::open(&path).await.unwrap_err();
         assert_eq!(
-            told(&error, parent.path()),
+            describe(&error, parent.path()),
             format!(
                 "cannot keep data in {expected}: it is not a directory\n\
                  hint: name another directory with --data DIR"
@@ -78,13 +78,13 @@ async fn a_file_is_no_directory() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
-/// The kernel's own files refuse new ones from everybody, root included.
+/// The kernel's own file systems refuse new files from everybody, root included.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_directory_without_permission() {
     let directory = Path::new("/sys/kernel");
     let error = Store::open(directory).await.unwrap_err();
-    let text = told(&error, directory);
+    let text = describe(&error, directory);
     // In containers it is often mounted read-only instead.
     match error {
         StoreError::PermissionDenied { .. } => assert_eq!(
@@ -109,8 +109,8 @@ async fn a_full_disk() {
     std::os::unix::fs::symlink("/dev/full", directory.path().join("gateway.pid")).unwrap();
     let error = Store::open(directory.path()).await.unwrap_err();
     assert_eq!(
-        told(&error, directory.path()),
+        describe(&error, directory.path()),
         "cannot write DIR/gateway.pid: the disk is full\n\
-         hint: make room on the disk, or name another directory with --data DIR"
+         hint: free space on the disk, or name another directory with --data DIR"
     );
 }

@@ -1,8 +1,8 @@
-//! What the tests share.
+//! Shared test helpers.
 
 use std::path::Path;
 
-use octroi_core::approval::{Approval, ApprovalState, Binding, Verdict};
+use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, Binding};
 use octroi_core::{Secret, ServerName};
 use octroi_store::{CanonicalJson, Catalogue, ManagedBy, ServerKey, Store};
 use serde_json::json;
@@ -17,7 +17,7 @@ pub(crate) fn definition(command: &str) -> CanonicalJson {
     CanonicalJson::of(json!({ "transport": "stdio", "command": command }))
 }
 
-/// A catalogue that is told from others by its number.
+/// A catalogue that differs from others by its number.
 pub(crate) fn catalogue(number: usize) -> Catalogue {
     let items = |kind: &str, n_items: usize| {
         (0..n_items).map(|item| format!(r#"{{"name":"{kind}{item}", "n":{number}}}"#)).collect()
@@ -31,7 +31,7 @@ pub(crate) fn catalogue(number: usize) -> Catalogue {
     }
 }
 
-/// A closed database in the directory with one server and its catalogue.
+/// Creates a closed database in the directory with one server and its catalogue.
 pub(crate) async fn fill(directory: &Path) {
     let store = Store::open(directory).await.unwrap();
     store.record_server(&key("files"), ManagedBy::File, &definition("files"), 1).await.unwrap();
@@ -39,7 +39,7 @@ pub(crate) async fn fill(directory: &Path) {
     store.close().await;
 }
 
-/// Past the store, straight into the file.
+/// Connects to the database file directly, bypassing the store.
 pub(crate) async fn connect(directory: &Path) -> SqliteConnection {
     SqliteConnectOptions::new()
         .filename(directory.join("octroi.db"))
@@ -55,17 +55,17 @@ pub(crate) async fn run_sql(directory: &Path, sql: &str) {
     connection.close().await.unwrap();
 }
 
-/// The error and all its causes, with the directory called DIR.
-pub(crate) fn told(error: &octroi_store::StoreError, directory: &Path) -> String {
+/// The error with its hint, with the directory called DIR.
+pub(crate) fn describe(error: &octroi_store::StoreError, directory: &Path) -> String {
     format!("{error}\nhint: {}", error.hint()).replace(directory.to_str().unwrap(), "DIR")
 }
 
-/// A plain yes to one of these.
-pub(crate) fn yes() -> Verdict {
-    Verdict::approve(3, 1_000)
+/// A plain approval.
+pub(crate) fn yes() -> ApprovalVerdict {
+    ApprovalVerdict::approve(3, 1_000)
 }
 
-/// An approval that is asked for at 1 and good until 1,000.
+/// An approval that is requested at 1 and expires at 1,000.
 pub(crate) fn approval(number: u32) -> Approval {
     let mut arguments_hash = [0; 32];
     arguments_hash[..4].copy_from_slice(&number.to_le_bytes());

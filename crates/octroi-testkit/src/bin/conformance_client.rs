@@ -1,4 +1,5 @@
-//! The client that the MCP conformance suite starts: Octroi in front of the suite's server, and a client of Octroi.
+//! The client that the MCP conformance suite starts: Octroi in front of the suite's server, and a client of
+//! Octroi.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +10,7 @@ use octroi_testkit::client::options::Era;
 use octroi_testkit::conformance_client::run;
 use serde_json::Value;
 
-/// Less than the suite waits, so that what went wrong can still be said.
+/// Shorter than the suite's timeout, so that an error can still be reported.
 const ENDS_WITHIN: Duration = Duration::from_secs(25);
 
 /// Octroi as the client of a conformance scenario.
@@ -30,7 +31,7 @@ struct Arguments {
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO")]
     scenario: String,
 
-    /// What the scenario tells its client, as JSON; the suite sets it.
+    /// The scenario's context for its client, as JSON; the suite sets it.
     #[arg(long, env = "MCP_CONFORMANCE_CONTEXT", default_value = "null")]
     context: String,
 }

@@ -1,4 +1,4 @@
-//! Starts the conformance fixture, tells where it listens, and ends with its parent if asked to.
+//! Starts the conformance fixture, prints where it listens, and optionally exits with its parent.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 /// The server that the MCP conformance suite is pointed at.
 #[derive(Parser)]
 struct Arguments {
-    /// Serve Streamable HTTP at /mcp on this address; port 0 takes any that is free.
+    /// Serve Streamable HTTP at /mcp on this address; port 0 picks a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 
@@ -20,7 +20,7 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = Era::Both)]
     era: Era,
 
-    /// The form of an answer to a 2026-07-28 request over HTTP.
+    /// The response format of a 2026-07-28 request over HTTP.
     #[arg(long, value_enum, default_value_t = Answers::Events)]
     answers: Answers,
 
@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long)]
     stdio: bool,
 
-    /// End when stdin is closed, so that a test that dies leaves nothing behind.
+    /// Exit when stdin is closed, so that a test that dies leaves no process behind.
     #[arg(long, conflicts_with = "stdio")]
     exit_with_stdin: bool,
 }
@@ -61,11 +61,11 @@ async fn run(arguments: Arguments) -> io::Result<()> {
 
 /// Resolves when stdin ends.
 ///
-/// It is read on a thread of its own: the runtime would wait for a read of its own on the way out.
+/// Read on its own thread: the runtime would wait for its own pending read on shutdown.
 fn stdin_closed() -> oneshot::Receiver<()> {
     let (closed, receiver) = oneshot::channel();
     thread::spawn(move || {
-        // Whether it ended or failed, nobody is there any more.
+        // Whether it ended or failed, the parent is gone.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = closed.send(());
     });

@@ -1,29 +1,29 @@
-//! How a request of the test client can fail.
+//! Errors of the test client's requests.
 
 use std::error::Error;
 use std::fmt;
 
 use serde_json::Value;
 
-/// Why a request brought no result.
+/// Why a request has no result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientError {
     /// The server answered with a JSON-RPC error.
     Rpc(RpcError),
-    /// The server answered with something that is not MCP.
+    /// The server's response is not MCP.
     Http {
         /// The HTTP status.
         status: u16,
-        /// The beginning of the body, for the reader of a failed test.
+        /// The beginning of the body, for the output of a failed test.
         body: String,
     },
     /// The connection failed, or the server's process ended.
     Transport(String),
-    /// The stream of the request ended in order, but without a response.
+    /// The stream of the request ended normally, but without a response.
     NoResponse,
     /// The test cancelled the request.
     Cancelled,
-    /// The limit of the client's options passed.
+    /// The timeout of the client's options expired.
     Timeout,
 }
 
@@ -66,18 +66,18 @@ impl Error for ClientError {}
 /// The `error` member of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// What kind of error it is.
+    /// The error code.
     pub code: i64,
-    /// What it says.
+    /// The message.
     pub message: String,
-    /// What came with it; null if nothing did.
+    /// The error data; null if there is none.
     pub data: Value,
-    /// The status of the HTTP response it came in.
+    /// The status of the HTTP response that contained it.
     pub http_status: Option<u16>,
 }
 
 impl RpcError {
-    /// An error to answer a server's request with.
+    /// An error for the response to a server's request.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: Value::Null, http_status: None }
     }

@@ -1,4 +1,4 @@
-//! The client's side of Streamable HTTP, of both eras.
+//! The client side of Streamable HTTP, in both eras.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use super::sse::SseReader;
 use crate::peer::guarded::Guarded;
 use crate::peer::rpc::{self, Message};
 
-/// A server should begin its stream at once; one that waits for the first message must not stop the test.
+/// A server should open its stream immediately; one that waits for the first message must not block the test.
 const STREAM_OPENS_WITHIN: Duration = Duration::from_secs(5);
 
 const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 
-/// One client's way to one endpoint; clones share the session.
+/// A client's link to one endpoint; clones share the session.
 #[derive(Clone)]
 pub(crate) struct HttpLink(Arc<Shared>);
 
@@ -71,7 +71,7 @@ impl HttpLink {
         self.0.session.with(|session| session.clone())
     }
 
-    /// From now on requests carry this version in their header.
+    /// Sets the version header of all following requests.
     pub(crate) fn set_version(&self, version: &str) {
         self.0.version.with(|current| *current = Some(version.to_owned()));
     }
@@ -90,7 +90,7 @@ impl HttpLink {
         tokio::select! {
             outcome = self.exchange_undisturbed(message, notices) => outcome,
             () = cancelled.cancelled() => {
-                // Leaving this select has closed the response stream; a modern server knows by that.
+                // Leaving this select closed the response stream, which is how a modern server notices.
                 if let Era::Legacy(_) = self.0.era {
                     let params = serde_json::json!({ "requestId": message["id"], "reason": "cancelled by the test" });
                     self.post(&rpc::notification("notifications/cancelled", &params)).await?;
@@ -100,7 +100,7 @@ impl HttpLink {
         }
     }
 
-    /// POSTs a message that gets no answer.
+    /// POSTs a message that expects no response.
     pub(crate) async fn post(&self, message: &Value) -> Result<(), ClientError> {
         let response = raw::read(self.send(message).await?).await?;
         match response.status {
@@ -109,7 +109,7 @@ impl HttpLink {
         }
     }
 
-    /// Opens the stream for messages that belong to no request; servers may have none.
+    /// Opens the stream for messages outside of requests; servers may have none.
     pub(crate) async fn open_stream(&self) -> Result<(), ClientError> {
         let headers = self.headers(None);
         let mut headers: Vec<_> = borrowed(&headers);
@@ -199,7 +199,7 @@ impl HttpLink {
                 }
                 Some(Message::Notification { method, params }) => {
                     let notification = rpc::notification(&method, &params);
-                    // The test may not be reading; it must not stop the stream.
+                    // The test may not be reading; that must not block the stream.
                     let _ = notices.try_send(notification.clone());
                     let _ = self.0.notifications.send(notification);
                 }
@@ -221,7 +221,7 @@ impl HttpLink {
         }
     }
 
-    /// In a task of its own, so that the stream is read on while the handler thinks.
+    /// In its own task, so that the stream is still read while the handler runs.
     fn answer_later(&self, id: Value, method: String, params: Value) {
         let link = self.clone();
         let closed = self.0.closed.clone();
@@ -252,7 +252,7 @@ impl HttpLink {
             (Era::Legacy(_), _) => {
                 headers.extend(self.session().map(|session| ("mcp-session-id".to_owned(), session)));
                 let version = self.0.version.with(|version| version.clone());
-                // Only revisions from 2025-06-18 on know the header.
+                // Only versions from 2025-06-18 on know the header.
                 let version = version.filter(|version| version.as_str() >= "2025-06-18");
                 headers.extend(version.map(|version| ("mcp-protocol-version".to_owned(), version)));
             }

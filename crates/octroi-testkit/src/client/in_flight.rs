@@ -1,4 +1,4 @@
-//! A request that has been sent and not yet answered.
+//! A request that has not been answered yet.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::error::ClientError;
 
-/// Enough for any test; beyond it notifications are dropped instead of stopping the client.
+/// Enough for any test; beyond it notifications are dropped instead of blocking the client.
 pub(crate) const NOTICES_KEPT: usize = 4096;
 
-/// A request under way, with the notifications of its stream. Dropping it cancels the request.
+/// A request in flight, with the notifications of its stream. Dropping it cancels the request.
 #[derive(Debug)]
 pub struct InFlight {
     pub(crate) notices: mpsc::Receiver<Value>,
@@ -22,12 +22,12 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// The next notification of this request; `None` if none came in time or none can come any more.
+    /// The next notification of this request; `None` on a timeout or if there can be no more.
     pub async fn notification(&mut self, timeout: Duration) -> Option<Value> {
         tokio::time::timeout(timeout, self.notices.recv()).await.ok().flatten()
     }
 
-    /// Cancels as the era and the transport demand, and returns when the server has been told.
+    /// Cancels as the era and the transport require, and returns once the server was notified.
     pub async fn cancel(self) -> ClientError {
         self.cancelled.cancel();
         match self.finish().await {

@@ -1,8 +1,9 @@
-//! `TestClient`: an MCP client of both eras that hides from a test which era and transport it speaks, and nothing else.
+//! `TestClient`: an MCP client of both eras that hides the era and the transport from a test, and nothing
+//! else.
 //!
-//! A test that should hold for every pair is written once: `request`, `start`, `watch` do what the era demands (inline
-//! requests or `input_required`, `resources/subscribe` or `subscriptions/listen`, `notifications/cancelled` or a closed
-//! stream). Results are the server's own values, unchanged.
+//! A test for every pair is written once: `request`, `start`, `watch` do what the era requires (inline
+//! requests or `input_required`, `resources/subscribe` or `subscriptions/listen`, `notifications/cancelled`
+//! or a closed stream). Results are the server's own values, unchanged.
 
 pub mod error;
 mod http;
@@ -35,14 +36,14 @@ use raw::RawResponse;
 use stdio::StdioLink;
 use watch::{Watch, Watcher};
 
-/// A server that asks for input more often than this will never be content.
+/// The limit of input rounds of one request.
 const MAX_ROUNDS: usize = 10;
 
 /// A connected client.
 pub struct TestClient {
     core: Arc<Core>,
     hello: Value,
-    /// Ends the client's tasks, and with them the server's process.
+    /// Stops the client's tasks, and with them the server's process.
     _on_drop: DropGuard,
 }
 
@@ -61,7 +62,7 @@ enum Link {
 }
 
 impl TestClient {
-    /// Connects and greets: `initialize` in the legacy era, `server/discover` in the modern one.
+    /// Connects and opens with `initialize` in the legacy era, `server/discover` in the modern one.
     pub async fn connect(
         transport: Transport,
         era: Era,
@@ -93,17 +94,17 @@ impl TestClient {
         Ok(client)
     }
 
-    /// What the server said of itself: the result of `initialize` or of `server/discover`.
+    /// The server's description of itself: the result of `initialize` or of `server/discover`.
     pub fn hello(&self) -> &Value {
         &self.hello
     }
 
-    /// The era this client speaks.
+    /// The era of this client.
     pub fn era(&self) -> Era {
         self.core.era
     }
 
-    /// Sends a request and returns the `result`, after as many rounds of input as the server asks for.
+    /// Sends a request and returns the `result`, after all rounds of input that the server asks for.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         self.start(method, params).finish().await
     }
@@ -113,7 +114,7 @@ impl TestClient {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
 
-    /// Calls a tool and returns the text of its first content; an empty text if there is none.
+    /// Calls a tool and returns the text of its first content; empty if there is none.
     pub async fn call_text(&self, tool: &str, arguments: Value) -> Result<String, ClientError> {
         let result = self.call(tool, arguments).await?;
         Ok(result["content"][0]["text"].as_str().unwrap_or_default().to_owned())
@@ -124,7 +125,8 @@ impl TestClient {
         self.begin(method, params, Some(self.core.options.timeout))
     }
 
-    /// Sends a request that wants progress, and returns its outcome with the progress notifications in order.
+    /// Sends a request with a progress token, and returns its result with the progress notifications in
+    /// order.
     pub async fn request_with_progress(
         &self,
         method: &str,
@@ -146,12 +148,12 @@ impl TestClient {
         }
     }
 
-    /// Asks to be told of changes.
+    /// Subscribes to changes.
     pub async fn watch(&self, watch: Watch) -> Result<Watcher, ClientError> {
         Watcher::open(self, watch).await
     }
 
-    /// The definitions of all tools, of all pages.
+    /// The definitions of all tools, from all pages.
     pub async fn list_tools(&self) -> Result<Vec<Value>, ClientError> {
         let tools = self.list("tools/list", "tools").await?;
         if let Link::Http(link) = &self.core.link {
@@ -160,7 +162,7 @@ impl TestClient {
         Ok(tools)
     }
 
-    /// The items of any list method, of all pages.
+    /// The items of any list method, from all pages.
     pub async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, ClientError> {
         let mut items = Vec::new();
         let mut params = json!({});
@@ -177,7 +179,7 @@ impl TestClient {
         }
     }
 
-    /// The legacy HTTP session, once the server has given one.
+    /// The legacy HTTP session, once the server has assigned one.
     pub fn session_id(&self) -> Option<String> {
         match &self.core.link {
             Link::Http(link) => link.session(),
@@ -197,7 +199,7 @@ impl TestClient {
         }
     }
 
-    /// stdio only: writes this line, whatever it is.
+    /// stdio only: writes this line verbatim.
     pub async fn raw_line(&self, line: &str) -> Result<(), ClientError> {
         match &self.core.link {
             Link::Http(_) => Err(ClientError::Transport("HTTP has no lines".to_owned())),
@@ -205,7 +207,7 @@ impl TestClient {
         }
     }
 
-    /// stdio only: lines that answered nothing, as noise and second responses do.
+    /// stdio only: lines that answered nothing, such as noise and duplicate responses.
     pub fn strays(&self) -> Vec<String> {
         match &self.core.link {
             Link::Http(_) => Vec::new(),
@@ -213,7 +215,7 @@ impl TestClient {
         }
     }
 
-    /// stdio only: what the server has written to stderr so far.
+    /// stdio only: the server's stderr so far.
     pub fn stderr(&self) -> String {
         match &self.core.link {
             Link::Http(_) => String::new(),
@@ -221,17 +223,17 @@ impl TestClient {
         }
     }
 
-    /// stdio only: what the server has written to stderr, once these words are among it. Even one that has
-    /// ended may be heard a moment later.
+    /// stdio only: the server's stderr, once it contains these words. Output may arrive a moment after the
+    /// process exited.
     pub async fn stderr_with(&self, words: &str, within: Duration) -> Result<String, ClientError> {
         let begun = Instant::now();
         loop {
-            let said = self.stderr();
-            if said.contains(words) {
-                return Ok(said);
+            let stderr = self.stderr();
+            if stderr.contains(words) {
+                return Ok(stderr);
             }
             if begun.elapsed() > within {
-                return Err(ClientError::Transport(format!("`{words}` is not in: {said}")));
+                return Err(ClientError::Transport(format!("`{words}` is not in: {stderr}")));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -245,7 +247,8 @@ impl TestClient {
         }
     }
 
-    /// Takes leave: DELETE of a session, or the end of stdin and of the process, whose status it returns.
+    /// Closes the client: DELETE of a session, or the end of stdin and of the process, whose status it
+    /// returns.
     pub async fn close(self) -> Result<Option<ExitStatus>, ClientError> {
         match &self.core.link {
             Link::Http(link) => link.delete_session().await.map(|()| None),
@@ -253,12 +256,12 @@ impl TestClient {
         }
     }
 
-    /// A request without a time limit, as listening is.
+    /// A request without a timeout, for listening.
     pub(crate) fn start_endless(&self, method: &str, params: Value) -> InFlight {
         self.begin(method, params, None)
     }
 
-    /// The notifications that belong to no request.
+    /// The notifications outside of requests.
     pub(crate) fn unasked(&self) -> broadcast::Receiver<Value> {
         self.core.notifications.subscribe()
     }

@@ -1,4 +1,5 @@
-//! What a modern client adds to a request: `_meta`, the headers that repeat the body, and the answers of a retry.
+//! What a modern client adds to a request: `_meta`, the headers that repeat the body, and the answers of a
+//! retry.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const MODERN_VERSION: &str = "2026-07-28";
 
-/// Fills `_meta` with what every request must say; what the test has put there stays.
+/// Adds the required members of `_meta`; those of the test stay.
 pub(crate) fn add_meta(params: &mut Value, options: &ClientOptions) {
     let fields = [
         (META_VERSION, json!(MODERN_VERSION)),
@@ -52,7 +53,7 @@ pub(crate) fn headers(message: &Value, mirrored: &Mirrored) -> Vec<(String, Stri
     headers
 }
 
-/// The arguments that tools want repeated in headers, learned from `tools/list`.
+/// The arguments that tools require in headers, learned from `tools/list`.
 #[derive(Debug, Default)]
 pub(crate) struct Mirrored(Guarded<HashMap<String, Vec<MirroredArgument>>>);
 
@@ -99,7 +100,7 @@ fn collect(schema: &Value, pointer: &str, found: &mut Vec<MirroredArgument>) {
     }
 }
 
-/// A value that a header can carry: as it is if it is plain ASCII, else marked Base64.
+/// A value in header form: plain ASCII unchanged, anything else marked as Base64.
 fn encode(value: &str) -> String {
     let is_plain = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
         && value.trim() == value

@@ -1,4 +1,4 @@
-//! What a test client is: its era, its way to the server, what it can do and how it answers.
+//! The options of a test client: its era, transport, capabilities and answers.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::error::RpcError;
 use crate::peer::rpc;
 
-/// The era in which a client speaks.
+/// The era of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// `initialize` with this version.
@@ -21,17 +21,17 @@ pub enum Era {
     Modern,
 }
 
-/// The way to the server.
+/// The transport to the server.
 #[derive(Debug, Clone)]
 pub enum Transport {
     /// Streamable HTTP.
     Http {
         /// The MCP endpoint.
         url: String,
-        /// Sent as a bearer token.
+        /// The bearer token.
         token: Option<String>,
     },
-    /// A process of the client's own.
+    /// A child process of the client.
     Stdio {
         /// The program.
         command: PathBuf,
@@ -55,27 +55,27 @@ impl Transport {
     }
 }
 
-/// What answers the server's requests, be they sent inline or asked for as input.
+/// Answers the server's requests, whether sent inline or as required input.
 pub type Handler = Arc<dyn Fn(String, Value) -> HandlerFuture + Send + Sync>;
 
-/// The answer under way.
+/// A pending answer.
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send>>;
 
-/// What the client declares and how it behaves.
+/// The capabilities and the behaviour of a client.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// The client capabilities, declared truthfully or not.
+    /// The declared client capabilities, true or not.
     pub capabilities: Value,
-    /// What answers `elicitation/create`, `sampling/createMessage` and `roots/list`.
+    /// Answers `elicitation/create`, `sampling/createMessage` and `roots/list`.
     pub on_request: Handler,
-    /// How long one request may take, all its rounds together.
+    /// The timeout of one request, including all its rounds.
     pub timeout: Duration,
     /// The name in `clientInfo`.
     pub name: String,
 }
 
 impl ClientOptions {
-    /// Declares `capabilities` and answers requests with what `answer` returns at once.
+    /// Declares `capabilities` and answers requests immediately with the result of `answer`.
     pub fn answering(
         capabilities: Value,
         answer: impl Fn(&str, &Value) -> Result<Value, RpcError> + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl ClientOptions {
 }
 
 impl Default for ClientOptions {
-    /// Declares nothing, refuses every request, and waits half a minute.
+    /// Declares nothing, refuses every request, and has a timeout of half a minute.
     fn default() -> Self {
         Self {
             capabilities: json!({}),
@@ -115,7 +115,7 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// The response to a server's request, as the handler makes it.
+/// The response to a server's request, made by the handler.
 pub(crate) async fn answer(handler: &Handler, id: &Value, method: String, params: Value) -> Value {
     let outcome = handler(method, params).await;
     let data = |data: Value| if data.is_null() { None } else { Some(data) };

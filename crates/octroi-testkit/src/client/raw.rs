@@ -1,4 +1,4 @@
-//! HTTP without MCP: for what the client itself would never send.
+//! HTTP without MCP: for requests that the client itself would never send.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -12,19 +12,19 @@ use super::error::ClientError;
 
 pub(crate) type HttpClient = Client<HttpConnector, Full<Bytes>>;
 
-/// A response that has been read to its end.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub struct RawResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The headers as they came.
+    /// The headers as received.
     pub headers: HeaderMap,
     /// The whole body.
     pub body: Bytes,
 }
 
 impl RawResponse {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Reading server-sent events from a response, strictly by the rules of the HTML standard that MCP needs.
+//! Parses server-sent events of a response, strictly by the rules of the HTML standard that MCP needs.
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -6,11 +6,11 @@ use hyper::body::Incoming;
 /// One dispatched event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SseEvent {
-    /// `message` unless the event names itself.
+    /// `message` unless the event has a name.
     pub event: String,
     /// The lines of data, joined.
     pub data: String,
-    /// The event's own id, if it has one.
+    /// The event's id, if it has one.
     pub id: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl SseReader {
         Self { body, parser: SseParser::default() }
     }
 
-    /// The next event; `None` when the stream has ended in order.
+    /// The next event; `None` when the stream ended normally.
     pub async fn next(&mut self) -> Result<Option<SseEvent>, hyper::Error> {
         loop {
             if let Some(event) = self.parser.pop() {
@@ -45,7 +45,7 @@ impl SseReader {
     }
 }
 
-/// Bytes in, events out.
+/// Converts bytes to events.
 #[derive(Debug, Default)]
 struct SseParser {
     buffer: Vec<u8>,
@@ -59,7 +59,7 @@ impl SseParser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete event in what has been pushed.
+    /// The next complete event of the buffered bytes.
     fn pop(&mut self) -> Option<SseEvent> {
         while let Some(line) = self.pop_line() {
             if line.is_empty() {
@@ -97,7 +97,7 @@ impl SseParser {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // A comment (the empty name), `retry`, or something unknown: all to be skipped.
+            // A comment (the empty name), `retry`, or something unknown: all are skipped.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The client's side of stdio: the server is a process of the client's own.
+//! The client side of stdio: the server is a child process of the client.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::options::{Handler, answer};
 use crate::peer::guarded::Guarded;
 use crate::peer::rpc::{self, Message};
 
-/// How long a server may take to leave after its stdin has ended.
+/// How long a server may take to exit after its stdin is closed.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 
 /// One server process and its streams; clones share it.
@@ -30,7 +30,7 @@ struct Shared {
     child: Mutex<Child>,
     stdin: Mutex<Option<ChildStdin>>,
     waiting: Guarded<HashMap<String, oneshot::Sender<Result<Value, Value>>>>,
-    /// Cancelled when stdout ends: nobody who waits will be answered.
+    /// Cancelled when stdout ends: no waiting request will be answered.
     ended: CancellationToken,
     strays: Guarded<Vec<String>>,
     stderr: Guarded<Vec<u8>>,
@@ -74,7 +74,7 @@ impl StdioLink {
             handler,
             tasks: TaskTracker::new(),
         }));
-        // The tasks hold the process; `closed` ends them, so that dropping the client kills it.
+        // The tasks own the process; `closed` ends them, so that dropping the client kills it.
         let reader = link.clone();
         let reading_ends = closed.clone();
         link.0.tasks.spawn(async move {
@@ -86,7 +86,7 @@ impl StdioLink {
         Ok(link)
     }
 
-    /// Lines on stdout that answered nothing: noise, responses to nobody, second responses.
+    /// Lines on stdout that answered nothing: noise, responses without a request, duplicate responses.
     pub(crate) fn strays(&self) -> Vec<String> {
         self.0.strays.with(|strays| strays.clone())
     }
@@ -113,7 +113,7 @@ impl StdioLink {
         self.write(message).await?;
         loop {
             tokio::select! {
-                // In this order, so that what was written before the response is delivered before it.
+                // In this order, so that everything written before the response is delivered before it.
                 biased;
                 Ok(notification) = notifications.recv() => {
                     if belongs_to(&notification, message) {
@@ -157,7 +157,7 @@ impl StdioLink {
         written.await.map_err(|error| ClientError::Transport(error.to_string()))
     }
 
-    /// Closes stdin and waits for the process; kills it if it stays.
+    /// Closes stdin and waits for the process; kills it if it does not exit.
     pub(crate) async fn close(&self) -> Result<ExitStatus, ClientError> {
         drop(self.0.stdin.lock().await.take());
         let mut child = self.0.child.lock().await;
@@ -220,7 +220,7 @@ impl StdioLink {
     }
 }
 
-/// Which of the interleaved notifications a request may take for its own.
+/// Whether an interleaved notification may belong to a request.
 fn belongs_to(notification: &Value, request: &Value) -> bool {
     let params = &notification["params"];
     if let Some(subscription) = params["_meta"].get(META_SUBSCRIPTION) {

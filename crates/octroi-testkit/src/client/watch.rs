@@ -1,4 +1,4 @@
-//! Being told of changes, however the era does it.
+//! Subscriptions to changes, in either era.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use super::options::Era;
 
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 
-/// What to be told of.
+/// The changes to subscribe to.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
-    /// That the list of tools has changed.
+    /// Changes of the list of tools.
     pub tools: bool,
-    /// That one of these resources has changed.
+    /// Changes of these resources.
     pub resources: Vec<String>,
 }
 
-/// The notifications a test has asked for.
+/// The notifications of a subscription.
 #[derive(Debug)]
 pub struct Watcher {
-    /// Modern: the filter to which the server agreed. Legacy: null.
+    /// Modern: the filter that the server acknowledged. Legacy: null.
     pub acknowledged: Value,
     watch: Watch,
     source: Source,
@@ -34,7 +34,7 @@ pub struct Watcher {
 enum Source {
     /// The response stream of `subscriptions/listen`.
     Listen(InFlight),
-    /// Whatever comes outside of requests.
+    /// All notifications outside of requests.
     Unasked(broadcast::Receiver<Value>),
 }
 
@@ -78,13 +78,13 @@ impl Watcher {
         }
     }
 
-    /// The next change; `None` if none came in time or the stream has ended.
+    /// The next change; `None` on a timeout or when the stream ended.
     pub async fn next(&mut self, timeout: Duration) -> Option<Value> {
         let Self { watch, source, .. } = self;
         match source {
             Source::Listen(listen) => listen.notification(timeout).await,
             Source::Unasked(unasked) => {
-                let wanted = async {
+                let next_change = async {
                     loop {
                         match unasked.recv().await {
                             Ok(notification) if watch.wants(&notification) => return Some(notification),
@@ -93,7 +93,7 @@ impl Watcher {
                         }
                     }
                 };
-                tokio::time::timeout(timeout, wanted).await.ok().flatten()
+                tokio::time::timeout(timeout, next_change).await.ok().flatten()
             }
         }
     }
@@ -106,7 +106,7 @@ impl Watcher {
         }
     }
 
-    /// Stops watching: legacy unsubscribes, modern ends the request.
+    /// Unsubscribes: legacy with a request, modern by ending the listen request.
     pub async fn close(self, client: &TestClient) -> Result<(), ClientError> {
         match self.source {
             Source::Listen(listen) => match listen.cancel().await {

@@ -1,9 +1,9 @@
 //! Asking the client for input, written once for both eras.
 //!
-//! A tool or prompt that needs input is a function from a [`Round`] to a [`Step`]: it is done, or
-//! it asks. To a modern client the question is the result of the request, and the client sends the
-//! request again with the answers. To a legacy client each question is a request from server to
-//! client, and the function is called again with the answers.
+//! A tool or prompt that needs input is a function from a [`Round`] to a [`Step`]: it is done, or it asks. A
+//! modern client gets the question as the result of the request, and sends the request again with the
+//! answers. A legacy client gets each question as a request from the server, and the function is called again
+//! with the answers.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,12 @@ use rmcp::{ErrorData, RoleServer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fixture::{Session, is_modern_request};
+use super::fixture::{FixtureSession, is_modern_request};
 
-// More than any tool here needs; it ends a loop that a client could keep up by giving useless
-// answers.
+// More than any tool here needs; it ends a loop that a client could prolong with useless answers.
 const MAX_LEGACY_ROUNDS: usize = 10;
 
-/// What is known when a tool or prompt runs, for the first time or again.
+/// The state of a tool or prompt in its first or a later round.
 pub(super) struct Round<'a> {
     pub(super) arguments: &'a JsonObject,
     pub(super) state: Option<Value>,
@@ -32,8 +31,8 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// The answer to the question asked under `key`. An answer that is not an object is none, so
-    /// that it is asked again.
+    /// The answer to the question under `key`. An answer that is not an object is ignored, so that the
+    /// question is repeated.
     pub(super) fn answer(&self, key: &str) -> Option<&JsonObject> {
         self.responses.get(key)?.as_object()
     }
@@ -49,19 +48,19 @@ impl Round<'_> {
     }
 }
 
-/// What comes of a round.
+/// The result of a round.
 pub(super) enum Step<T> {
     Done(T),
     Ask { requests: InputRequests, state: Option<Value> },
 }
 
-/// What comes of a request.
-pub(super) enum Outcome<T> {
+/// The result of a request.
+pub(super) enum RoundOutcome<T> {
     Done(T),
     Ask(InputRequiredResult),
 }
 
-/// The parts of a request that rounds are made of.
+/// The parts of a request that rounds use.
 pub(super) struct Asked<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Option<&'a JsonObject>,
@@ -69,14 +68,14 @@ pub(super) struct Asked<'a> {
     pub(super) request_state: Option<&'a str>,
 }
 
-impl Session {
-    /// Runs `step` as often as the era of the client asks for.
+impl FixtureSession {
+    /// Runs `step` as often as the era of the client requires.
     pub(super) async fn ask<T>(
         &self,
         asked: Asked<'_>,
         context: &RequestContext<RoleServer>,
         step: impl Fn(&Round) -> Result<Step<T>, ErrorData>,
-    ) -> Result<Outcome<T>, ErrorData> {
+    ) -> Result<RoundOutcome<T>, ErrorData> {
         let no_arguments = JsonObject::new();
         let arguments = asked.arguments.unwrap_or(&no_arguments);
         let capabilities = context.client_capabilities().unwrap_or_default();
@@ -88,7 +87,7 @@ impl Session {
         for _ in 0..MAX_LEGACY_ROUNDS {
             let round = Round { arguments, state, capabilities: &capabilities, responses: &responses };
             let (requests, next_state) = match step(&round)? {
-                Step::Done(value) => return Ok(Outcome::Done(value)),
+                Step::Done(value) => return Ok(RoundOutcome::Done(value)),
                 Step::Ask { requests, state } => (requests, state),
             };
             require_capabilities(&capabilities, &requests)?;
@@ -97,7 +96,7 @@ impl Session {
                     Some(state) => Some(self.seal_state(asked.name, &state)?),
                     None => None,
                 };
-                return Ok(Outcome::Ask(InputRequiredResult::new(Some(requests), sealed)));
+                return Ok(RoundOutcome::Ask(InputRequiredResult::new(Some(requests), sealed)));
             }
             responses = ask_legacy_client(&context.peer, requests).await?;
             state = next_state;
@@ -105,8 +104,7 @@ impl Session {
         Err(ErrorData::invalid_request("the client did not give the input that was asked for", None))
     }
 
-    // The name of the tool or prompt is bound in, so that state given out by one is refused by
-    // another.
+    // The name of the tool or prompt is part of the state, so that no other one accepts it.
     fn seal_state(&self, name: &str, state: &Value) -> Result<String, ErrorData> {
         let options = SealOptions::new().associated_data(name.as_bytes());
         self.fixture
@@ -123,12 +121,12 @@ impl Session {
     }
 }
 
-/// A question with one part, and nothing to remember.
+/// A single question without state.
 pub(super) fn ask_one<T>(key: &str, request: InputRequest) -> Step<T> {
     Step::Ask { requests: BTreeMap::from([(key.to_owned(), request)]), state: None }
 }
 
-/// A form for the user. Fails when `schema` is not one that elicitation allows.
+/// A form for the user. Fails if elicitation does not allow `schema`.
 pub(super) fn form(message: &str, schema: Value) -> Result<InputRequest, ErrorData> {
     let requested_schema =
         serde_json::from_value(schema).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -158,7 +156,7 @@ pub(super) fn sample(prompt: &str) -> InputRequest {
     InputRequest::CreateMessage(CreateMessageRequest::new(params))
 }
 
-/// The question which roots the client has.
+/// The question for the client's roots.
 pub(super) fn roots() -> InputRequest {
     InputRequest::ListRoots(ListRootsRequest::default())
 }

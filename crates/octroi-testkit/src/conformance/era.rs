@@ -1,5 +1,4 @@
-//! Which protocol eras the fixture admits to, and how a server of one era alone answers a client of
-//! the other.
+//! The protocol eras of the fixture, and how a server of one era answers a client of the other.
 
 use std::borrow::Cow;
 
@@ -15,12 +14,12 @@ use serde_json::{Value, json};
 
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The eras one fixture serves.
+/// The eras that a fixture serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Era {
     /// Every protocol version, chosen request by request.
     Both,
-    /// Versions up to 2025-11-25, which begin with `initialize`.
+    /// Versions up to 2025-11-25, which start with `initialize`.
     Legacy,
     /// Version 2026-07-28, which has neither handshake nor session.
     Modern,
@@ -37,17 +36,16 @@ impl Era {
     }
 }
 
-/// Whether a version is spoken without a handshake. Versions are dates, so their order is that of
-/// their text.
+/// Whether a version has no handshake. Versions are dates, so they are ordered as text.
 pub(super) fn is_modern(version: &ProtocolVersion) -> bool {
     version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
-/// Answers a modern request as a server written before 2026-07-28 would: with status 400 and an
-/// error that means nothing to a modern client.
+/// Answers a modern request as a server from before 2026-07-28 would: with status 400 and an error that a
+/// modern client does not recognize.
 ///
-/// Without this the SDK would answer with the modern "unsupported protocol version" error, which
-/// tells a client that the server is modern and keeps it from falling back to `initialize`.
+/// Without this the SDK would answer with the modern "unsupported protocol version" error, which tells a
+/// client that the server is modern and prevents its fallback to `initialize`.
 pub(super) async fn refuse_modern_requests(request: Request, next: Next) -> Response {
     let (request, body) = match read_body(request).await {
         Ok(read) => read,
@@ -60,9 +58,9 @@ pub(super) async fn refuse_modern_requests(request: Request, next: Next) -> Resp
     next.run(request).await
 }
 
-/// Answers a legacy client's `initialize` with status 400 and the versions that are supported, since
-/// such a client has nothing else to tell its user. The SDK sends the same error with status 200.
-/// To a modern client `initialize` is a method like any other that does not exist.
+/// Answers a legacy client's `initialize` with status 400 and the supported versions, since such a client can
+/// show its user nothing else. The SDK sends the same error with status 200. For a modern client `initialize`
+/// is just an unknown method.
 pub(super) async fn refuse_initialize(request: Request, next: Next) -> Response {
     let (request, body) = match read_body(request).await {
         Ok(read) => read,

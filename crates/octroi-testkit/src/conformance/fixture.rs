@@ -16,22 +16,22 @@ const REQUEST_STATE_KEY: [u8; RequestStateCodec::MIN_KEY_LENGTH] = *b"octroi con
 
 const CHANGES_HELD: usize = 64;
 
-/// Something that a client may have asked to be told about.
+/// A change that clients may have subscribed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FixtureChange {
     Tools,
     Prompts,
     WatchedResource,
 }
 
-/// What outlives a request: a modern request has a handler of its own, yet tasks and subscriptions
-/// span several.
+/// State that outlives a request: each modern request has its own handler, but tasks and subscriptions span
+/// several.
 #[derive(Clone)]
 pub(super) struct Fixture {
     pub(super) era: Era,
     pub(super) tasks: TaskManager,
     pub(super) request_state: RequestStateCodec,
-    pub(super) changes: broadcast::Sender<Change>,
+    pub(super) changes: broadcast::Sender<FixtureChange>,
 }
 
 impl Fixture {
@@ -45,8 +45,8 @@ impl Fixture {
     }
 
     /// A handler for one legacy session or for one modern request.
-    pub(super) fn session(&self) -> Session {
-        Session {
+    pub(super) fn session(&self) -> FixtureSession {
+        FixtureSession {
             fixture: self.clone(),
             legacy: Arc::new(Mutex::new(LegacyState {
                 log_level: LoggingLevel::Debug,
@@ -56,15 +56,14 @@ impl Fixture {
     }
 }
 
-/// One legacy session, or one modern request, which has nothing to remember.
+/// One legacy session, or one modern request, which has no state.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct FixtureSession {
     pub(super) fixture: Fixture,
     pub(super) legacy: Arc<Mutex<LegacyState>>,
 }
 
-/// What a legacy client sets for the length of its session and a modern client says in each
-/// request.
+/// What a legacy client sets for its session and a modern client sends with each request.
 pub(super) struct LegacyState {
     pub(super) log_level: LoggingLevel,
     pub(super) subscribed: HashSet<String>,

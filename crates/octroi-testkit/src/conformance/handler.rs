@@ -1,5 +1,4 @@
-//! The fixture as the SDK sees it: one method per MCP request, each a line or two that leads to
-//! where the work is.
+//! The SDK handler of the fixture: one method per MCP request, each delegating to its module.
 
 use std::borrow::Cow;
 
@@ -15,10 +14,10 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::fixture::{Change, Session};
+use super::fixture::{FixtureChange, FixtureSession};
 use super::{prompts, resources, tools};
 
-impl ServerHandler for Session {
+impl ServerHandler for FixtureSession {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_completions()
@@ -49,7 +48,7 @@ impl ServerHandler for Session {
         Ok(tools::list())
     }
 
-    // The transport compares `Mcp-Param-*` headers with what the tool's schema says of them.
+    // The transport compares `Mcp-Param-*` headers with the tool's schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         tools::find(name)
     }
@@ -153,21 +152,20 @@ impl ServerHandler for Session {
         let mut changes = self.fixture.changes.subscribe();
         loop {
             let change = tokio::select! {
-                // A client that has left must not keep the loop alive by the changes of others.
+                // A disconnected client must not keep the loop alive by the changes of others.
                 biased;
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
             let sink = context.sink();
             let sent = match change {
-                Ok(Change::Tools) => sink.notify_tool_list_changed().await,
-                Ok(Change::Prompts) => sink.notify_prompt_list_changed().await,
-                Ok(Change::WatchedResource) => sink.notify_resource_updated(resources::WATCHED).await,
+                Ok(FixtureChange::Tools) => sink.notify_tool_list_changed().await,
+                Ok(FixtureChange::Prompts) => sink.notify_prompt_list_changed().await,
+                Ok(FixtureChange::WatchedResource) => sink.notify_resource_updated(resources::WATCHED).await,
                 Err(RecvError::Lagged(_)) => continue,
                 Err(RecvError::Closed) => return Ok(()),
             };
-            // A change that this client did not ask for is refused by the sink, which is no reason
-            // to stop.
+            // The sink refuses changes that this client did not subscribe to, which is no reason to stop.
             if let Err(error) = sent {
                 tracing::debug!(%error, "change not sent");
             }

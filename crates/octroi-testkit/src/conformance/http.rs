@@ -15,23 +15,23 @@ use super::era::{Era, refuse_initialize, refuse_modern_requests};
 use super::fixture::Fixture;
 use super::stream_cut::make_cuttable;
 
-/// The form of an answer to a modern request that has nothing to be sent before it.
+/// The response format of a modern request without preceding notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Answers {
-    /// An event stream, as legacy sessions always get.
+    /// An event stream, as in legacy sessions.
     Events,
     /// Plain JSON.
     Json,
 }
 
-/// A fixture that has its port but does not answer yet.
+/// A fixture that is bound to its port but does not answer yet.
 pub struct Server {
     listener: TcpListener,
     router: Router,
 }
 
 impl Server {
-    /// Takes `address`; port 0 takes any that is free.
+    /// Binds to `address`; port 0 picks a free one.
     pub async fn bind(address: SocketAddr, era: Era, answers: Answers) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(address).await?, router: router(era, answers) })
     }
@@ -44,7 +44,7 @@ impl Server {
     /// Serves until the future is dropped.
     pub async fn run(self) -> io::Result<()> {
         // With Nagle's algorithm an answer in two writes waits about 40 ms for the peer's delayed
-        // acknowledgement. A socket on which it cannot be turned off still serves, only slower.
+        // acknowledgement. A socket that does not support this option still works, only slower.
         let listener = self.listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });

@@ -1,13 +1,12 @@
-//! The server that the official MCP conformance suite is pointed at.
+//! The server for the official MCP conformance suite.
 //!
-//! It has every tool, prompt and resource that the suite calls by name, and serves them in all
-//! protocol versions on one endpoint. The suite is run against it directly, which proves the
-//! fixture, and through the gateway, which proves that the gateway loses nothing. A tool that needs
-//! something from the client is written once (`asking.rs`) and works in both eras, so that the same
-//! scenarios hold when the gateway stands between two eras.
+//! It has every tool, prompt and resource that the suite calls by name, and serves them in all protocol
+//! versions on one endpoint. The suite runs against it directly, which proves the fixture, and through the
+//! gateway, which proves that the gateway loses nothing. A tool that needs something from the client is
+//! written once (`asking.rs`) and works in both eras, so that the same scenarios hold when the gateway is
+//! between two eras.
 //!
-//! It is not a model for a real server: the key that seals request state is a constant, and nothing
-//! is authorised.
+//! It is not a model for a real server: the key for request state is a constant, and nothing is authorised.
 
 #![expect(
     deprecated,

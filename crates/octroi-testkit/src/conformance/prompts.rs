@@ -1,4 +1,4 @@
-//! The prompts that the suite gets by name.
+//! The prompts that the suite requests by name.
 
 use rmcp::model::{
     CacheScope, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject,
@@ -8,8 +8,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::asking::{Asked, Outcome, Round, Step, ask_one, one_field_form};
-use super::fixture::Session;
+use super::asking::{Asked, Round, RoundOutcome, Step, ask_one, one_field_form};
+use super::fixture::FixtureSession;
 use super::resources::{CACHE_TTL_MS, PNG_BASE64};
 
 const SIMPLE: &str = "test_simple_prompt";
@@ -30,7 +30,7 @@ pub(super) fn list() -> ListPromptsResult {
 }
 
 pub(super) async fn get(
-    session: &Session,
+    session: &FixtureSession,
     request: &GetPromptRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
@@ -61,8 +61,8 @@ pub(super) async fn get(
                 request_state: request.request_state.as_deref(),
             };
             match session.ask(asked, context, context_from_user).await? {
-                Outcome::Done(messages) => messages,
-                Outcome::Ask(question) => return Ok(question.into()),
+                RoundOutcome::Done(messages) => messages,
+                RoundOutcome::Ask(question) => return Ok(question.into()),
             }
         }
         name => return Err(ErrorData::invalid_params(format!("no prompt is named {name}"), None)),

@@ -7,13 +7,13 @@ use rmcp::model::{
 };
 use serde_json::json;
 
-/// How long a client may keep any answer of the fixture that can be kept.
+/// How long clients may cache the cacheable answers of the fixture.
 pub(super) const CACHE_TTL_MS: u64 = 60_000;
 
 /// The resource whose changes can be subscribed to.
 pub(super) const WATCHED: &str = "test://watched-resource";
 
-/// A picture of one blue pixel.
+/// An image of one blue pixel.
 pub(super) const PNG_BASE64: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mOQz38NAAIqAXpGbxguAAAAAElFTkSuQmCC";
 

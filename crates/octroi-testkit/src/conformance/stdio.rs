@@ -11,7 +11,7 @@ use rmcp::transport::stdio;
 use rmcp::{ErrorData, RoleServer, ServiceExt};
 
 use super::era::Era;
-use super::fixture::{Fixture, Session};
+use super::fixture::{Fixture, FixtureSession};
 
 /// Serves one client on stdin and stdout until it closes them.
 pub async fn serve_stdio(era: Era) -> io::Result<()> {
@@ -28,8 +28,8 @@ async fn serve<S: Service<RoleServer>>(service: S) -> io::Result<()> {
     Ok(())
 }
 
-/// Does not know `server/discover`, which is how a client tells a legacy server on stdio.
-struct LegacyOnly(Session);
+/// Does not know `server/discover`, by which a client recognizes a legacy server on stdio.
+struct LegacyOnly(FixtureSession);
 
 impl Service<RoleServer> for LegacyOnly {
     async fn handle_request(

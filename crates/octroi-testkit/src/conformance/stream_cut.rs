@@ -1,8 +1,8 @@
-//! Ends the event stream of one response while its request is still being served.
+//! Ends the event stream of one response while its request is still running.
 //!
-//! A legacy client must then come back with `Last-Event-ID` for the rest. The SDK can close a
-//! stream of a session, but a tool is not told which stream is its own; so the HTTP layer hands
-//! every request the means to end its response.
+//! A legacy client must then reconnect with `Last-Event-ID` for the rest. The SDK can close a stream of a
+//! session, but a tool does not know its own stream; so the HTTP layer attaches a handle to every request
+//! that ends its response.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,23 +14,23 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
-/// Ends the response that carries it.
+/// Ends the response of the request that carries it.
 #[derive(Clone)]
 pub(super) struct StreamCut(CancellationToken);
 
 impl StreamCut {
-    /// The cut of the response to this request; there is none over stdio.
+    /// The handle of this request; `None` over stdio.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<&Self> {
         context.extensions.get::<axum::http::request::Parts>()?.extensions.get()
     }
 
-    /// Ends the response. What is sent after this waits for the client to come back.
+    /// Ends the response. Later messages wait for the client to reconnect.
     pub(super) fn cut(&self) {
         self.0.cancel();
     }
 }
 
-/// Gives each request a [`StreamCut`] for its response.
+/// Attaches a [`StreamCut`] for its response to each request.
 pub(super) async fn make_cuttable(mut request: Request, next: Next) -> Response {
     let token = CancellationToken::new();
     request.extensions_mut().insert(StreamCut(token.clone()));

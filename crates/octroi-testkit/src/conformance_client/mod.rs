@@ -1,11 +1,11 @@
-//! What the official suite's client scenarios run: Octroi as the client of the suite's server.
+//! The client scenarios of the official suite: Octroi as the client of the suite's server.
 //!
-//! The suite starts a server that watches its client, and a program that is to be that client. The
-//! program here starts the real gateway in front of that server and then does, as a client of the
-//! gateway, what makes the gateway do what the scenario looks for. It works in either era, so every
-//! scenario also says whether a client of the other era gets the same from the server.
+//! The suite starts a server that observes its client, and a program that acts as that client. This program
+//! starts the real gateway in front of that server and then, as a client of the gateway, makes the gateway do
+//! what the scenario checks. It works in either era, so every scenario also shows whether a client of the
+//! other era gets the same from the server.
 //!
-//! Nothing here looks at the results beyond whether they came: what is right is for the suite to say.
+//! Nothing here checks the results beyond their arrival: the suite decides what is correct.
 
 mod scenarios;
 mod user;
@@ -23,51 +23,51 @@ use crate::client::options::{ClientOptions, Era, Transport};
 use crate::gateway::{AGENT_TOKEN, TestGateway};
 use user::User;
 
-/// The suite's server in Octroi's configuration.
+/// The name of the suite's server in Octroi's configuration.
 const SERVER: &str = "suite";
 
-/// Octroi tries again a second after a failed attempt; this is for a few of them on a loaded machine.
+/// Octroi retries a second after a failed attempt; this allows for a few of them on a loaded machine.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Why a scenario could not be gone through.
+/// Why a scenario could not be completed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Nobody has written down what this scenario wants.
+    /// No steps are defined for this scenario.
     UnknownScenario(String),
-    /// The gateway does not get through to the suite's server.
+    /// The gateway cannot connect to the suite's server.
     NotConnected(Value),
     /// A request of the client failed.
     Request(ClientError),
-    /// A tool that should work reported an error.
+    /// A tool that should succeed reported an error.
     ToolFailed(Value),
     /// The suite's server has no tool of this name, or its context is not as expected.
     Missing(String),
 }
 
-/// Goes through one scenario as a client of this era.
+/// Runs one scenario as a client of this era.
 pub async fn run(scenario: &str, url: &str, era: Era, context: &Value, octroi: &Path) -> Result<(), Failure> {
     let steps = scenarios::find(scenario).ok_or_else(|| Failure::UnknownScenario(scenario.to_owned()))?;
     let config = format!("[[mcp.servers]]\nname = \"{SERVER}\"\ntransport = \"http\"\nurl = \"{url}\"\n");
     let gateway = TestGateway::launch(octroi, &config, &[]).await;
     wait_until_connected(&gateway).await?;
-    let outcome = scenarios::run(steps, &Session::open(&gateway, era).await?, context).await;
+    let outcome = scenarios::run(steps, &ScenarioSession::open(&gateway, era).await?, context).await;
     let log = gateway.stop().await;
     if outcome.is_err() {
-        eprintln!("octroi said:\n{log}");
+        eprintln!("log of octroi:\n{log}");
     }
     outcome
 }
 
-/// A client of the gateway and the person in front of it.
-struct Session {
+/// A client of the gateway and its user.
+struct ScenarioSession {
     client: TestClient,
     user: Arc<User>,
     /// The endpoint of the suite's server alone, where the gateway knows no more than the server.
     alone: TestClient,
 }
 
-impl Session {
+impl ScenarioSession {
     async fn open(gateway: &TestGateway, era: Era) -> Result<Self, Failure> {
         let user = Arc::new(User::default());
         let connect = |url: String| {
@@ -79,9 +79,9 @@ impl Session {
         Ok(Self { client, user, alone })
     }
 
-    /// Calls a tool by the name that the suite's server gave it.
+    /// Calls a tool by the suite server's own name.
     async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
-        let result = self.client.call(&shown(tool), arguments).await?;
+        let result = self.client.call(&wire_name(tool), arguments).await?;
         if result["isError"] == true {
             return Err(Failure::ToolFailed(result));
         }
@@ -89,8 +89,8 @@ impl Session {
     }
 }
 
-/// The name under which the gateway lists something that belongs to the suite's server.
-fn shown(name: &str) -> String {
+/// The name under which the gateway lists an item of the suite's server.
+fn wire_name(name: &str) -> String {
     format!("{SERVER}_{name}")
 }
 

@@ -1,27 +1,27 @@
-//! The steps of each scenario. Names of tools are those of the suite's servers.
+//! The steps of each scenario. Tool names are those of the suite's servers.
 
 use serde_json::{Value, json};
 
-use super::{Failure, Session, shown};
+use super::{Failure, ScenarioSession, wire_name};
 
-/// What a scenario wants of its client.
+/// What a scenario requires of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steps {
-    /// To connect and to list.
+    /// Connect and list.
     List,
-    /// To call one tool, with these arguments.
+    /// Call one tool, with these arguments.
     Call(&'static str, &'static str),
-    /// To make the calls that the suite's context names.
-    CallAsTold,
-    /// To call every tool there is; tools with wrong annotations are not there.
+    /// Make the calls in the suite's context.
+    CallFromContext,
+    /// Call all listed tools; tools with invalid annotations are not listed.
     CallAll(&'static str),
-    /// To use tools, resources and prompts.
+    /// Use tools, resources and prompts.
     UseEverything,
-    /// To send a request of its own to a server that lists nothing.
+    /// Send its own request to a server that lists nothing.
     CallBlindly,
-    /// To answer questions, and to do something else meanwhile.
+    /// Answer questions, and do something else in between.
     AnswerQuestions,
-    /// To send a tool's schema back as it was listed.
+    /// Send a tool's schema back as it was listed.
     EchoSchema,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn find(scenario: &str) -> Option<Steps> {
         "sse-retry" => Steps::Call("test_reconnection", "{}"),
         "request-metadata" => Steps::CallBlindly,
         "http-standard-headers" => Steps::UseEverything,
-        "http-custom-headers" => Steps::CallAsTold,
+        "http-custom-headers" => Steps::CallFromContext,
         "http-invalid-tool-headers" => Steps::CallAll(r#"{"region":"eu"}"#),
         "sep-2322-client-request-state" => Steps::AnswerQuestions,
         "json-schema-2020-12-preservation" => Steps::EchoSchema,
@@ -42,8 +42,8 @@ pub(crate) fn find(scenario: &str) -> Option<Steps> {
     })
 }
 
-/// Lists, as every client does first, and goes on as the scenario wants.
-pub(crate) async fn run(steps: Steps, session: &Session, context: &Value) -> Result<(), Failure> {
+/// Lists, as every client does first, and continues as the scenario requires.
+pub(crate) async fn run(steps: Steps, session: &ScenarioSession, context: &Value) -> Result<(), Failure> {
     let tools = session.client.list_tools().await?;
     match steps {
         Steps::List => Ok(()),
@@ -51,7 +51,7 @@ pub(crate) async fn run(steps: Steps, session: &Session, context: &Value) -> Res
             let arguments = serde_json::from_str(arguments).unwrap_or_default();
             session.call(tool, arguments).await.map(drop)
         }
-        Steps::CallAsTold => call_as_told(session, context).await,
+        Steps::CallFromContext => call_from_context(session, context).await,
         Steps::CallAll(arguments) => {
             let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
             for tool in &tools {
@@ -62,7 +62,7 @@ pub(crate) async fn run(steps: Steps, session: &Session, context: &Value) -> Res
         }
         Steps::UseEverything => use_everything(session, &tools).await,
         Steps::CallBlindly => {
-            // A tool that is not listed cannot be decided about; a prompt may be asked for by any name.
+            // The gateway cannot decide about an unlisted tool; a prompt may be requested by any name.
             session.alone.request("prompts/get", json!({"name": "any"})).await?;
             Ok(())
         }
@@ -71,7 +71,7 @@ pub(crate) async fn run(steps: Steps, session: &Session, context: &Value) -> Res
     }
 }
 
-async fn call_as_told(session: &Session, context: &Value) -> Result<(), Failure> {
+async fn call_from_context(session: &ScenarioSession, context: &Value) -> Result<(), Failure> {
     let calls = context["toolCalls"].as_array();
     for call in calls.ok_or_else(|| Failure::Missing("`toolCalls` in its context".to_owned()))? {
         let name = call["name"].as_str().unwrap_or_default();
@@ -80,7 +80,7 @@ async fn call_as_told(session: &Session, context: &Value) -> Result<(), Failure>
     Ok(())
 }
 
-async fn use_everything(session: &Session, tools: &[Value]) -> Result<(), Failure> {
+async fn use_everything(session: &ScenarioSession, tools: &[Value]) -> Result<(), Failure> {
     let client = &session.client;
     for tool in tools {
         client.call(tool["name"].as_str().unwrap_or_default(), json!({})).await?;
@@ -94,7 +94,7 @@ async fn use_everything(session: &Session, tools: &[Value]) -> Result<(), Failur
     Ok(())
 }
 
-async fn answer_questions(session: &Session) -> Result<(), Failure> {
+async fn answer_questions(session: &ScenarioSession) -> Result<(), Failure> {
     let thinking = session.user.thinking.write().await;
     let meanwhile = async {
         session.user.asked.notified().await;
@@ -110,9 +110,9 @@ async fn answer_questions(session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn echo_schema(session: &Session, tools: &[Value]) -> Result<(), Failure> {
-    let wanted = shown("json_schema_2020_12_tool");
-    let tool = tools.iter().find(|tool| tool["name"] == wanted.as_str());
-    let tool = tool.ok_or_else(|| Failure::Missing(format!("tool `{wanted}`")))?;
+async fn echo_schema(session: &ScenarioSession, tools: &[Value]) -> Result<(), Failure> {
+    let name = wire_name("json_schema_2020_12_tool");
+    let tool = tools.iter().find(|tool| tool["name"] == name.as_str());
+    let tool = tool.ok_or_else(|| Failure::Missing(format!("tool `{name}`")))?;
     session.call("json_schema_echo", json!({ "schema": tool["inputSchema"] })).await.map(drop)
 }

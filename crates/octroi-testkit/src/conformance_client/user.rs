@@ -1,4 +1,4 @@
-//! The person in front of the client: accepts every form as it is, at once or after a while.
+//! The user of the client: accepts every form unchanged, immediately or after a delay.
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, RwLock};
@@ -8,9 +8,9 @@ use crate::peer::rpc;
 
 #[derive(Debug, Default)]
 pub(crate) struct User {
-    /// Something was asked.
+    /// Notified for every question.
     pub(crate) asked: Notify,
-    /// While this is held for writing, no answer is given.
+    /// While it is locked for writing, no answer is given.
     pub(crate) thinking: RwLock<()>,
 }
 
@@ -35,7 +35,7 @@ impl User {
     }
 }
 
-/// A form with its defaults, and with yes to every question that has none.
+/// A form with its defaults, and with `true` for every boolean without one.
 fn filled(schema: &Value) -> Map<String, Value> {
     let fields = schema["properties"].as_object().into_iter().flatten();
     let answers = fields.filter_map(|(name, field)| {

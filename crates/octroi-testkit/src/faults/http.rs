@@ -1,4 +1,5 @@
-//! Faults of the HTTP transport, on tool calls only; `echo` stays healthy so that a test can show that the server lives.
+//! Faults of the HTTP transport, on tool calls only; `echo` stays healthy so that a test can prove the server
+//! is alive.
 
 use std::io;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::Fault;
 
-/// The response that the fault gives instead of the true one, if it touches this request.
+/// The faulty response, if the fault affects this request.
 pub(crate) async fn intercept(fault: Option<Fault>, method: &str, params: &Value) -> Option<Response> {
     if method != "tools/call" || params["name"] == "echo" {
         return None;
@@ -32,7 +33,7 @@ fn text(status: StatusCode, content_type: &'static str, body: &'static str) -> R
     response
 }
 
-/// The error in the stream makes the HTTP server drop the connection where it is.
+/// The error in the stream makes the HTTP server drop the connection at that point.
 fn cut() -> Response {
     let beginning = Ok(Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"res"));
     let chunks = stream::iter([beginning, Err(io::Error::other("cut on purpose"))]);

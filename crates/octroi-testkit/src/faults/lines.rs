@@ -1,10 +1,10 @@
-//! Faults in the lines of stdio: what is written is not what was meant.
+//! Faults in the lines of stdio.
 
 use serde_json::{Value, json};
 
 use super::{Fault, forge, tools};
 
-/// What goes to stdout for one message: its line, and what the fault adds to it or takes from it.
+/// The output for one message: its line, with the changes of the fault.
 pub(crate) fn render(fault: Option<Fault>, message: &Value) -> Vec<u8> {
     let line = format!("{message}\n");
     let is_response = message.get("result").is_some() || message.get("error").is_some();

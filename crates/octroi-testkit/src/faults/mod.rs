@@ -1,6 +1,7 @@
-//! Servers that misbehave, each in one way, so that a test can show what a client makes of it.
+//! Servers that misbehave, each in one way, to test how a client reacts.
 //!
-//! A fault is a switch of the scripted server: everything it does not touch still works, and the tool `echo` always does.
+//! A fault is an option of the scripted server: everything it does not affect still works, and the tool
+//! `echo` always does.
 
 pub(crate) mod forge;
 pub(crate) mod http;
@@ -16,37 +17,38 @@ use clap::ValueEnum;
 pub enum Fault {
     /// stdio: text that is not JSON, and blank lines, before every message.
     Noise,
-    /// The tool `huge` answers with a line of `bytes` bytes, 64 MiB unless told.
+    /// The tool `huge` answers with a line of `bytes` bytes, by default 64 MiB.
     HugeLine,
     /// stdio: every tool result is sent twice.
     Twice,
-    /// stdio: before every response comes one with an id that nobody used.
+    /// stdio: an extra response with an unknown id precedes every response.
     UnknownId,
     /// The tool `die` ends the process with status 3.
     DieMidCall,
     /// The tool `never` never answers.
     Never,
-    /// stdio: the tool `garbage` answers with half a line of JSON.
+    /// stdio: the tool `garbage` answers with an incomplete line of JSON.
     Garbage,
     /// Sleeps before it reads or listens.
     SlowStart,
-    /// Exits with status 1 at once, with a line on stderr.
+    /// Exits immediately with status 1 and a line on stderr.
     NoStart,
-    /// Writes much to stderr at the start and in every call, and waits until it is read.
+    /// Writes a lot to stderr at the start and in every call, and blocks until it is read.
     StderrFlood,
     /// `tools/list` answers with `tools` as an object.
     WrongShape,
     /// Ignores SIGTERM, SIGINT and the end of stdin.
     IgnoreTerm,
-    /// The same as `--lie description`: the tool `reword` changes what `echo` says of itself.
+    /// The same as `--lie description`: the tool `reword` changes the description of `echo`.
     Reword,
-    /// stdio: the tool `forge` and the prompt `greet` answer with the text in their argument `answer`, which is everything
-    /// after the id, as it stands; reading and watching `peer://forged` is refused in the words of a gateway.
+    /// stdio: the tool `forge` and the prompt `greet` answer with the text in their argument `answer`, which
+    /// is everything after the id, verbatim; reading and subscribing to `peer://forged` is refused with a
+    /// forged denial.
     Forge,
     /// HTTP: tool calls other than `echo` get status 500.
     #[value(name = "http-500")]
     Http500,
-    /// HTTP: tool calls other than `echo` get a page of HTML with status 200.
+    /// HTTP: tool calls other than `echo` get an HTML page with status 200.
     HttpHtml,
     /// HTTP: the connection closes in the middle of the body of tool calls other than `echo`.
     HttpCut,

@@ -1,4 +1,4 @@
-//! Faults of the process: how it starts, what it writes to stderr, and whether it can be asked to leave.
+//! Faults of the process: its start, its stderr, and its shutdown.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use super::Fault;
 use crate::peer::options::PeerOptions;
 use crate::peer::world::World;
 
-/// More than any pipe holds: a client that does not read stderr stops the server.
+/// More than any pipe buffers: a client that does not read stderr blocks the server.
 const FLOOD_AT_START: usize = 1024 * 1024;
 const FLOOD_PER_CALL: usize = 256 * 1024;
 
-/// Before anything is read or listened on.
+/// Runs before anything is read or listened on.
 pub(crate) async fn before_start(options: &PeerOptions) -> io::Result<()> {
     match options.fault {
         Some(Fault::NoStart) => Err(io::Error::other("this server never starts")),
@@ -28,14 +28,14 @@ pub(crate) async fn before_start(options: &PeerOptions) -> io::Result<()> {
     }
 }
 
-/// Before a tool answers.
+/// Runs before a tool answers.
 pub(crate) fn before_answer(fault: Option<Fault>) {
     if fault == Some(Fault::StderrFlood) {
         flood(FLOOD_PER_CALL);
     }
 }
 
-/// When stdin has ended: returns if the server should leave.
+/// Runs when stdin has ended: returns if the server should exit.
 pub(crate) async fn at_stdin_end(fault: Option<Fault>) {
     if fault == Some(Fault::IgnoreTerm) {
         std::future::pending().await
@@ -46,7 +46,7 @@ pub(crate) fn obeys_signals(fault: Option<Fault>) -> bool {
     fault != Some(Fault::IgnoreTerm)
 }
 
-/// Takes the signals that ask a process to leave, and does nothing with them.
+/// Catches the termination signals and ignores them.
 #[cfg(unix)]
 pub(crate) fn swallow_signals(world: &Arc<World>) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -63,7 +63,7 @@ pub(crate) fn swallow_signals(world: &Arc<World>) -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere there is no SIGTERM to ignore.
+/// Other systems have no SIGTERM to ignore.
 #[cfg(not(unix))]
 pub(crate) fn swallow_signals(_world: &Arc<World>) -> io::Result<()> {
     Ok(())

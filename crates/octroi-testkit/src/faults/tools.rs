@@ -1,4 +1,4 @@
-//! Faults in tools: those that answer too much, never, or with their own death.
+//! Faults in tools: those that answer too much or never, or that kill the server.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::peer::tools::{definitions, text};
 
 const DEFAULT_HUGE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A test machine should survive a mistyped argument.
+/// Protects the test machine from a mistyped argument.
 const MAX_HUGE_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Marks the answer that `lines` is to break.
+/// Marks the answer that `lines` breaks.
 const GARBAGE: &str = "this line is to be broken";
 
 /// The tools that the fault adds.
@@ -37,7 +37,7 @@ pub(crate) fn definitions(fault: Option<Fault>) -> Vec<Value> {
     vec![definition]
 }
 
-/// Runs a tool of the fault; `None` means that it is not one.
+/// Runs a tool of the fault; `None` if it is not one.
 pub(crate) async fn run(fault: Option<Fault>, name: &str, arguments: &Value) -> Option<Value> {
     match (fault?, name) {
         (Fault::HugeLine, "huge") => {

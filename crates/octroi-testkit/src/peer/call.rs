@@ -1,7 +1,7 @@
-//! One request being served, in either era: where its messages go, what its client can do, how it ends.
+//! One request in either era: where its messages go, the client's capabilities, and how it ends.
 //!
-//! The tools are written once against `Call`; the difference between asking the client inline (legacy) and asking it to come
-//! back (modern) lives in `Call::ask`.
+//! The tools are written once against `ServedCall`; the difference between asking the client inline (legacy)
+//! and asking it to retry (modern) is in `ServedCall::ask`.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::legacy::{self, Session};
+use super::legacy::{self, PeerSession};
 use super::modern::{self, ModernRequest};
 use super::rpc::{self, MISSING_CLIENT_CAPABILITY, RpcError};
 use super::world::World;
 
-/// Where messages to the client go: a whole connection on stdio, one response stream on HTTP.
+/// The queue of messages to the client: a whole connection on stdio, one response stream on HTTP.
 pub(crate) type Outbox = mpsc::Sender<Value>;
 
-/// Bounded so that a client that stops reading stops the server, not the machine.
+/// Bounded, so that a client that stops reading blocks the server and does not fill its memory.
 pub(crate) const OUTBOX_SIZE: usize = 256;
 
-/// One request being served.
+/// One request that is being served.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct ServedCall {
     pub(crate) world: Arc<World>,
     pub(crate) outbox: Outbox,
     pub(crate) side: Side,
 }
 
-/// What is known of the client: from its session, or from the request alone.
+/// What is known about the client: from its session, or from the request alone.
 #[derive(Debug)]
 pub(crate) enum Side {
-    Legacy(Arc<Session>),
+    Legacy(Arc<PeerSession>),
     Modern(ModernRequest),
 }
 
-/// Why a request did not end with a result of its own.
+/// Why a request ended without a regular result.
 #[derive(Debug)]
 pub(crate) enum Interrupt {
     Error(RpcError),
@@ -49,26 +49,26 @@ impl From<RpcError> for Interrupt {
     }
 }
 
-/// What a tool may ask its client.
+/// A question of a tool to its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum ToolQuestion {
     Name,
     Sample,
     Roots,
 }
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Answered(Value),
     /// The client answered with a JSON-RPC error; only legacy clients can.
     Refused(Value),
-    /// Never asked: the client did not declare the capability.
+    /// Not asked: the client did not declare the capability.
     Unsupported,
 }
 
-impl Call {
-    /// Serves the request to its end and sends the response, or nothing at all if it was cancelled.
+impl ServedCall {
+    /// Serves the request and sends the response, or nothing if it was cancelled.
     pub(crate) async fn serve(self, id: Value, method: String, params: Value, cancelled: CancellationToken) {
         let answer = async {
             match &self.side {
@@ -90,7 +90,7 @@ impl Call {
         self.send(rpc::response(&id, outcome)).await;
     }
 
-    /// Sends a message on the stream of this request; a client that has gone is noticed elsewhere.
+    /// Sends a message on the stream of this request; a disconnected client is noticed elsewhere.
     pub(crate) async fn send(&self, message: Value) {
         let _ = self.outbox.send(message).await;
     }
@@ -99,7 +99,7 @@ impl Call {
         self.send(rpc::notification(method, &params)).await;
     }
 
-    /// Whether the revision in force has a feature that came with `since`.
+    /// Whether the negotiated version has a feature introduced in `since`.
     pub(crate) fn speaks(&self, since: &str) -> bool {
         match &self.side {
             Side::Legacy(session) => session.version >= since,
@@ -109,11 +109,11 @@ impl Call {
 
     /// Asks the client on behalf of a tool call and returns its answer.
     ///
-    /// A legacy client is asked on the stream of the call. A modern one is asked by ending the call with `input_required`;
-    /// its retry comes back here and finds the answer in `inputResponses`.
+    /// A legacy client is asked on the stream of the call. For a modern one the call ends with
+    /// `input_required`; its retry runs this again and finds the answer in `inputResponses`.
     pub(crate) async fn ask(
         &self,
-        question: Question,
+        question: ToolQuestion,
         tool: &str,
         arguments: &Value,
     ) -> Result<Reply, Interrupt> {
@@ -135,20 +135,20 @@ impl Call {
                         format!("this tool needs the client capability `{}`", question.capability());
                     return Err(RpcError::new(MISSING_CLIENT_CAPABILITY, message).with_data(required).into());
                 }
-                request.check_state(&self.world.seal, tool, arguments)?;
+                request.check_state(&self.world.states, tool, arguments)?;
                 if let Some(answer) = request.input_response(question.key()) {
                     return Ok(Reply::Answered(answer.clone()));
                 }
                 Err(Interrupt::InputRequired(json!({
                     "inputRequests": { question.key(): { "method": question.method(), "params": question.params(true) } },
-                    "requestState": self.world.seal.issue(tool, arguments),
+                    "requestState": self.world.states.issue(tool, arguments),
                 })))
             }
         }
     }
 }
 
-impl Question {
+impl ToolQuestion {
     fn method(self) -> &'static str {
         match self {
             Self::Name => "elicitation/create",
@@ -165,7 +165,7 @@ impl Question {
         }
     }
 
-    /// The key in `inputRequests`; deliberately not the method, so that nobody can rely on that.
+    /// The key in `inputRequests`; deliberately not the method, so that nobody relies on that.
     fn key(self) -> &'static str {
         match self {
             Self::Name => "who",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::call::{Call, Side};
+use super::call::{ServedCall, Side};
 use super::rpc::{INVALID_PARAMS, LEGACY_RESOURCE_NOT_FOUND, RpcError};
 use super::world::World;
 use crate::faults::{Fault, forge, lies};
@@ -31,11 +31,11 @@ pub(crate) fn templates(world: &World) -> Vec<Value> {
         "description": "One of the numbered items",
         "mimeType": "application/json",
     })];
-    lies::tell(world, lies::List::Templates, &mut templates);
+    lies::apply(world, lies::List::Templates, &mut templates);
     templates
 }
 
-pub(crate) fn read(call: &Call, params: &Value) -> Result<Value, RpcError> {
+pub(crate) fn read(call: &ServedCall, params: &Value) -> Result<Value, RpcError> {
     let uri =
         params["uri"].as_str().ok_or_else(|| RpcError::new(INVALID_PARAMS, "`uri` must be a string"))?;
     let (mime_type, text) = match uri {
@@ -64,7 +64,7 @@ pub(crate) fn prompts(world: &World) -> Vec<Value> {
         "arguments": [{ "name": "name", "description": "Whom to greet", "required": true }],
     })];
     prompts.extend(world.options.named_prompts.iter().map(|name| json!({ "name": name })));
-    lies::tell(world, lies::List::Prompts, &mut prompts);
+    lies::apply(world, lies::List::Prompts, &mut prompts);
     prompts
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn get_prompt(world: &World, params: &Value) -> Result<Value, RpcErro
         return Ok(forge::marked(&params["arguments"]));
     }
     if let Some(name) = world.options.named_prompts.iter().find(|name| params["name"] == name.as_str()) {
-        let said = json!({ "type": "text", "text": format!("{} of {}", name, world.options.name) });
-        return Ok(json!({ "messages": [{ "role": "user", "content": said }] }));
+        let content = json!({ "type": "text", "text": format!("{} of {}", name, world.options.name) });
+        return Ok(json!({ "messages": [{ "role": "user", "content": content }] }));
     }
     if params["name"] != "greet" {
         return Err(RpcError::new(INVALID_PARAMS, format!("unknown prompt {}", params["name"])));
@@ -112,7 +112,7 @@ fn item_id(uri: &str) -> Option<&str> {
     uri.strip_prefix(ITEM_PREFIX).filter(|id| !id.is_empty() && !id.contains('/'))
 }
 
-fn not_found(call: &Call, uri: &str) -> RpcError {
+fn not_found(call: &ServedCall, uri: &str) -> RpcError {
     // 2026-07-28 replaced -32002 and forbids it.
     let code = match &call.side {
         Side::Legacy(_) => LEGACY_RESOURCE_NOT_FOUND,

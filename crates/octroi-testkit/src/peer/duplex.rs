@@ -1,16 +1,16 @@
-//! A connection on which messages of both directions are interleaved: stdio, and the HTTP+SSE of 2024-11-05.
+//! A connection with interleaved messages of both directions: stdio, and the HTTP+SSE of 2024-11-05.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::call::{Call, Outbox, Side};
+use super::call::{Outbox, ServedCall, Side};
 use super::guarded::Guarded;
-use super::legacy::Session;
+use super::legacy::PeerSession;
 use super::modern::{META_VERSION, ModernRequest};
 use super::options::{Eras, Transport};
 use super::rpc::{self, INVALID_PARAMS, Message, RpcError};
-use super::running::Running;
+use super::running::RunningRequests;
 use super::world::World;
 
 /// One client's connection.
@@ -18,22 +18,22 @@ use super::world::World;
 pub(crate) struct Duplex {
     world: Arc<World>,
     outbox: Outbox,
-    session: Guarded<Option<Arc<Session>>>,
-    running: Running,
+    session: Guarded<Option<Arc<PeerSession>>>,
+    running: RunningRequests,
 }
 
 impl Duplex {
     pub(crate) fn new(world: Arc<World>, outbox: Outbox) -> Self {
-        Self { world, outbox, session: Guarded::default(), running: Running::default() }
+        Self { world, outbox, session: Guarded::default(), running: RunningRequests::default() }
     }
 
-    /// Takes one message from the client; requests are served in tasks of their own.
+    /// Handles one message from the client; requests run in their own tasks.
     pub(crate) async fn receive(&self, message: Value) {
         match Message::sort(message) {
             Err(error) => self.send(rpc::response(&Value::Null, Err(error))).await,
             Ok(Message::Request { id, method, params }) => self.receive_request(id, method, params).await,
             Ok(Message::Notification { method, params }) => {
-                // `notifications/initialized` and `notifications/roots/list_changed` ask for nothing here.
+                // `notifications/initialized` and `notifications/roots/list_changed` need no action here.
                 if method == "notifications/cancelled" {
                     self.running.cancel(&params);
                 }
@@ -50,7 +50,7 @@ impl Duplex {
         let _ = self.outbox.send(message).await;
     }
 
-    /// Ends everything the client has left running.
+    /// Cancels all running requests of the client.
     pub(crate) fn end(&self) {
         if let Some(session) = self.session() {
             session.end();
@@ -58,7 +58,7 @@ impl Duplex {
         self.running.cancel_all();
     }
 
-    fn session(&self) -> Option<Arc<Session>> {
+    fn session(&self) -> Option<Arc<PeerSession>> {
         self.session.with(|session| session.clone())
     }
 
@@ -77,7 +77,7 @@ impl Duplex {
             Ok(side) => side,
             Err(error) => return self.send(rpc::response(&id, Err(error))).await,
         };
-        let call = Call { world: Arc::clone(&self.world), outbox: self.outbox.clone(), side };
+        let call = ServedCall { world: Arc::clone(&self.world), outbox: self.outbox.clone(), side };
         let running = self.running.clone();
         let cancelled = running.begin(&id);
         self.world.tasks.spawn(async move {
@@ -86,7 +86,8 @@ impl Duplex {
         });
     }
 
-    /// A server of both eras follows the client: `_meta` makes a request modern, `initialize` opens the legacy era.
+    /// A server of both eras follows the client: `_meta` makes a request modern, `initialize` starts the
+    /// legacy era.
     fn is_modern(&self, method: &str, params: &Value) -> bool {
         match (self.world.options.transport, self.world.options.era) {
             (Transport::Sse, _) | (_, Eras::Legacy) => false,
@@ -99,15 +100,15 @@ impl Duplex {
     }
 
     async fn initialize(&self, id: &Value, params: &Value) {
-        let outcome = Session::open(&self.world, params, self.outbox.clone()).map(|(session, result)| {
+        let outcome = PeerSession::open(&self.world, params, self.outbox.clone()).map(|(session, result)| {
             self.session.with(|current| *current = Some(session));
             result
         });
         self.send(rpc::response(id, outcome)).await;
     }
 
-    /// What the common legacy SDKs do before `initialize`: an unknown method (a modern probe) is unknown, a known one is
-    /// refused for its time.
+    /// What the common legacy SDKs do before `initialize`: an unknown method (a modern probe) is unknown, a
+    /// known one is refused as premature.
     async fn answer_uninitialized(&self, id: &Value, method: &str) {
         let outcome = match method {
             "ping" => Ok(serde_json::json!({})),

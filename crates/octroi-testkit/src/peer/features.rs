@@ -1,10 +1,10 @@
-//! The methods that both eras share: tools, resources, prompts and completion, and the cutting of lists into pages.
+//! The methods that both eras share: tools, resources, prompts and completion, and the pagination of lists.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::call::{Call, Interrupt};
+use super::call::{Interrupt, ServedCall};
 use super::rpc::{INVALID_PARAMS, RpcError};
 use super::world::World;
 use super::{contents, tools};
@@ -12,7 +12,7 @@ use crate::faults::{Fault, forge, lies};
 
 const PAGE_SIZE: usize = 100;
 
-/// What the server declares; `listChanged` only where something can change.
+/// The server capabilities; `listChanged` only where something can change.
 pub(crate) fn capabilities(world: &World, has_completions: bool) -> Value {
     let mut capabilities = json!({
         "tools": { "listChanged": true },
@@ -36,13 +36,13 @@ pub(crate) fn server_info(name: &str) -> Value {
 
 const INSTRUCTIONS: &str = "A scripted server for tests. Its tools do what their names say.";
 
-/// What a client is told of the whole server.
+/// The instructions of the server.
 pub(crate) fn instructions(world: &World) -> String {
     lies::instructions(world, INSTRUCTIONS)
 }
 
-/// Answers a method that means the same in every version.
-pub(crate) async fn answer(call: &Call, method: &str, params: &Value) -> Result<Value, Interrupt> {
+/// Answers a method that is the same in every version.
+pub(crate) async fn answer(call: &ServedCall, method: &str, params: &Value) -> Result<Value, Interrupt> {
     if let Some(error) = forge::refusal(call.world.options.fault, params) {
         return Err(error.into());
     }

@@ -1,10 +1,10 @@
-//! A lock that outlives a panicking holder.
+//! A lock that survives a panicking holder.
 //!
-//! One failed call must not take the other calls of a scripted server down with it, so a poisoned lock is opened as it is.
+//! One failed call must not take down the other calls of a scripted server, so a poisoned lock is still used.
 
 use std::sync::{Mutex, PoisonError};
 
-/// A value that is only ever touched inside a short closure, so no guard can be held across an await.
+/// A value that is only accessed inside a short closure, so no guard can be held across an await.
 #[derive(Debug, Default)]
 pub(crate) struct Guarded<T>(Mutex<T>);
 

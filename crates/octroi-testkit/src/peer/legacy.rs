@@ -1,4 +1,4 @@
-//! The legacy era: `initialize`, the session it opens, and what a session knows of its client.
+//! The legacy era: `initialize`, the session it opens, and the session's state.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
@@ -10,11 +10,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{Call, Interrupt, Outbox};
+use super::call::{Interrupt, Outbox, ServedCall};
 use super::guarded::Guarded;
 use super::rpc::{self, INVALID_PARAMS, RpcError};
-use super::running::Running;
-use super::world::{Change, World};
+use super::running::RunningRequests;
+use super::world::{PeerChange, World};
 use super::{contents, features};
 use crate::faults::forge;
 
@@ -22,16 +22,16 @@ use crate::faults::forge;
 pub(crate) const LOG_LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// What began with `initialize` and ends with the connection (stdio) or with DELETE (HTTP).
+/// Starts with `initialize` and ends with the connection (stdio) or with DELETE (HTTP).
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct PeerSession {
     pub(crate) id: String,
     pub(crate) version: &'static str,
     pub(crate) capabilities: Value,
-    /// Its requests on HTTP, where each has a connection of its own.
-    pub(crate) running: Running,
+    /// Its requests on HTTP, where each has its own connection.
+    pub(crate) running: RunningRequests,
     pub(crate) ended: CancellationToken,
-    /// How many tool calls it has served; the fault `session-lost` looks at it.
+    /// The number of tool calls it has served, for the fault `session-lost`.
     pub(crate) n_calls: AtomicU64,
     subscriptions: Guarded<BTreeSet<String>>,
     log_level: Guarded<usize>,
@@ -39,10 +39,10 @@ pub(crate) struct Session {
     n_questions: AtomicU64,
 }
 
-impl Session {
-    /// Serves `initialize`: the session, and the result to answer with.
+impl PeerSession {
+    /// Serves `initialize`: returns the session, and the result.
     ///
-    /// Changes go to `unasked`, the outbox for messages that belong to no request.
+    /// Changes go to `unasked`, the outbox for messages outside of requests.
     pub(crate) fn open(
         world: &Arc<World>,
         params: &Value,
@@ -61,7 +61,7 @@ impl Session {
             id: new_session_id(),
             version,
             capabilities: params["capabilities"].clone(),
-            running: Running::default(),
+            running: RunningRequests::default(),
             ended: world.shutdown.child_token(),
             n_calls: AtomicU64::new(0),
             subscriptions: Guarded::default(),
@@ -79,7 +79,7 @@ impl Session {
         Ok((session, result))
     }
 
-    /// Sends a request to the client and waits for its answer; the caller's own cancellation ends the wait.
+    /// Sends a request to the client and waits for its answer; cancelling the caller ends the wait.
     pub(crate) async fn ask(&self, outbox: &Outbox, method: &str, params: &Value) -> Result<Value, Value> {
         let id = json!(format!("peer-{}", self.n_questions.fetch_add(1, Ordering::SeqCst) + 1));
         let (answer_here, answer) = oneshot::channel();
@@ -91,7 +91,7 @@ impl Session {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Hands a client's response to whoever asked; a response nobody waits for is dropped.
+    /// Passes a client's response to whoever asked; an unexpected response is dropped.
     pub(crate) fn receive_response(&self, id: &Value, outcome: Result<Value, Value>) {
         if let Some(asker) = self.questions.with(|questions| questions.remove(&rpc::id_key(id))) {
             let _ = asker.send(outcome);
@@ -110,8 +110,8 @@ impl Session {
 
 /// Answers a request of an open session.
 pub(crate) async fn answer(
-    call: &Call,
-    session: &Session,
+    call: &ServedCall,
+    session: &PeerSession,
     method: &str,
     params: &Value,
 ) -> Result<Value, RpcError> {
@@ -139,13 +139,13 @@ pub(crate) async fn answer(
         "initialize" => Err(RpcError::new(rpc::INVALID_REQUEST, "Server already initialized")),
         method => features::answer(call, method, params).await.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
-            // Legacy tools ask inline; this arm would be a bug of the peer, and a client should see it as one.
+            // Legacy tools ask inline; this arm would be a bug of the peer, which a client should see.
             Interrupt::InputRequired(_) => RpcError::new(-32603, "input_required in a legacy session"),
         }),
     }
 }
 
-/// Where in the order of severity a level is.
+/// The rank of a level by severity.
 pub(crate) fn level_rank(level: &str) -> Option<usize> {
     LOG_LEVELS.iter().position(|known| *known == level)
 }
@@ -157,7 +157,11 @@ fn known_uri(params: &Value) -> Result<String, RpcError> {
     }
 }
 
-async fn forward_changes(session: Arc<Session>, mut changes: broadcast::Receiver<Change>, unasked: Outbox) {
+async fn forward_changes(
+    session: Arc<PeerSession>,
+    mut changes: broadcast::Receiver<PeerChange>,
+    unasked: Outbox,
+) {
     loop {
         let change = tokio::select! {
             biased;
@@ -165,10 +169,12 @@ async fn forward_changes(session: Arc<Session>, mut changes: broadcast::Receiver
             change = changes.recv() => change,
         };
         let message = match change {
-            Ok(Change::Tools) => rpc::notification("notifications/tools/list_changed", &Value::Null),
-            Ok(Change::Prompts) => rpc::notification("notifications/prompts/list_changed", &Value::Null),
-            Ok(Change::Resources) => rpc::notification("notifications/resources/list_changed", &Value::Null),
-            Ok(Change::Resource(uri)) => {
+            Ok(PeerChange::Tools) => rpc::notification("notifications/tools/list_changed", &Value::Null),
+            Ok(PeerChange::Prompts) => rpc::notification("notifications/prompts/list_changed", &Value::Null),
+            Ok(PeerChange::Resources) => {
+                rpc::notification("notifications/resources/list_changed", &Value::Null)
+            }
+            Ok(PeerChange::Resource(uri)) => {
                 if !session.subscriptions.with(|subscriptions| subscriptions.contains(&uri)) {
                     continue;
                 }
@@ -177,7 +183,8 @@ async fn forward_changes(session: Arc<Session>, mut changes: broadcast::Receiver
             Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };
-        // A client that never opened its stream, or does not read it, loses changes instead of stopping the server.
+        // A client that never opened its stream, or does not read it, loses changes instead of blocking the
+        // server.
         match unasked.try_send(message) {
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => {}
             Err(mpsc::error::TrySendError::Closed(_)) => return,
@@ -185,7 +192,7 @@ async fn forward_changes(session: Arc<Session>, mut changes: broadcast::Receiver
     }
 }
 
-/// Hard to guess by accident, which is all that a test needs.
+/// Hard to guess by accident, which is enough for a test.
 fn new_session_id() -> String {
     let chance = RandomState::new();
     format!("{:016x}{:016x}", chance.hash_one(0), chance.hash_one(1))

@@ -1,8 +1,8 @@
 //! A scripted MCP server of both eras, on every transport, written by hand from the specification.
 //!
-//! It shares no code with the gateway: where the two disagree, one of them has misread the specification. What the tools do
-//! is fixed (`tools`), so a test can say what must come out; counters (`cancelled_count`, `calls_count`) let a test prove
-//! what arrived. Authorization is not part of it.
+//! It shares no code with the gateway: where the two disagree, one of them has misread the specification. The
+//! tools are deterministic (`tools`), so a test knows the expected output; counters (`cancelled_count`,
+//! `calls_count`) let a test prove what arrived. It has no authorization.
 
 mod call;
 mod contents;
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::faults::process as process_faults;
 use world::World;
 
-/// Serves until stdin ends, a signal comes or the listener fails.
+/// Serves until stdin ends, a signal arrives or the listener fails.
 pub async fn run(options: PeerOptions) -> io::Result<()> {
     process_faults::before_start(&options).await?;
     let world = Arc::new(World::new(options));

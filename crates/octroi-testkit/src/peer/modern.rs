@@ -1,14 +1,15 @@
-//! The modern era (2026-07-28): everything about the client is in the request, and long-lived listening is a request too.
+//! The modern era (2026-07-28): everything about the client is in the request, and long-lived listening is a
+//! request too.
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::call::{Call, Interrupt};
+use super::call::{Interrupt, ServedCall};
 use super::legacy::level_rank;
 use super::options::MODERN_VERSION;
-use super::request_state::Seal;
+use super::request_state::StateIssuer;
 use super::rpc::{self, INVALID_PARAMS, RpcError, UNSUPPORTED_VERSION};
-use super::world::Change;
+use super::world::PeerChange;
 use super::{contents, features};
 
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -30,7 +31,7 @@ const METHODS: [&str; 10] = [
     "completion/complete",
 ];
 
-/// What one request says about its client and about the rounds before it.
+/// The client and the earlier rounds, as one request describes them.
 #[derive(Debug)]
 pub(crate) struct ModernRequest {
     pub(crate) capabilities: Value,
@@ -43,7 +44,7 @@ impl ModernRequest {
     /// Checks `_meta` and the method, in the order in which the errors matter to a client.
     pub(crate) fn read(method: &str, params: &Value) -> Result<Self, RpcError> {
         if method == "initialize" {
-            // A legacy client has no way forward; its user should at least read why.
+            // A legacy client cannot continue; its user should at least see why.
             let message = format!("Method not found: initialize; this server speaks only {MODERN_VERSION}");
             return Err(RpcError::new(rpc::METHOD_NOT_FOUND, message)
                 .with_data(json!({ "supported": [MODERN_VERSION] })));
@@ -81,14 +82,20 @@ impl ModernRequest {
         self.log_level.is_some_and(|least| level_rank(level) >= Some(least))
     }
 
-    /// Refuses a retry whose state is missing, altered, or of another call. A first round has neither state nor answers.
-    pub(crate) fn check_state(&self, seal: &Seal, tool: &str, arguments: &Value) -> Result<(), RpcError> {
+    /// Refuses a retry whose state is missing, altered, or of another call. A first round has neither state
+    /// nor answers.
+    pub(crate) fn check_state(
+        &self,
+        states: &StateIssuer,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<(), RpcError> {
         match (&self.request_state, &self.input_responses) {
             (None, None) => Ok(()),
             (None, Some(_)) => {
                 Err(RpcError::new(INVALID_PARAMS, "`inputResponses` came without the `requestState`"))
             }
-            (Some(state), _) if seal.accepts(state, tool, arguments) => Ok(()),
+            (Some(state), _) if states.accepts(state, tool, arguments) => Ok(()),
             (Some(_), _) => {
                 Err(RpcError::new(INVALID_PARAMS, "`requestState` was not made by this server for this call"))
             }
@@ -101,7 +108,12 @@ impl ModernRequest {
 }
 
 /// Answers a request whose `_meta` has been checked.
-pub(crate) async fn answer(call: &Call, id: &Value, method: &str, params: &Value) -> Result<Value, RpcError> {
+pub(crate) async fn answer(
+    call: &ServedCall,
+    id: &Value,
+    method: &str,
+    params: &Value,
+) -> Result<Value, RpcError> {
     let outcome = match method {
         "server/discover" => Ok(json!({
             "supportedVersions": [MODERN_VERSION],
@@ -126,8 +138,8 @@ pub(crate) async fn answer(call: &Call, id: &Value, method: &str, params: &Value
 }
 
 /// Delivers changes until the server shuts down; the returned value is then the final result.
-async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
-    // Before the acknowledgment: what happens after a client has seen it must not be missed.
+async fn listen(call: &ServedCall, id: &Value, params: &Value) -> Value {
+    // Before the acknowledgment: no change after the client has seen it may be lost.
     let mut changes = call.world.changes.subscribe();
     let has_lists = call.world.options.lie().is_some();
     let filter = Filter::agreed(&params["notifications"], has_lists);
@@ -141,16 +153,16 @@ async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
             change = changes.recv() => change,
         };
         match change {
-            Ok(Change::Tools) if filter.tools => {
+            Ok(PeerChange::Tools) if filter.tools => {
                 call.notify("notifications/tools/list_changed", json!({ "_meta": subscription })).await;
             }
-            Ok(Change::Prompts) if filter.prompts => {
+            Ok(PeerChange::Prompts) if filter.prompts => {
                 call.notify("notifications/prompts/list_changed", json!({ "_meta": subscription })).await;
             }
-            Ok(Change::Resources) if filter.resource_list => {
+            Ok(PeerChange::Resources) if filter.resource_list => {
                 call.notify("notifications/resources/list_changed", json!({ "_meta": subscription })).await;
             }
-            Ok(Change::Resource(uri)) if filter.resources.contains(&uri) => {
+            Ok(PeerChange::Resource(uri)) if filter.resources.contains(&uri) => {
                 let params = json!({ "_meta": subscription, "uri": uri });
                 call.notify("notifications/resources/updated", params).await;
             }
@@ -160,8 +172,8 @@ async fn listen(call: &Call, id: &Value, params: &Value) -> Value {
     }
 }
 
-/// The part of a client's wishes that this server can honour: prompts and the list of resources change only where the
-/// server lies.
+/// The part of a client's filter that this server supports: prompts and the list of resources change only
+/// where the server lies.
 struct Filter {
     tools: bool,
     prompts: bool,
@@ -208,7 +220,7 @@ fn cache_hint(method: &str) -> Option<(u64, &'static str)> {
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
             Some((60_000, "public"))
         }
-        // The counter changes under the reader.
+        // The counter changes between reads.
         "resources/read" => Some((0, "private")),
         _ => None,
     }

@@ -8,13 +8,13 @@ use clap::{Parser, ValueEnum};
 use crate::faults::Fault;
 use crate::faults::lies::Lie;
 
-/// The only modern version the peer speaks.
+/// The only modern version that the peer supports.
 pub const MODERN_VERSION: &str = "2026-07-28";
 
-/// The legacy versions the peer speaks, oldest first. They are dates, so they compare as text.
+/// The legacy versions that the peer supports, oldest first. They are dates, so they compare as text.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// A scripted MCP server for tests: it does what the specification says, or, with `--fault`, one thing it forbids.
+/// A scripted MCP server for tests: it follows the specification or, with `--fault`, violates it in one way.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "octroi-peer", version)]
 pub struct PeerOptions {
@@ -22,15 +22,15 @@ pub struct PeerOptions {
     #[arg(long, value_enum, default_value_t = Transport::Stdio)]
     pub transport: Transport,
 
-    /// Which eras of the protocol the server speaks.
+    /// The protocol eras that the server supports.
     #[arg(long, value_enum, default_value_t = Eras::Legacy)]
     pub era: Eras,
 
-    /// The newest legacy version the server speaks; it speaks the older ones too.
+    /// The newest legacy version that the server supports; it supports the older ones too.
     #[arg(long, value_name = "VERSION", default_value = LEGACY_VERSIONS[3], value_parser = LEGACY_VERSIONS)]
     pub legacy_version: String,
 
-    /// Where `http` and `sse` listen; port 0 takes a free one.
+    /// Where `http` and `sse` listen; port 0 picks a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
 
@@ -54,11 +54,11 @@ pub struct PeerOptions {
     #[arg(long, value_enum)]
     pub fault: Option<Fault>,
 
-    /// Say something else than at first, once the tool `reword` was called.
+    /// Change the lists in one way, once the tool `reword` was called.
     #[arg(long, value_enum)]
     pub lie: Option<Lie>,
 
-    /// With `--lie`: also say it while this file exists, without telling anybody.
+    /// With `--lie`: also while this file exists, without a notification.
     #[arg(long, value_name = "FILE")]
     pub lies_while: Option<PathBuf>,
 
@@ -66,11 +66,11 @@ pub struct PeerOptions {
     #[arg(long = "tool", value_name = "NAME")]
     pub named_tools: Vec<String>,
 
-    /// One more prompt, which says its own name.
+    /// One more prompt, which returns its own name.
     #[arg(long = "prompt", value_name = "NAME")]
     pub named_prompts: Vec<String>,
 
-    /// One more resource, which holds the name of the server.
+    /// One more resource, which contains the name of the server.
     #[arg(long = "resource", value_name = "URI")]
     pub named_resources: Vec<String>,
 
@@ -78,18 +78,18 @@ pub struct PeerOptions {
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     pub delay_ms: u64,
 
-    /// With `--fault session-lost`: how many tool calls a session lives for.
+    /// With `--fault session-lost`: after how many tool calls a session is lost.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub lost_after: u64,
 }
 
 impl PeerOptions {
-    /// What the server lies about, if it does.
+    /// The lie of the server, if any.
     pub(crate) fn lie(&self) -> Option<Lie> {
         self.lie.or_else(|| (self.fault == Some(Fault::Reword)).then_some(Lie::Description))
     }
 
-    /// The legacy versions this server speaks, oldest first.
+    /// The legacy versions that this server supports, oldest first.
     pub(crate) fn legacy_versions(&self) -> Vec<&'static str> {
         LEGACY_VERSIONS.into_iter().filter(|version| *version <= self.legacy_version.as_str()).collect()
     }
@@ -106,13 +106,13 @@ pub enum Transport {
     Sse,
 }
 
-/// Which eras of the protocol the server speaks.
+/// The protocol eras of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Eras {
     /// `initialize` and sessions.
     Legacy,
     /// Stateless requests that carry `_meta`.
     Modern,
-    /// Whichever the client opens with.
+    /// The era that the client starts with.
     Both,
 }

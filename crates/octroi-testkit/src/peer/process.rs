@@ -1,4 +1,4 @@
-//! A peer running as a process of its own, for tests that need its address.
+//! A peer as a child process, for tests that need its address.
 
 use std::io;
 use std::path::Path;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 
-/// How long a peer may take to say where it listens.
+/// How long a peer may take to print its address.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// An `octroi-peer` that listens on a free port and ends with this value.
+/// An `octroi-peer` that listens on a free port; dropping this value stops it.
 #[derive(Debug)]
 pub struct PeerProcess {
-    /// What it printed: the URL for clients.
+    /// The URL for clients, which it printed.
     pub url: String,
-    /// To signal it, or to read its id.
+    /// The process, for signals and its id.
     pub child: Child,
-    /// Its end of the pipe is the peer's order to leave, even if the test process is killed.
+    /// Closing this pipe makes the peer exit, even if the test process is killed.
     stdin: Option<ChildStdin>,
 }
 
@@ -28,7 +28,7 @@ impl PeerProcess {
         Self::start_program(&crate::peer_binary(), arguments).await
     }
 
-    /// Starts another program of this crate that says where it listens in the same way.
+    /// Starts another program of this crate that prints its address in the same way.
     pub async fn start_program<A: AsRef<str>>(program: &Path, arguments: &[A]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments.iter().map(AsRef::as_ref))
@@ -51,7 +51,7 @@ impl PeerProcess {
         }
     }
 
-    /// Asks the peer to leave, as a test that proves a graceful end needs; waits until it has gone.
+    /// Stops the peer gracefully and waits until it has exited.
     pub async fn stop(&mut self) -> io::Result<()> {
         self.stdin = None;
         self.child.wait().await.map(|_| ())

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 as MCP uses it: telling the three kinds of message apart, and writing each of them.
+//! JSON-RPC 2.0 as MCP uses it: parses and builds the three kinds of message.
 
 use serde_json::{Map, Value, json};
 
@@ -6,17 +6,17 @@ pub(crate) const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
-/// Legacy servers' "something is wrong with this HTTP request".
+/// Legacy servers' code for an invalid HTTP request.
 pub(crate) const LEGACY_BAD_REQUEST: i64 = -32000;
-/// Legacy servers' "no such session".
+/// Legacy servers' code for an unknown session.
 pub(crate) const LEGACY_SESSION_NOT_FOUND: i64 = -32001;
-/// Legacy only; modern servers say `INVALID_PARAMS`.
+/// Legacy only; modern servers use `INVALID_PARAMS`.
 pub(crate) const LEGACY_RESOURCE_NOT_FOUND: i64 = -32002;
 pub(crate) const HEADER_MISMATCH: i64 = -32020;
 pub(crate) const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// One JSON-RPC message, by what its receiver has to do with it.
+/// One JSON-RPC message, by kind.
 #[derive(Debug)]
 pub(crate) enum Message {
     Request { id: Value, method: String, params: Value },
@@ -25,7 +25,7 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// Sorts a parsed value; the error is what a server should answer with.
+    /// Classifies a parsed value; the error is what a server should answer with.
     pub(crate) fn sort(value: Value) -> Result<Self, RpcError> {
         let Value::Object(mut fields) = value else {
             return Err(RpcError::new(INVALID_REQUEST, "a message must be one JSON object"));
@@ -97,7 +97,7 @@ pub(crate) fn notification(method: &str, params: &Value) -> Value {
     }
 }
 
-/// `id` is null where the request's own id could not be read.
+/// `id` is null if the request's own id could not be read.
 pub(crate) fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),

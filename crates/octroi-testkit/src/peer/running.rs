@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 use super::guarded::Guarded;
 use super::rpc;
 
-/// Cheap to clone: a task keeps one to sign itself off.
+/// Cheap to clone: each task keeps one to remove its request.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Running(Arc<Guarded<HashMap<String, CancellationToken>>>);
+pub(crate) struct RunningRequests(Arc<Guarded<HashMap<String, CancellationToken>>>);
 
-impl Running {
-    /// The token ends when the request is cancelled.
+impl RunningRequests {
+    /// Adds a request. The token is cancelled when the request is.
     pub(crate) fn begin(&self, id: &Value) -> CancellationToken {
         let token = CancellationToken::new();
         self.0.with(|running| running.insert(rpc::id_key(id), token.clone()));
@@ -25,7 +25,7 @@ impl Running {
         self.0.with(|running| running.remove(&rpc::id_key(id)));
     }
 
-    /// Acts on the parameters of `notifications/cancelled`; an unknown request is ignored, as the specification says.
+    /// Handles the parameters of `notifications/cancelled`; an unknown request is ignored, as specified.
     pub(crate) fn cancel(&self, params: &Value) {
         let key = rpc::id_key(&params["requestId"]);
         if let Some(token) = self.0.with(|running| running.remove(&key)) {

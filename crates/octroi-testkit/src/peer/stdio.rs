@@ -14,10 +14,10 @@ use super::rpc::{self, PARSE_ERROR, RpcError};
 use super::world::World;
 use crate::faults::{self, Fault};
 
-/// How long answers that are under way may take after stdin has ended.
+/// How long requests in flight may take after stdin has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Serves the one client behind stdin and stdout.
+/// Serves the one client on stdin and stdout.
 pub(crate) async fn serve(world: Arc<World>) -> io::Result<()> {
     let (outbox, messages) = mpsc::channel(OUTBOX_SIZE);
     let writer = world.tasks.spawn(write_lines(messages, world.options.fault));
@@ -45,7 +45,7 @@ pub(crate) async fn serve(world: Arc<World>) -> io::Result<()> {
             }
         }
     }
-    // Listeners send their final results now; the writer ends when the last sender is gone.
+    // Listeners send their final results now; the writer ends when the last sender is dropped.
     world.shutdown.cancel();
     drop(duplex);
     match tokio::time::timeout(LAST_WORDS, writer).await {

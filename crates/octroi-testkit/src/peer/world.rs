@@ -1,4 +1,4 @@
-//! What all clients of one peer share: the things that change, the counters that prove what arrived, and the tasks.
+//! What all clients of one peer share: mutable state, counters that prove what arrived, and tasks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -7,15 +7,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::options::PeerOptions;
-use super::request_state::Seal;
+use super::request_state::StateIssuer;
 use crate::faults::lies;
 
 /// Enough that only a client that has stopped reading misses a change.
 const CHANGES_KEPT: usize = 1024;
 
-/// Something clients may have asked to be told about.
+/// A change that clients may have subscribed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum PeerChange {
     Tools,
     Prompts,
     /// The lists of resources and templates.
@@ -27,12 +27,12 @@ pub(crate) enum Change {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) options: PeerOptions,
-    pub(crate) changes: broadcast::Sender<Change>,
-    /// Ends the listeners, then the transports.
+    pub(crate) changes: broadcast::Sender<PeerChange>,
+    /// Stops the listeners, then the transports.
     pub(crate) shutdown: CancellationToken,
     /// Owns every spawned task.
     pub(crate) tasks: TaskTracker,
-    pub(crate) seal: Seal,
+    pub(crate) states: StateIssuer,
     counter: AtomicU64,
     grown: AtomicU64,
     is_lying: AtomicBool,
@@ -47,7 +47,7 @@ impl World {
             changes: broadcast::channel(CHANGES_KEPT).0,
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            seal: Seal::new(),
+            states: StateIssuer::new(),
             counter: AtomicU64::new(0),
             grown: AtomicU64::new(0),
             is_lying: AtomicBool::new(false),
@@ -63,28 +63,28 @@ impl World {
 
     pub(crate) fn touch_counter(&self) -> u64 {
         let value = self.counter.fetch_add(1, Ordering::SeqCst) + 1;
-        self.announce(Change::Resource(super::contents::COUNTER.to_owned()));
+        self.announce(PeerChange::Resource(super::contents::COUNTER.to_owned()));
         value
     }
 
-    /// How many `grown_N` tools there are.
+    /// The number of `grown_N` tools.
     pub(crate) fn n_grown(&self) -> u64 {
         self.grown.load(Ordering::SeqCst)
     }
 
     pub(crate) fn grow(&self) -> u64 {
         let n_grown = self.grown.fetch_add(1, Ordering::SeqCst) + 1;
-        self.announce(Change::Tools);
+        self.announce(PeerChange::Tools);
         n_grown
     }
 
-    /// Whether the server says something else than at first.
+    /// Whether the lie is active.
     pub(crate) fn is_lying(&self) -> bool {
         let is_told_to = self.options.lies_while.as_ref().is_some_and(|file| file.exists());
         is_told_to || self.is_lying.load(Ordering::SeqCst)
     }
 
-    /// Begins to lie, and says that something has changed.
+    /// Activates the lie, and notifies clients of the change.
     pub(crate) fn begin_to_lie(&self) {
         self.is_lying.store(true, Ordering::SeqCst);
         if let Some(lie) = self.options.lie() {
@@ -108,8 +108,8 @@ impl World {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    fn announce(&self, change: Change) {
-        // Nobody listening is no failure.
+    fn announce(&self, change: PeerChange) {
+        // Having no subscriber is not an error.
         let _ = self.changes.send(change);
     }
 }

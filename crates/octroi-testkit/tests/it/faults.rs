@@ -1,4 +1,4 @@
-//! That each fault does what its name says, and that `echo` works beside it.
+//! Each fault does what its name says, and `echo` still works.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What must hold for every pair of client and server of the same era, whatever the wire.
+//! Tests for every pair of client and server of the same era, on every transport.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ async fn progress_comes_in_order_and_only_when_asked_for() {
 #[tokio::test]
 async fn a_cancelled_call_stops() {
     on_every_pair(&[], plain(), async |Setup { client, .. }| {
-        // Once before the server has said anything, once in the middle of its stream.
+        // Once before the server has sent anything, once in the middle of its stream.
         let slow = json!({ "name": "slow", "arguments": { "steps": 1000, "delay_ms": 20 } });
         let in_flight = client.start("tools/call", slow.clone());
         wait_for_count(&client, "calls_count", 1).await;
@@ -180,7 +180,7 @@ async fn watchers_are_told_of_a_changed_resource() {
         let mut watcher = client.watch(Watch::resource("peer://counter")).await.unwrap();
         client.call("grow", json!({})).await.unwrap();
         client.call("touch", json!({})).await.unwrap();
-        let change = watcher.next(SOON).await.expect("the change is told");
+        let change = watcher.next(SOON).await.expect("the change is reported");
         assert_eq!(change["method"], "notifications/resources/updated");
         assert_eq!(change["params"]["uri"], "peer://counter");
         assert_eq!(read().await, "1");
@@ -197,7 +197,7 @@ async fn watchers_are_told_of_a_new_tool() {
     on_every_pair(&[], plain(), async |Setup { client, .. }| {
         let mut watcher = client.watch(Watch::tools()).await.unwrap();
         assert_eq!(client.call_text("grow", json!({})).await.unwrap(), "grown_1");
-        let change = watcher.next(SOON).await.expect("the change is told");
+        let change = watcher.next(SOON).await.expect("the change is reported");
         assert_eq!(change["method"], "notifications/tools/list_changed");
         let tools = client.list_tools().await.unwrap();
         assert!(tools.iter().any(|tool| tool["name"] == "grown_1"));
@@ -216,22 +216,22 @@ async fn log_messages_come_on_the_stream_of_the_call() {
             let text = outcome.unwrap()["content"][0]["text"].as_str().unwrap_or_default().to_owned();
             (text, notifications.len())
         };
-        let wanted = match pair.era {
+        let enabled = match pair.era {
             Era::Legacy(_) => json!({}),
             Era::Modern => {
                 assert_eq!(log(json!({})).await, ("not logged".to_owned(), 0));
                 json!({ "io.modelcontextprotocol/logLevel": "debug" })
             }
         };
-        assert_eq!(log(wanted.clone()).await, ("logged".to_owned(), 1));
-        let unwanted = match pair.era {
+        assert_eq!(log(enabled.clone()).await, ("logged".to_owned(), 1));
+        let disabled = match pair.era {
             Era::Legacy(_) => {
                 client.request("logging/setLevel", json!({ "level": "error" })).await.unwrap();
-                wanted
+                enabled
             }
             Era::Modern => json!({ "io.modelcontextprotocol/logLevel": "error" }),
         };
-        assert_eq!(log(unwanted).await, ("not logged".to_owned(), 0));
+        assert_eq!(log(disabled).await, ("not logged".to_owned(), 0));
     })
     .await;
 }

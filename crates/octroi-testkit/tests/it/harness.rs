@@ -1,4 +1,4 @@
-//! Starting a pair of peers.
+//! Starts pairs of peers.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use octroi_testkit::peer::process::PeerProcess;
 use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
 
-/// Long enough for a loaded machine; nothing waits for it in vain unless it should.
+/// Long enough for a loaded machine; tests normally do not wait this long.
 pub const SOON: Duration = Duration::from_secs(10);
 
-/// How a client and a server meet.
+/// How a client and a server are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     pub era: Era,
@@ -45,7 +45,7 @@ pub struct Setup {
 }
 
 impl Pair {
-    /// Whether both sides know what came with this revision.
+    /// Whether both sides support what this version introduced.
     pub fn speaks(self, since: &str) -> bool {
         match self.era {
             Era::Legacy(version) => version >= since,
@@ -80,7 +80,7 @@ impl Pair {
     }
 }
 
-/// Runs a check on every pair; the output of a failed test says on which it failed.
+/// Runs a check on every pair; the output of a failed test names the pair.
 pub async fn on_every_pair(flags: &[&str], options: ClientOptions, check: impl AsyncFn(Setup)) {
     for pair in PAIRS {
         println!("{pair:?}");
@@ -93,7 +93,7 @@ pub fn cooperative(name: &'static str) -> ClientOptions {
     answering(json!({ "action": "accept", "content": { "name": name } }))
 }
 
-/// A client that can do everything, whose user does this with forms.
+/// A client with all capabilities, whose user handles forms this way.
 pub fn answering(elicitation: Value) -> ClientOptions {
     let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
     ClientOptions::answering(capabilities, move |method, params| {
@@ -111,7 +111,7 @@ pub fn answering(elicitation: Value) -> ClientOptions {
     })
 }
 
-/// Waits until a count has come; a cancellation has no answer to wait for.
+/// Waits until a counter has a value; a cancellation has no answer to wait for.
 pub async fn wait_for_count(client: &TestClient, tool: &str, expected: u64) {
     let counted = async {
         while client.call_text(tool, json!({})).await.expect("counting works") != expected.to_string() {

@@ -1,4 +1,4 @@
-//! What only HTTP has: sessions, headers, statuses.
+//! Rules of HTTP only: sessions, headers, statuses.
 
 use hyper::Method;
 use octroi_testkit::client::TestClient;

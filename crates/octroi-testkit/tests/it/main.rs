@@ -1,4 +1,4 @@
-//! The peers against each other, without a gateway: what holds here is what a gateway has to keep.
+//! The peers against each other, without a gateway: a gateway must preserve what holds here.
 
 mod faults;
 mod grid;

@@ -1,4 +1,4 @@
-//! The HTTP+SSE transport of 2024-11-05, from the server's side: no client of the kit speaks it.
+//! The HTTP+SSE transport of 2024-11-05, on the server side: no client of this crate supports it.
 
 use hyper::Method;
 use octroi_testkit::client::raw;

@@ -1,4 +1,4 @@
-//! What only stdio has: probes, eras that the client chooses, broken lines, and leaving.
+//! Rules of stdio only: probes, eras that the client chooses, broken lines, and shutdown.
 
 use std::time::Duration;
 

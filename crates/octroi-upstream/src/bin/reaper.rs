@@ -1,5 +1,5 @@
-//! A reaper for the tests of this crate, and a small gateway that they can kill. What is shipped keeps by
-//! itself: `octroi` is its own reaper.
+//! A reaper for the tests of this crate, and a small gateway that the tests can kill. The shipped `octroi`
+//! binary is its own reaper.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     if hosted.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Has a shell script as a gate, asks it once, says what came of it, and waits to be killed.
+/// Runs a shell script as a gate, asks it once, prints the verdict, and waits to be killed.
 async fn host(owner: &str, script: &str) -> io::Result<()> {
     let (events, _received) = mpsc::channel(1);
     let context = Arc::new(Context {
@@ -49,8 +49,8 @@ async fn host(owner: &str, script: &str) -> io::Result<()> {
     let timeout = Duration::from_mins(1);
     let spec = GateSpec { name: "hosted".to_owned(), program, tools: Vec::new(), timeout, memory_mib: 256 };
     let gate = GateProgram::new(spec, &context);
-    let said = gate.ask("{}").await.map_err(io::Error::other)?;
-    writeln!(io::stdout(), "{}", said.outcome.as_str())?;
+    let answer = gate.ask("{}").await.map_err(io::Error::other)?;
+    writeln!(io::stdout(), "{}", answer.outcome.as_str())?;
     tokio::time::sleep(timeout).await;
     gate.close().await;
     Ok(())

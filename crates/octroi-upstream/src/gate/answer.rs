@@ -1,4 +1,4 @@
-//! What a line of a gate says, and to which question.
+//! Parsing of the answer lines that a gate writes.
 
 use octroi_core::decision::Outcome;
 use serde::Deserialize;
@@ -6,33 +6,33 @@ use serde_json::Value;
 
 use crate::logs::Logs;
 
-/// What a gate says of a call.
+/// The answer of a gate about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateAnswer {
     /// Its verdict.
     pub outcome: Outcome,
-    /// Why, in its own words, on one line.
+    /// Its reason, on one line.
     pub reason: Option<String>,
 }
 
-/// An answer that has an id, so that it is known which question fails if the rest is wrong.
+/// An answer with an id: even if the rest is invalid, the question that fails is known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Identified {
     pub(super) id: u64,
-    pub(super) said: Result<GateAnswer, Wrong>,
+    pub(super) answer: Result<GateAnswer, InvalidAnswer>,
 }
 
-/// What can be wrong with an answer whose question is known.
+/// What makes an answer with a known question invalid.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum InvalidAnswer {
     Verdict,
     Form(&'static str),
 }
 
-/// More of a reason tells nobody more.
+/// Longer reasons are truncated.
 const REASON_CHARACTERS: usize = 500;
 
-/// Members besides these are for the gate's own use. One that stands there twice is refused by serde.
+/// Other members are for the gate's own use. Serde refuses duplicate members.
 #[derive(Deserialize)]
 struct Raw {
     id: u64,
@@ -40,36 +40,36 @@ struct Raw {
     reason: Option<Value>,
 }
 
-/// Reads a line; `None` if it cannot be told to which question it belongs. What the logs blot out is
-/// blotted out here too.
+/// Parses a line; `None` if it cannot be matched to a question. Secrets that the logs redact are redacted
+/// here too.
 pub(super) fn read(line: &[u8], logs: &Logs) -> Option<Identified> {
     let raw: Raw = serde_json::from_slice(line).ok()?;
-    Some(Identified { id: raw.id, said: raw.said(logs) })
+    Some(Identified { id: raw.id, answer: raw.into_answer(logs) })
 }
 
 impl Raw {
-    fn said(self, logs: &Logs) -> Result<GateAnswer, Wrong> {
+    fn into_answer(self, logs: &Logs) -> Result<GateAnswer, InvalidAnswer> {
         let outcome = match self.verdict {
             Some(Value::String(word)) => {
                 let all = [Outcome::Pass, Outcome::Ask, Outcome::Deny];
-                all.into_iter().find(|outcome| outcome.as_str() == word).ok_or(Wrong::Verdict)?
+                all.into_iter().find(|outcome| outcome.as_str() == word).ok_or(InvalidAnswer::Verdict)?
             }
-            Some(_) => return Err(Wrong::Form("`verdict` is no text")),
-            None => return Err(Wrong::Form("`verdict` is missing")),
+            Some(_) => return Err(InvalidAnswer::Form("`verdict` is not a string")),
+            None => return Err(InvalidAnswer::Form("`verdict` is missing")),
         };
         let reason = match self.reason {
-            // Blotted out before it is cut, or half of a secret could be left.
+            // Redacted before truncation, or half of a secret could be left.
             Some(Value::String(text)) => {
                 Some(one_line(&logs.redacted(&text))).filter(|text| !text.is_empty())
             }
-            Some(_) => return Err(Wrong::Form("`reason` is no text")),
+            Some(_) => return Err(InvalidAnswer::Form("`reason` is not a string")),
             None => None,
         };
         Ok(GateAnswer { outcome, reason })
     }
 }
 
-/// Reasons are shown to people and models in one line, so nothing in them may look like another one.
+/// Reasons are shown to people and models on one line, so they must not contain line breaks.
 fn one_line(text: &str) -> String {
     let ends_line = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     let plain: String = text
@@ -104,13 +104,14 @@ mod tests {
         Logs::of_program(&program, &crate::system_clock())
     }
 
-    /// An answer in the tables below.
-    type Told<'a> = Result<(Outcome, Option<&'a str>), Wrong>;
+    /// An expected answer in the tables below.
+    type ExpectedAnswer<'a> = Result<(Outcome, Option<&'a str>), InvalidAnswer>;
 
-    fn check(line: &str, expected: Option<(u64, Told<'_>)>) {
-        let expected = expected.map(|(id, said)| Identified {
+    fn check(line: &str, expected: Option<(u64, ExpectedAnswer<'_>)>) {
+        let expected = expected.map(|(id, answer)| Identified {
             id,
-            said: said.map(|(outcome, reason)| GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }),
+            answer: answer
+                .map(|(outcome, reason)| GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }),
         });
         assert_eq!(read(line.as_bytes(), &logs()), expected, "{line}");
     }
@@ -133,12 +134,15 @@ mod tests {
     fn an_answer_with_an_id_fails_only_its_question() {
         let verdicts = ["allow", "Pass", "PASS", "", "pass ", "no"];
         for verdict in verdicts {
-            check(&format!(r#"{{"id":7,"verdict":"{verdict}"}}"#), Some((7, Err(Wrong::Verdict))));
+            check(&format!(r#"{{"id":7,"verdict":"{verdict}"}}"#), Some((7, Err(InvalidAnswer::Verdict))));
         }
-        check(r#"{"id":7}"#, Some((7, Err(Wrong::Form("`verdict` is missing")))));
-        check(r#"{"id":7,"verdict":null}"#, Some((7, Err(Wrong::Form("`verdict` is missing")))));
-        check(r#"{"id":7,"verdict":true}"#, Some((7, Err(Wrong::Form("`verdict` is no text")))));
-        check(r#"{"id":7,"verdict":"pass","reason":1}"#, Some((7, Err(Wrong::Form("`reason` is no text")))));
+        check(r#"{"id":7}"#, Some((7, Err(InvalidAnswer::Form("`verdict` is missing")))));
+        check(r#"{"id":7,"verdict":null}"#, Some((7, Err(InvalidAnswer::Form("`verdict` is missing")))));
+        check(r#"{"id":7,"verdict":true}"#, Some((7, Err(InvalidAnswer::Form("`verdict` is not a string")))));
+        check(
+            r#"{"id":7,"verdict":"pass","reason":1}"#,
+            Some((7, Err(InvalidAnswer::Form("`reason` is not a string")))),
+        );
     }
 
     #[test]
@@ -184,12 +188,12 @@ mod tests {
     proptest! {
         #[test]
         fn only_the_three_words_are_verdicts(line in any::<Vec<u8>>(), word in "[a-z]{0,6}", reason in ".*") {
-            // Nothing that chance writes is an answer.
-            prop_assert!(read(&line, &logs()).is_none_or(|answer| answer.said.is_err()));
+            // No random input is an answer.
+            prop_assert!(read(&line, &logs()).is_none_or(|answer| answer.answer.is_err()));
             let line = serde_json::json!({ "id": 1, "verdict": word, "reason": reason }).to_string();
-            let said = read(line.as_bytes(), &logs()).unwrap().said;
-            prop_assert_eq!(said.is_ok(), ["pass", "ask", "deny"].contains(&word.as_str()));
-            if let Ok(answer) = said {
+            let answer = read(line.as_bytes(), &logs()).unwrap().answer;
+            prop_assert_eq!(answer.is_ok(), ["pass", "ask", "deny"].contains(&word.as_str()));
+            if let Ok(answer) = answer {
                 prop_assert!(!answer.reason.unwrap_or_default().contains(char::is_control));
             }
         }

@@ -1,13 +1,13 @@
-//! When a gate that failed may be started again.
+//! Backoff: when a failed gate may be started again.
 
 use std::time::Duration;
 
-/// A program that answered and lived this long was good, and its end is the first failure of a new row.
+/// A program that answered and ran this long was healthy; its end starts a new series of failures.
 const STABLE: Duration = Duration::from_secs(10);
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
 const PAUSE_LAST: Duration = Duration::from_mins(1);
 
-/// Failures in a row. Time comes in as the span since some fixed moment.
+/// Consecutive failures. Times are durations since some fixed instant.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     failures: u32,
@@ -15,18 +15,18 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// How long nobody may try, if nobody may.
+    /// How long to wait before the next start, if a pause is in effect.
     pub(super) fn pause(&self, now: Duration) -> Option<Duration> {
         self.until.checked_sub(now).filter(|left| !left.is_zero())
     }
 
-    /// A run ended that was not to end. `good` is how long it lived if it answered anything.
+    /// Records that a run ended unexpectedly. `good` is how long it ran, if it answered anything.
     pub(super) fn failed(&mut self, good: Option<Duration>, now: Duration) {
         if good.is_some_and(|lived| lived >= STABLE) {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
-        // One failure is an accident, and calls are being denied: the next one may try at once.
+        // Calls are denied meanwhile, so after a single failure the next call may restart it immediately.
         let pause = match self.failures.checked_sub(2) {
             Some(doublings) => PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(doublings)).min(PAUSE_LAST),
             None => Duration::ZERO,

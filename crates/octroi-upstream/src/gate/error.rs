@@ -1,94 +1,94 @@
-//! Why a gate gave no verdict. Whatever the cause, the call is denied.
+//! Why a gate gave no verdict. Whatever the reason, the call is denied.
 
 use std::time::Duration;
 
 use super::LINE_BYTES;
 use super::run::LATE_MAX;
 
-/// A question that a gate did not answer. The text is meant for the reason of the denial: it names no
+/// A question that a gate did not answer. The text is used as the reason of the denial: it contains no
 /// secret, and nothing that the program wrote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The program could not be started.
     #[error("gate `{gate}` cannot be started: {reason}")]
     Start {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
-        /// Why not.
+        /// Why it failed.
         reason: String,
     },
     /// No answer in time.
     #[error("gate `{gate}` did not answer within {timeout:?}")]
     Late {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
-        /// How long it had.
+        /// Its configured timeout.
         timeout: Duration,
     },
-    /// It was stopped because it left several questions in a row without an answer.
+    /// It was stopped because it left several consecutive questions unanswered.
     #[error("gate `{gate}` was stopped because it did not answer {LATE_MAX} times in a row")]
     Hung {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
     /// The program ended.
     #[error("gate `{gate}` ended: {how}")]
     Ended {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
         /// Its exit status, or what else happened.
         how: String,
     },
-    /// The answer has a verdict that does not exist.
-    #[error("gate `{gate}` answered with a verdict that does not exist")]
+    /// The answer has an unknown verdict.
+    #[error("gate `{gate}` answered with an unknown verdict")]
     Verdict {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
-    /// The answer to this question is not of the right form.
-    #[error("gate `{gate}` gave an answer of the wrong form: {problem}")]
+    /// The answer to this question is malformed.
+    #[error("gate `{gate}` gave a malformed answer: {problem}")]
     Form {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
-        /// What is wrong with it.
+        /// Which part of the answer is malformed.
         problem: &'static str,
     },
-    /// It wrote something that is no answer at all, so nothing that it says can be trusted.
-    #[error("gate `{gate}` wrote a line that is no answer")]
+    /// It wrote a line that is not an answer, so none of its output can be trusted.
+    #[error("gate `{gate}` wrote a line that is not an answer")]
     Noise {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
-    /// It answered what it was not asked, or the same question twice.
+    /// It answered a question that it was not asked, or the same question twice.
     #[error("gate `{gate}` answered a question that it was not asked")]
     UnknownId {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
-    /// It wrote a line that is too long to be an answer.
+    /// It wrote a line that is too long for an answer.
     #[error("gate `{gate}` wrote a line of more than {} KiB", LINE_BYTES >> 10)]
     TooLong {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
-    /// It failed again and again and is not started before some time has passed.
-    #[error("{failure}; the next try is in {} s", .retry_in.as_secs().max(1))]
+    /// It failed repeatedly and is not restarted until the backoff has passed.
+    #[error("{failure}; next attempt in {} s", .retry_in.as_secs().max(1))]
     Resting {
         /// The last failure.
         failure: Box<GateError>,
-        /// When it may be started again.
+        /// How long until it may be started again.
         retry_in: Duration,
     },
-    /// Octroi was to ask something that is no JSON object, or that has an `id` already.
-    #[error("gate `{gate}` cannot be asked: the question is no object without an id")]
+    /// The question to send is not a JSON object, or already has an `id`.
+    #[error("gate `{gate}` cannot be asked: the question must be an object without an id")]
     Question {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
-    /// Octroi itself is about to end, or the gate was taken out of the configuration.
+    /// Octroi is shutting down, or the gate was removed from the configuration.
     #[error("gate `{gate}` is being stopped")]
     Stopping {
-        /// Which gate.
+        /// The gate's name.
         gate: String,
     },
 }

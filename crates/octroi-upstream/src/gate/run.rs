@@ -1,4 +1,4 @@
-//! One life of a gate's program: questions go in, answers come out, and it ends once.
+//! One run of a gate's program: it takes questions, gives answers, and ends once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::debug;
 
-use super::answer::{self, Identified, Wrong};
+use super::answer::{self, Identified, InvalidAnswer};
 use super::{GateAnswer, GateError, LINE_BYTES};
-use crate::child::{Order, Process, ProcessList, Streams};
+use crate::child::{LaunchSpec, Process, ProcessList, Streams};
 use crate::logs::Logs;
 use crate::reaper::Memory;
 use crate::upstream::Context;
 
-/// So many questions in a row without an answer in time end the program.
+/// After so many consecutive questions without an answer in time, the program is ended.
 pub(super) const LATE_MAX: u32 = 3;
-/// A program that has not answered yet may still be starting; it has this long.
+/// How long a program that has not answered yet is considered to be starting.
 const STARTING: Duration = Duration::from_secs(10);
-/// Questions that may wait for a program that does not read.
+/// How many questions may be queued for a program that does not read.
 const QUEUED: usize = 64;
-/// Questions that were given up and may still be answered. A program that leaves more open is broken.
+/// How many abandoned questions are remembered, since their answers may still come.
 const GIVEN_UP_MAX: usize = 1_000;
 /// How long a program that closed one of its streams may take to end.
 const CLOSED_STREAM: Duration = Duration::from_secs(1);
 /// How long it may take to end once its input was closed.
 const CLOSING: Duration = Duration::from_millis(500);
-/// How long answers may be on their way after the program ended. Another process may hold the pipe.
+/// How long to read remaining answers after the program ended. Another process may hold the pipe open.
 const LAST_ANSWERS: Duration = Duration::from_millis(200);
 
-type Said = Result<GateAnswer, GateError>;
+type AnswerResult = Result<GateAnswer, GateError>;
 
-/// The program while it runs, and how it ended after that.
+/// The program while it runs, and how it ended.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct GateRun {
     spec: Arc<GateSpec>,
-    writer: mpsc::Sender<Question>,
-    table: Mutex<Table>,
+    writer: mpsc::Sender<QueuedQuestion>,
+    table: Mutex<QuestionTable>,
     over: CancellationToken,
     clock: Clock,
     started: Instant,
@@ -53,23 +53,23 @@ pub(super) struct Run {
 }
 
 #[derive(Debug)]
-struct Question {
+struct QueuedQuestion {
     id: u64,
     line: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    open: HashMap<u64, oneshot::Sender<Said>>,
-    /// An answer to one of these is late, to any other it is a mistake.
+struct QuestionTable {
+    open: HashMap<u64, oneshot::Sender<AnswerResult>>,
+    /// An answer to one of these is late; an answer to any other id is an error.
     given_up: BTreeSet<u64>,
     n_late: u32,
     has_answered: bool,
     end: Option<(GateError, Instant)>,
 }
 
-impl Run {
-    /// Starts the program. It ends when the run is over, and the run is over when it ends.
+impl GateRun {
+    /// Starts the program. The run is over when the program ends, and vice versa.
     pub(super) async fn start(
         spec: &Arc<GateSpec>,
         context: &Context,
@@ -78,9 +78,9 @@ impl Run {
         closing: &CancellationToken,
     ) -> Result<Arc<Self>, GateError> {
         let memory = Some(Memory::mebibytes(spec.memory_mib));
-        let order = Order { name: &spec.name, program: &spec.program, memory };
+        let launch = LaunchSpec { name: &spec.name, program: &spec.program, memory };
         let kept = (logs, &Arc::<ProcessList>::default());
-        let spawned = Process::spawn(order, &context.spawner, kept, &context.tasks).await;
+        let spawned = Process::spawn(launch, &context.spawner, kept, &context.tasks).await;
         let (process, Streams { stdin, stdout }) = spawned
             .map_err(|error| GateError::Start { gate: spec.name.clone(), reason: error.to_string() })?;
         let (writer, questions) = mpsc::channel(QUEUED);
@@ -104,17 +104,17 @@ impl Run {
     }
 
     /// Asks a question and waits for the answer.
-    pub(super) async fn ask(&self, id: u64, line: Vec<u8>, deadline: Instant) -> Said {
+    pub(super) async fn ask(&self, id: u64, line: Vec<u8>, deadline: Instant) -> AnswerResult {
         let answer = self.open(id)?;
-        // Also when the caller does not wait for the end of this.
+        // Dropped also when the caller stops waiting.
         let _asked = OpenQuestion { run: self, id };
         let exchange = async {
-            // If nobody takes it, the run is about to be over, and the answer says why.
-            let _ = self.writer.send(Question { id, line }).await;
+            // If the send fails, the run is about to end, and the answer gives the reason.
+            let _ = self.writer.send(QueuedQuestion { id, line }).await;
             answer.await
         };
         match timeout_at(deadline, exchange).await {
-            Ok(said) => said.unwrap_or_else(|_| Err(self.failure())),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(self.failure())),
             Err(_) => {
                 self.late();
                 Err(GateError::Late { gate: self.gate(), timeout: self.spec.timeout })
@@ -126,7 +126,7 @@ impl Run {
         self.over.is_cancelled()
     }
 
-    /// Why and when it ended, and how long it lived if it answered anything.
+    /// Why and when it ended, and how long it ran if it answered anything.
     pub(super) fn end(&self) -> Option<(GateError, Option<Duration>, Instant)> {
         let table = self.table.lock();
         let (failure, at) = table.end.clone()?;
@@ -146,7 +146,7 @@ impl Run {
         end.map_or_else(|| GateError::Stopping { gate: self.gate() }, |(failure, _)| failure)
     }
 
-    fn open(&self, id: u64) -> Result<oneshot::Receiver<Said>, GateError> {
+    fn open(&self, id: u64) -> Result<oneshot::Receiver<AnswerResult>, GateError> {
         let (sender, receiver) = oneshot::channel();
         let mut table = self.table.lock();
         if let Some((failure, _)) = &table.end {
@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Ends the run; every open question fails. Only the first reason counts.
+    /// Ends the run; every open question fails. Only the first reason is kept.
     fn fail(&self, failure: GateError) {
         let open = {
             let mut table = self.table.lock();
@@ -178,13 +178,13 @@ impl Run {
             std::mem::take(&mut table.open)
         };
         for (_, answer) in open {
-            // Whoever gave up meanwhile needs no answer.
+            // The caller may have given up meanwhile.
             let _ = answer.send(Err(failure.clone()));
         }
         self.over.cancel();
     }
 
-    async fn write(self: Arc<Self>, mut stdin: ChildStdin, mut questions: mpsc::Receiver<Question>) {
+    async fn write(self: Arc<Self>, mut stdin: ChildStdin, mut questions: mpsc::Receiver<QueuedQuestion>) {
         let mut out = Vec::new();
         loop {
             let question = tokio::select! {
@@ -197,7 +197,7 @@ impl Run {
             };
             out.clear();
             self.append(&mut out, &question);
-            // What came in the meantime goes out in the same write.
+            // Questions that were queued meanwhile go out in the same write.
             while let Ok(question) = questions.try_recv() {
                 self.append(&mut out, &question);
             }
@@ -207,7 +207,7 @@ impl Run {
                 written = stdin.write_all(&out) => written,
             };
             if written.is_err() {
-                // The program is ending, and its supervisor says why; or it will never read again.
+                // Either the program is ending, and its supervisor reports why, or it will never read again.
                 if timeout(CLOSED_STREAM, self.over.cancelled()).await.is_err() {
                     self.fail(GateError::Ended { gate: self.gate(), how: "it closed its input".to_owned() });
                 }
@@ -219,8 +219,8 @@ impl Run {
         }
     }
 
-    /// A question that was given up while it waited is not asked any more.
-    fn append(&self, out: &mut Vec<u8>, question: &Question) {
+    /// A question that was abandoned while queued is not sent.
+    fn append(&self, out: &mut Vec<u8>, question: &QueuedQuestion) {
         let mut table = self.table.lock();
         if table.open.contains_key(&question.id) {
             out.extend_from_slice(&question.line);
@@ -232,7 +232,7 @@ impl Run {
     async fn read(self: Arc<Self>, stdout: ChildStdout) {
         let mut stdout = BufReader::new(stdout);
         let mut line = Vec::new();
-        // One more for the line's end.
+        // One more for the line break.
         let most = LINE_BYTES as u64 + 1;
         while !self.is_over() {
             line.clear();
@@ -244,37 +244,37 @@ impl Run {
             };
             match (read, line.split_last()) {
                 (Ok(_), Some((b'\n', answer))) => self.receive(answer),
-                // At once: its end may never come.
+                // Failed immediately: the end of the line may never come.
                 (Ok(_), Some(_)) if line.len() > LINE_BYTES => {
                     self.keep(&line);
                     self.fail(GateError::TooLong { gate: self.gate() });
                 }
-                // What stands after the last line end was never finished, so it is no answer.
+                // The rest after the last line break is incomplete, so it is not an answer.
                 (Ok(_) | Err(_), _) => return,
             }
         }
     }
 
     fn receive(&self, line: &[u8]) {
-        let Some(Identified { id, said }) = answer::read(line, &self.logs) else {
+        let Some(Identified { id, answer }) = answer::read(line, &self.logs) else {
             self.keep(line);
             self.fail(GateError::Noise { gate: self.gate() });
             return;
         };
-        let said = said.map_err(|wrong| {
+        let answer = answer.map_err(|invalid| {
             self.keep(line);
-            match wrong {
-                Wrong::Verdict => GateError::Verdict { gate: self.gate() },
-                Wrong::Form(problem) => GateError::Form { gate: self.gate(), problem },
+            match invalid {
+                InvalidAnswer::Verdict => GateError::Verdict { gate: self.gate() },
+                InvalidAnswer::Form(problem) => GateError::Form { gate: self.gate(), problem },
             }
         });
         let mut table = self.table.lock();
-        if let Some(answer) = table.open.remove(&id) {
+        if let Some(waiting) = table.open.remove(&id) {
             table.n_late = 0;
             table.has_answered = true;
             drop(table);
-            // Whoever gave up meanwhile needs no answer.
-            let _ = answer.send(said);
+            // The caller may have given up meanwhile.
+            let _ = waiting.send(answer);
         } else if table.given_up.remove(&id) {
             table.has_answered = true;
             debug!(gate.name = self.spec.name, id, "answer came too late");
@@ -285,13 +285,13 @@ impl Run {
         }
     }
 
-    /// Keeps a line that cannot be used, for whoever wrote the gate.
+    /// Keeps an unusable line in the log, for the author of the gate.
     fn keep(&self, line: &[u8]) {
-        const SHOWN: usize = 500;
-        // Blotted out before it is cut, or half of a secret could be left.
+        const KEPT_CHARACTERS: usize = 500;
+        // Redacted before truncation, or half of a secret could be left.
         let text = self.logs.redacted(&String::from_utf8_lossy(line));
-        let shown: String = text.chars().take(SHOWN).collect();
-        self.logs.push(&format!("[standard output] {shown}"));
+        let start: String = text.chars().take(KEPT_CHARACTERS).collect();
+        self.logs.push(&format!("[standard output] {start}"));
     }
 
     async fn supervise(
@@ -311,11 +311,11 @@ impl Run {
             how = process.exited() => {
                 let _ = timeout(LAST_ANSWERS, &mut reader).await;
                 self.fail(ended(how));
-                // Should somebody have killed its reaper, what that kept is still there.
+                // If its reaper was killed, the descendants are still there to end.
                 Duration::ZERO
             }
             _ = &mut reader => {
-                // A program that closes its output is done; it has the time to say so by ending.
+                // A program that closes its output is done; give it time to exit with a status.
                 let how = timeout(CLOSED_STREAM, process.exited()).await;
                 self.fail(ended(how.unwrap_or_else(|_| "it closed its output".to_owned())));
                 Duration::ZERO
@@ -326,7 +326,7 @@ impl Run {
             GateError::Stopping { .. } => debug!(gate.name = self.spec.name, "gate stopped"),
             failure => {
                 let last_words = process.last_words();
-                // Whoever asks it tells people, once and not at every start.
+                // The caller reports it to operators, once and not at every start.
                 debug!(gate.name = self.spec.name, reason = %failure, last_words, "gate failed");
             }
         }
@@ -334,9 +334,9 @@ impl Run {
     }
 }
 
-/// A question from when it is asked until nobody waits for its answer.
+/// A question until its caller stops waiting; dropped earlier, it counts as abandoned.
 struct OpenQuestion<'a> {
-    run: &'a Run,
+    run: &'a GateRun,
     id: u64,
 }
 

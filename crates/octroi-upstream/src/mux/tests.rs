@@ -16,19 +16,19 @@ fn channel() -> Channel {
 }
 
 impl Channel {
-    async fn say(&self, json: &str) {
+    async fn receive(&self, json: &str) {
         self.mux.receive(Bytes::copy_from_slice(json.as_bytes())).await;
     }
 
-    fn heard(&mut self) -> Option<String> {
+    fn next_sent(&mut self) -> Option<String> {
         self.sent.try_recv().ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-fn text(answered: Answered) -> String {
+fn text(answered: ChannelAnswer) -> String {
     match answered {
-        Answered::Message(message) => String::from_utf8_lossy(message.json()).into_owned(),
-        Answered::TooLarge { limit } => format!("too large: {limit}"),
+        ChannelAnswer::Message(message) => String::from_utf8_lossy(message.json()).into_owned(),
+        ChannelAnswer::TooLarge { limit } => format!("too large: {limit}"),
     }
 }
 
@@ -37,8 +37,8 @@ async fn answers_find_their_calls_in_any_order() {
     let channel = channel();
     let first = channel.mux.register(Some("a".into()), true);
     let second = channel.mux.register(Some("b".into()), true);
-    channel.say(r#"{"jsonrpc":"2.0","id":2,"result":"second"}"#).await;
-    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"first"}"#).await;
+    channel.receive(r#"{"jsonrpc":"2.0","id":2,"result":"second"}"#).await;
+    channel.receive(r#"{"jsonrpc":"2.0","id":1,"result":"first"}"#).await;
     assert!(text(first.answer.await.unwrap()).contains("first"));
     assert!(text(second.answer.await.unwrap()).contains("second"));
 }
@@ -55,10 +55,10 @@ async fn noise_double_and_unknown_answers_disturb_nobody() {
         r#"{"jsonrpc":"2.0","id":99,"result":1}"#,
         r#"{"jsonrpc":"2.0","id":"x","result":1}"#,
     ] {
-        channel.say(noise).await;
+        channel.receive(noise).await;
     }
-    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"true one"}"#).await;
-    channel.say(r#"{"jsonrpc":"2.0","id":1,"result":"again"}"#).await;
+    channel.receive(r#"{"jsonrpc":"2.0","id":1,"result":"true one"}"#).await;
+    channel.receive(r#"{"jsonrpc":"2.0","id":1,"result":"again"}"#).await;
     assert!(text(call.answer.await.unwrap()).contains("true one"));
 }
 
@@ -82,25 +82,27 @@ async fn a_closed_channel_ends_every_call() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_told_to_the_server_once() {
+async fn a_cancellation_is_sent_to_the_server_once() {
     let mut channel = channel();
     let call = channel.mux.register(Some("a".into()), true);
     channel.mux.cancel(call.id);
     channel.mux.cancel(call.id);
-    assert!(channel.heard().unwrap().contains(r#""requestId":1"#));
-    assert_eq!(channel.heard(), None);
+    assert!(channel.next_sent().unwrap().contains(r#""requestId":1"#));
+    assert_eq!(channel.next_sent(), None);
 }
 
 #[tokio::test]
 async fn a_question_goes_to_the_one_it_can_be_meant_for() {
     let mut channel = channel();
     let call = channel.mux.register(Some("a".into()), true);
-    channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#).await;
-    let Some(CallEvent::Question(question)) = call.notes.take() else {
+    channel
+        .receive(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#)
+        .await;
+    let Some(CallEvent::Question(question)) = call.events.take() else {
         panic!("a question was expected");
     };
     question.answer(br#"{"action":"accept"}"#);
-    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}"#);
+    assert_eq!(channel.next_sent().unwrap(), r#"{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}"#);
 }
 
 #[tokio::test]
@@ -108,9 +110,9 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
     let mut channel = channel();
     let first = channel.mux.register(Some("a".into()), true);
     let second = channel.mux.register(Some("b".into()), true);
-    channel.say(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
-    assert!(first.notes.take().is_none() && second.notes.take().is_none());
-    assert!(channel.heard().unwrap().contains("several clients"));
+    channel.receive(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
+    assert!(first.events.take().is_none() && second.events.take().is_none());
+    assert!(channel.next_sent().unwrap().contains("several clients"));
     assert!(channel.mux.asks());
 }
 
@@ -118,27 +120,27 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
 async fn a_question_nobody_answers_is_refused() {
     let mut channel = channel();
     let call = channel.mux.register(Some("a".into()), true);
-    channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#).await;
-    drop(call.notes.take());
-    assert!(channel.heard().unwrap().contains("no longer there"));
+    channel.receive(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#).await;
+    drop(call.events.take());
+    assert!(channel.next_sent().unwrap().contains("no longer connected"));
 }
 
 #[tokio::test]
 async fn pings_and_idle_questions_are_answered_here() {
     let mut channel = channel();
-    channel.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
-    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    channel.say(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#).await;
-    assert_eq!(channel.heard().unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":{"roots":[]}}"#);
-    channel.say(r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create"}"#).await;
-    assert!(channel.heard().unwrap().contains("no client call is in progress"));
+    channel.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    assert_eq!(channel.next_sent().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    channel.receive(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#).await;
+    assert_eq!(channel.next_sent().unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":{"roots":[]}}"#);
+    channel.receive(r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create"}"#).await;
+    assert!(channel.next_sent().unwrap().contains("no client call is in progress"));
 }
 
 #[tokio::test]
 async fn changes_are_reported_as_events() {
     let mut channel = channel();
     channel
-        .say(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://b"}}"#)
+        .receive(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://b"}}"#)
         .await;
     let (_, event) = channel.events.try_recv().unwrap();
     assert!(matches!(event, crate::event::ServerEvent::ResourceUpdated(uri) if uri == "a://b"));

@@ -9,33 +9,33 @@ use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
 
-use super::{Active, Mirror, Session, Streamable};
+use super::{Active, LegacySession, Mirror, Streamable};
 use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
+use crate::event_queue::CallEventQueue;
 use crate::events::EventStream;
 use crate::http::{is_type, status_error};
-use crate::notes::Notes;
 use crate::wire::Body;
 
-/// How often a stream that breaks off before the answer is taken up again.
+/// How often a stream that breaks before the answer is resumed.
 const RESUME_ATTEMPTS: u32 = 5;
 const RESUME_DELAY: Duration = Duration::from_secs(1);
 const RESUME_DELAY_MAX: Duration = Duration::from_secs(30);
 
-/// A request that was sent, or is about to be.
+/// A request that was sent or is about to be sent.
 pub(crate) struct HttpCall {
     link: Arc<Streamable>,
     id: u64,
     method: Method,
-    /// Questions that come on the session's own stream, which only legacy servers have.
-    notes: Option<Arc<Notes>>,
+    /// Questions from the session stream, which only legacy servers have.
+    events: Option<Arc<CallEventQueue>>,
     state: State,
 }
 
 enum State {
-    /// Waiting for what the server has to say.
-    Sending(Pin<Box<dyn Future<Output = Result<Answered, UpstreamError>> + Send>>),
+    /// Waiting for the response.
+    Sending(Pin<Box<dyn Future<Output = Result<HttpAnswer, UpstreamError>> + Send>>),
     Streaming {
         stream: Box<Stream>,
         resumed: u32,
@@ -44,10 +44,10 @@ enum State {
 }
 
 /// How a server answers a request.
-enum Answered {
-    /// By a message.
+enum HttpAnswer {
+    /// With a single message.
     Once(Envelope),
-    /// By a stream that ends with one.
+    /// With a stream that ends with the answer.
     Stream(Box<Stream>),
 }
 
@@ -60,32 +60,32 @@ impl HttpCall {
         message: Bytes,
         owner: Option<Owner>,
     ) -> Self {
-        let notes = match (link.era, owner) {
+        let events = match (link.era, owner) {
             (Era::Legacy, Some(owner)) => {
-                let notes = Arc::<Notes>::default();
+                let events = Arc::<CallEventQueue>::default();
                 let may_be_asked = method.may_ask();
-                link.calls.lock().insert(id, Active { notes: Arc::clone(&notes), owner, may_be_asked });
-                Some(notes)
+                link.calls.lock().insert(id, Active { events: Arc::clone(&events), owner, may_be_asked });
+                Some(events)
             }
             (Era::Legacy | Era::Modern, _) => None,
         };
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
-        Self { link, id, method, notes, state: State::Sending(sending) }
+        Self { link, id, method, events, state: State::Sending(sending) }
     }
 
-    /// What happens next.
+    /// The next event.
     pub(crate) async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
         loop {
             match &mut self.state {
                 State::Sending(sending) => {
                     let answered = tokio::select! {
                         biased;
-                        event = next_note(self.notes.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => return Ok(event),
                         answered = sending => answered?,
                     };
                     match answered {
-                        Answered::Stream(stream) => self.state = State::Streaming { stream, resumed: 0 },
-                        Answered::Once(answer) => {
+                        HttpAnswer::Stream(stream) => self.state = State::Streaming { stream, resumed: 0 },
+                        HttpAnswer::Once(answer) => {
                             self.finish();
                             return Ok(CallEvent::Answer(answer));
                         }
@@ -94,14 +94,14 @@ impl HttpCall {
                 State::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
-                        event = next_note(self.notes.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => return Ok(event),
                         received = stream.next() => received,
                     };
                     match received {
-                        Ok(Some(message)) => match self.take(message) {
-                            Taken::Event(event) => return Ok(event),
-                            Taken::Report(message) => Box::pin(self.link.report(&message)).await,
-                            Taken::Nothing => {}
+                        Ok(Some(message)) => match self.receive(message) {
+                            Received::Event(event) => return Ok(event),
+                            Received::Report(message) => Box::pin(self.link.report(&message)).await,
+                            Received::Nothing => {}
                         },
                         Ok(None) | Err(UpstreamError::Closed(_)) => Box::pin(self.resume()).await?,
                         Err(error) => return Err(error),
@@ -112,30 +112,30 @@ impl HttpCall {
         }
     }
 
-    fn take(&mut self, message: Envelope) -> Taken {
+    fn receive(&mut self, message: Envelope) -> Received {
         match message.kind() {
             Kind::Response if message.id().as_ref().and_then(Id::as_number) == Some(self.id) => {
                 self.finish();
-                Taken::Event(CallEvent::Answer(message))
+                Received::Event(CallEvent::Answer(message))
             }
-            Kind::Response => Taken::Nothing,
+            Kind::Response => Received::Nothing,
             Kind::Request => match self.link.question(&message, None) {
-                Some(question) => Taken::Event(CallEvent::Question(question)),
-                None => Taken::Nothing,
+                Some(question) => Received::Event(CallEvent::Question(question)),
+                None => Received::Nothing,
             },
             Kind::Notification => match message.method() {
                 Method::Cancelled if self.method != Method::Listen => {
                     self.link.withdraw(&message);
-                    Taken::Nothing
+                    Received::Nothing
                 }
-                Method::Progress | Method::LogMessage => Taken::Event(CallEvent::Notification(message)),
-                _ if self.method == Method::Listen => Taken::Event(CallEvent::Notification(message)),
-                _ => Taken::Report(message),
+                Method::Progress | Method::LogMessage => Received::Event(CallEvent::Notification(message)),
+                _ if self.method == Method::Listen => Received::Event(CallEvent::Notification(message)),
+                _ => Received::Report(message),
             },
         }
     }
 
-    /// Takes a broken stream up again where the server allows it (legacy, events with ids).
+    /// Resumes a broken stream where the server supports it (legacy, events with ids).
     async fn resume(&mut self) -> Result<(), UpstreamError> {
         let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
         let State::Streaming { stream, resumed } = &mut self.state else {
@@ -169,40 +169,40 @@ impl HttpCall {
     }
 
     fn forget(&mut self) {
-        // Held until the lock is given back: a question that nobody heard refuses itself when it is dropped.
-        if let Some(_notes) = self.notes.take() {
+        // Held until the lock is released: an unread question refuses itself on drop, which takes locks too.
+        if let Some(_queue) = self.events.take() {
             self.link.calls.lock().remove(&self.id);
         }
     }
 }
 
-/// What a message on a call's own stream is.
-enum Taken {
-    /// Something that the call waits for.
+/// What to do with a message on a call's own stream.
+enum Received {
+    /// An event for the caller.
     Event(CallEvent),
-    /// News of the server that are not about the call.
+    /// A notification of the server that is not about the call.
     Report(Envelope),
-    /// Nothing more than was done already.
+    /// Already handled.
     Nothing,
 }
 
-/// Sends a request, and waits for the answer or for the stream that brings it.
+/// Sends a request; waits for the answer or for the stream that carries it.
 async fn send(
     link: Arc<Streamable>,
     id: u64,
     method: Method,
     mirror: Mirror,
     message: Bytes,
-) -> Result<Answered, UpstreamError> {
+) -> Result<HttpAnswer, UpstreamError> {
     let response = deliver(&link, &method, &mirror, message).await?;
     if response.status().is_success() && is_type(&response, "text/event-stream") {
-        return Ok(Answered::Stream(Box::new(Stream::new(response.into_body(), link.limit))));
+        return Ok(HttpAnswer::Stream(Box::new(Stream::new(response.into_body(), link.limit))));
     }
-    link.read_answer(response, &Id::number(id)).await.map(Answered::Once)
+    link.read_answer(response, &Id::number(id)).await.map(HttpAnswer::Once)
 }
 
-/// Sends a request and waits for the head of the response. Where the server forgot the session it
-/// refused before looking at the request, so sending it again under a new session is no second call.
+/// Sends a request and waits for the head of the response. A server that lost the session refuses before
+/// it looks at the request, so sending it again in a new session does not call twice.
 async fn deliver(
     link: &Streamable,
     method: &Method,
@@ -218,15 +218,15 @@ async fn deliver(
     let session = link.session.load_full();
     let response = Box::pin(link.post(method, mirror, message)).await?;
     if Streamable::is_session_lost(&session, response.status()) {
-        return Err(UpstreamError::Closed("the server forgets every session at once".to_owned()));
+        return Err(UpstreamError::Closed("the server loses every session immediately".to_owned()));
     }
     Ok(response)
 }
 
-/// The next question from outside the call's own stream; waits for ever where there can be none.
-async fn next_note(notes: Option<&Notes>) -> CallEvent {
-    match notes {
-        Some(notes) => notes.next().await,
+/// The next question from the session stream; pending for ever if there is no such stream.
+async fn next_queued(queue: Option<&CallEventQueue>) -> CallEvent {
+    match queue {
+        Some(queue) => queue.next().await,
         None => std::future::pending().await,
     }
 }
@@ -235,7 +235,7 @@ impl Drop for HttpCall {
     fn drop(&mut self) {
         self.forget();
         let was_sent = matches!(self.state, State::Streaming { .. } | State::Sending(_));
-        // A modern server takes the closed stream for the cancellation; a legacy one must be told.
+        // A modern server treats the closed stream as the cancellation; a legacy one needs a notification.
         if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {
             let link = Arc::clone(&self.link);
             let params =
@@ -249,10 +249,10 @@ impl Drop for HttpCall {
 }
 
 impl Streamable {
-    /// Opens a stream by GET: the session's own, or one that broke off after `last_event`.
+    /// Opens a stream with GET: the session stream, or one that broke after `last_event`.
     pub(super) async fn open_stream(
         &self,
-        session: &Session,
+        session: &LegacySession,
         last_event: Option<&str>,
     ) -> Result<Response<Body>, UpstreamError> {
         let mut request = self.request(HttpMethod::GET, &session.headers, Bytes::new());
@@ -265,7 +265,7 @@ impl Streamable {
     }
 }
 
-/// Messages out of an event stream.
+/// The messages of an event stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     events: EventStream,
@@ -290,7 +290,7 @@ impl Stream {
         self.events.reader.retry_ms()
     }
 
-    /// The next message, or `None` at the end of the stream. What is no message is skipped.
+    /// The next message, or `None` at the end of the stream. Other events are skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Envelope>, UpstreamError> {
         while let Some(event) = self.events.next().await? {
             if event.id.is_some() {
@@ -301,7 +301,10 @@ impl Stream {
                 match Envelope::parse(event.data) {
                     Ok(message) => return Ok(Some(message)),
                     Err(malformed) => {
-                        tracing::debug!(reason = malformed.reason, "event that is no message, ignored");
+                        tracing::debug!(
+                            reason = malformed.reason,
+                            "event that is not an MCP message, ignored"
+                        );
                     }
                 }
             }
@@ -309,7 +312,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// There is nothing more to come.
+    /// Called after the last message; see [`EventStream::wind_up`].
     pub(crate) fn wind_up(self, tasks: &BackgroundTasks) {
         self.events.wind_up(tasks);
     }

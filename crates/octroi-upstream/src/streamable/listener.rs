@@ -1,4 +1,4 @@
-//! The stream of a legacy session that carries what belongs to no call.
+//! The stream of a legacy session for messages that belong to no call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use octroi_mcp::{Kind, Method};
 use tokio_util::sync::CancellationToken;
 
 use super::call::Stream;
-use super::{Session, Streamable};
+use super::{LegacySession, Streamable};
 use crate::error::UpstreamError;
 
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LAST_DELAY: Duration = Duration::from_mins(1);
-/// Some servers keep back the head of the response until they have something to say.
+/// Some servers delay the head of the response until they have a message to send.
 const OPENS_WITHIN: Duration = Duration::from_millis(500);
 
 /// How one stream ended.
 enum Ended {
-    /// The server has no such stream.
+    /// The server does not offer the stream.
     Unsupported,
-    /// It broke off or was closed; what to resume from and how long to wait.
+    /// It broke or was closed; the event to resume from and the requested delay.
     Broken { last_event: Option<String>, retry: Option<Duration> },
 }
 
 impl Streamable {
-    /// Opens the session's stream and keeps it open in the background. Returns once the server has
-    /// answered, since many servers drop a question that they have no stream for: a call made before
-    /// would wait for it in vain.
+    /// Opens the session stream and keeps it open in the background. Returns once the server has
+    /// answered, since many servers drop a question when there is no stream: a call made earlier
+    /// would wait for it for ever.
     pub(crate) async fn start_listening(self: &Arc<Self>) {
-        // Ends the listener also when this future is dropped, as a timeout does.
+        // Ends the listener also when this future is dropped, for example by a timeout.
         let guard = self.closed.clone().drop_guard();
         let answered = CancellationToken::new();
         self.tasks.spawn("http-listen", Arc::clone(self).listen(answered.clone()));
@@ -54,7 +54,7 @@ impl Streamable {
                     delay = retry.unwrap_or(FIRST_DELAY);
                 }
                 Err(error) => {
-                    tracing::debug!(address = %self.address.shown, %error, "session stream failed");
+                    tracing::debug!(address = %self.address.display, %error, "session stream failed");
                     delay = (delay * 2).min(LAST_DELAY);
                 }
             }
@@ -68,7 +68,7 @@ impl Streamable {
 
     async fn read_stream(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        session: &Arc<LegacySession>,
         last_event: Option<String>,
         answered: &CancellationToken,
     ) -> Result<Ended, UpstreamError> {
@@ -78,7 +78,7 @@ impl Streamable {
         match response.status() {
             status if status.is_success() && crate::http::is_type(&response, "text/event-stream") => {}
             StatusCode::NOT_FOUND if session.id.is_some() => {
-                // Forgotten while idle: open it again, so that news keep coming.
+                // The server lost the session while idle: open a new one, so that notifications keep coming.
                 self.reopen(session).await?;
                 return Ok(Ended::Broken { last_event: None, retry: None });
             }
@@ -91,7 +91,7 @@ impl Streamable {
                 Kind::Request => self.question_outside(&message),
                 Kind::Notification if *message.method() == Method::Cancelled => self.withdraw(&message),
                 Kind::Notification => {
-                    if !self.note_outside(&message) {
+                    if !self.notification_outside(&message) {
                         self.report(&message).await;
                     }
                 }
@@ -120,7 +120,7 @@ mod tests {
     use crate::http::HttpClient;
     use crate::streamable::Setup;
 
-    /// How long it takes to be listening to a server that answers after `delay`.
+    /// How long it takes to open the stream of a server that answers after `delay`.
     async fn listening_takes(delay: Duration) -> Duration {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", socket.local_addr().unwrap());
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_stream_stands_before_the_first_call() {
+    async fn the_stream_is_open_before_the_first_call() {
         let delay = Duration::from_millis(100);
         assert!(listening_takes(delay).await >= delay);
     }
 
     #[tokio::test]
-    async fn a_server_that_keeps_back_its_answer_is_not_waited_for() {
+    async fn a_server_that_delays_its_answer_is_not_waited_for() {
         assert!(listening_takes(Duration::from_mins(10)).await < Duration::from_secs(30));
     }
 }

@@ -1,4 +1,4 @@
-//! How many calls a server gets at once, and when it gets none.
+//! The concurrency limit and the circuit breaker of a server.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::Upstream;
 use crate::error::UpstreamError;
 
-/// Leave to make one call. Dropped without [`CallSlot::settle`], it says nothing about the server.
+/// Permission to make one call. Dropped without [`CallSlot::settle`], it does not affect the circuit breaker.
 #[derive(Debug)]
 pub struct CallSlot {
     upstream: Arc<Upstream>,
@@ -19,7 +19,7 @@ pub struct CallSlot {
 }
 
 impl Upstream {
-    /// Leave for one more call; waits while too many are in flight, but not in a crowd.
+    /// Takes a slot for one call; waits while the concurrency limit is reached, unless the queue is full.
     pub async fn call_slot(self: &Arc<Self>) -> Result<CallSlot, UpstreamError> {
         if let Some(reason) = self.refusal() {
             return Err(reason);
@@ -28,7 +28,7 @@ impl Upstream {
             Ok(permit) => permit,
             Err(_) => self.queue().await?,
         };
-        // Asked last: whoever waited must know what happened meanwhile.
+        // Checked last: the state of the breaker may have changed while waiting.
         let is_probe = match self.breaker.lock().pass(self.age()) {
             Passage::Free => false,
             Passage::Probe => true,
@@ -55,23 +55,23 @@ impl Upstream {
         self.last_error().map_or_else(|| "it did not answer".to_owned(), |error| error.to_string())
     }
 
-    /// Calls that are being made.
+    /// The number of calls in flight.
     pub fn n_in_flight(&self) -> usize {
         self.n_in_flight.load(Ordering::Relaxed)
     }
 
-    /// Calls that wait because too many are in flight.
+    /// The number of calls that wait for a slot.
     pub fn n_waiting(&self) -> usize {
         self.n_waiting.load(Ordering::Relaxed)
     }
 }
 
-/// Keeps a server from being ended while somebody thinks about its question.
+/// Keeps a server from being stopped as idle while a client answers its question.
 #[derive(Debug)]
 pub struct Hold(Arc<Upstream>);
 
 impl Upstream {
-    /// Counts as a call in flight until it is dropped, without taking a slot from others.
+    /// Counts as a call in flight until it is dropped, without taking a slot.
     pub fn hold(self: &Arc<Self>) -> Hold {
         self.n_in_flight.fetch_add(1, Ordering::Relaxed);
         Hold(Arc::clone(self))
@@ -85,7 +85,7 @@ impl Drop for Hold {
     }
 }
 
-/// A position in the queue, given back also when the caller gives up.
+/// A position in the queue, released also when the caller gives up.
 struct QueuePosition<'a>(&'a std::sync::atomic::AtomicUsize);
 
 impl<'a> QueuePosition<'a> {
@@ -103,7 +103,7 @@ impl Drop for QueuePosition<'_> {
 }
 
 impl CallSlot {
-    /// Says how the call went, which decides whether the next ones are made.
+    /// Reports how the call went to the circuit breaker.
     pub fn settle(mut self, failure: Option<&UpstreamError>) {
         self.is_settled = true;
         let mut breaker = self.upstream.breaker.lock();
@@ -112,7 +112,7 @@ impl CallSlot {
                 let was_open = breaker.is_open();
                 breaker.failed(self.upstream.age());
                 if breaker.is_open() && !was_open {
-                    tracing::warn!(server.name = %self.upstream.spec.key, %error, "fails again and again, left alone for a while");
+                    tracing::warn!(server.name = %self.upstream.spec.key, %error, "fails repeatedly, circuit breaker open");
                 }
             }
             Some(_) if self.is_probe => breaker.abandoned(),

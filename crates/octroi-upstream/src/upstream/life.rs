@@ -1,4 +1,4 @@
-//! Keeping a server alive: connecting, asking how it is, resting, ending.
+//! The supervisor of a server: connecting, health checks, backoff, idle stop.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,42 +10,42 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::Upstream;
-use crate::connection::{Connection, Control};
+use crate::connection::{Connection, ControlRequest};
 use crate::error::UpstreamError;
 use crate::event::ServerEvent;
 
 const BACKOFF_FIRST: Duration = Duration::from_secs(1);
 const BACKOFF_LAST: Duration = Duration::from_mins(1);
-/// A connection that lived this long was good, and the next failure starts the backoff anew.
+/// A connection that lived this long was healthy; the next failure starts the backoff anew.
 const STABLE: Duration = Duration::from_secs(10);
-/// A check that takes longer has failed.
+/// A health check that takes longer has failed.
 const CHECK_LIMIT: Duration = Duration::from_secs(10);
-/// How often to look whether the calls of a server that is to go are done.
+/// How often to check whether the calls of a server that is being retired are done.
 const RETIRE_CHECK: Duration = Duration::from_millis(100);
-/// How often to look whether a server is idle.
+/// How often to check whether a server is idle.
 const IDLE_CHECK: Duration = Duration::from_secs(1);
 
-/// How a server is doing.
+/// The current condition of a server.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What it is up to.
+    /// Its lifecycle state.
     pub lifecycle: Lifecycle,
-    /// What the checks came to.
+    /// The results of its health checks.
     pub checks: Checks,
-    /// How often it was connected to again.
+    /// How often it was reconnected.
     pub restarts: u64,
     /// Why it cannot be reached, if it cannot.
     pub error: Option<UpstreamError>,
-    /// Calls that are being made.
+    /// The number of calls in flight.
     pub in_flight: usize,
-    /// Calls that wait for room.
+    /// The number of calls that wait for a slot.
     pub waiting: usize,
-    /// Whether calls are refused because too many failed.
+    /// Whether calls are refused because the circuit breaker is open.
     pub is_resting: bool,
 }
 
-/// Why the supervisor stopped watching a connection.
-enum Event {
+/// What wakes the supervisor while it watches a connection.
+enum WatchEvent {
     Closed,
     Changed,
     Check,
@@ -53,7 +53,7 @@ enum Event {
 }
 
 impl Upstream {
-    /// How the server is doing.
+    /// The current condition of the server.
     pub fn condition(&self) -> Condition {
         let error = self.last_error();
         let is_running =
@@ -64,7 +64,7 @@ impl Upstream {
             Lifecycle::Stopping
         } else if is_running {
             Lifecycle::Running
-        } else if !self.is_wanted.load(Ordering::Relaxed) {
+        } else if !self.may_connect.load(Ordering::Relaxed) {
             Lifecycle::Stopped
         } else if self.is_connecting.load(Ordering::Relaxed) && error.is_none() {
             Lifecycle::Starting
@@ -86,7 +86,7 @@ impl Upstream {
         }
     }
 
-    /// Why nobody may connect at present, if nobody may.
+    /// Why connecting is not allowed at present, if so.
     pub(super) fn refusal(&self) -> Option<UpstreamError> {
         if !self.spec.enabled {
             return Some(UpstreamError::Idle("disabled"));
@@ -94,42 +94,42 @@ impl Upstream {
         if self.closing.is_cancelled() {
             return Some(UpstreamError::Stopping);
         }
-        (!self.is_wanted.load(Ordering::Relaxed)).then_some(UpstreamError::Idle("stopped"))
+        (!self.may_connect.load(Ordering::Relaxed)).then_some(UpstreamError::Idle("stopped"))
     }
 
-    /// Connects again, whatever there was before; calls in flight are cut off.
+    /// Reconnects in any state; calls in flight are cut off.
     pub async fn restart(self: &Arc<Self>) -> Result<(), UpstreamError> {
         self.close().await;
         self.shared.connecting.lock().await.take();
         self.breaker.lock().succeeded();
-        self.is_wanted.store(true, Ordering::Relaxed);
+        self.may_connect.store(true, Ordering::Relaxed);
         self.changed.notify_one();
         self.connection().await.map(drop)
     }
 
-    /// Ends the server for good, once its calls are done or the time is up.
+    /// Closes the server for good, once its calls are done or the time is up.
     pub async fn retire(&self, limit: Duration) {
         let until = self.instant() + limit;
-        // At least once: somebody may just have found it and not begun the call yet.
+        // Wait at least once: a caller may just have looked it up and not begun the call yet.
         while self.rest(RETIRE_CHECK).await
             && self.n_in_flight() + self.n_waiting() > 0
             && self.instant() < until
         {}
-        self.is_wanted.store(false, Ordering::Relaxed);
+        self.may_connect.store(false, Ordering::Relaxed);
         self.close().await;
         self.closing.cancel();
     }
 
-    /// Waits until the server is ended for good.
+    /// Waits until the server is closed for good.
     pub async fn ended(&self) {
         self.closing.cancelled().await;
     }
 
-    /// Looks after the server until it is ended for good.
+    /// Supervises the server until it is closed for good.
     pub async fn supervise(self: Arc<Self>) {
         let mut backoff = BACKOFF_FIRST;
         let mut is_first = true;
-        // Ended because nobody used it, and not connected again before somebody calls.
+        // Stopped because it was idle, and not reconnected before the next call.
         let mut is_idle = false;
         loop {
             let keeps_connected = || self.refusal().is_none() && self.spec.start == Start::Eager;
@@ -157,7 +157,7 @@ impl Upstream {
             };
             is_first = false;
             let Some(connection) = connection else {
-                // A call, a person or a new configuration will say when to look again.
+                // Woken by a call, an operator or a new configuration.
                 tokio::select! {
                     biased;
                     () = self.closing.cancelled() => return,
@@ -181,7 +181,7 @@ impl Upstream {
         }
     }
 
-    /// Waits; `false` when the server was ended meanwhile.
+    /// Waits; `false` if the server was closed meanwhile.
     async fn rest(&self, pause: Duration) -> bool {
         tokio::select! {
             biased;
@@ -190,7 +190,7 @@ impl Upstream {
         }
     }
 
-    /// Stays with a connection until it is gone; `true` if it was ended because nobody used it.
+    /// Watches a connection until it is gone; `true` if it was stopped because it was idle.
     async fn attend(&self, connection: &Arc<Connection>) -> bool {
         let mut next_check = self.spec.health_interval.map(|every| self.instant() + jittered(every));
         loop {
@@ -198,26 +198,26 @@ impl Upstream {
             let event = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return false,
-                _ = connection.closed() => Event::Closed,
-                () = self.changed.notified() => Event::Changed,
-                () = until(next_check) => Event::Check,
-                () = pause(look) => Event::Look,
+                _ = connection.closed() => WatchEvent::Closed,
+                () = self.changed.notified() => WatchEvent::Changed,
+                () = until(next_check) => WatchEvent::Check,
+                () = pause(look) => WatchEvent::Look,
             };
             match event {
-                Event::Closed => return false,
-                Event::Changed if connection.is_closed() => return false,
-                Event::Changed => {}
-                Event::Check => {
+                WatchEvent::Closed => return false,
+                WatchEvent::Changed if connection.is_closed() => return false,
+                WatchEvent::Changed => {}
+                WatchEvent::Check => {
                     next_check = self.spec.health_interval.map(|every| self.instant() + every);
-                    // Calls in flight have time limits of their own, and a server that does one thing
-                    // at a time is not ill.
+                    // Calls in flight have time limits of their own, and a server that does one thing at a
+                    // time is not unhealthy.
                     if self.n_in_flight() == 0 && self.check(connection).await.0.health == Health::Unhealthy {
-                        warn!(server.name = %self.spec.key, "does not answer, ended");
+                        warn!(server.name = %self.spec.key, "does not answer, stopped");
                         connection.close().await;
                         return false;
                     }
                 }
-                Event::Look => {
+                WatchEvent::Look => {
                     let idle = Duration::from_millis(
                         self.now().saturating_sub(self.last_used.load(Ordering::Relaxed)),
                     );
@@ -225,7 +225,7 @@ impl Upstream {
                         && self.n_in_flight() == 0
                         && self.shared.watched.is_empty()
                     {
-                        info!(server.name = %self.spec.key, "not used, ended until the next call");
+                        info!(server.name = %self.spec.key, "idle, stopped until the next call");
                         connection.close().await;
                         return true;
                     }
@@ -234,13 +234,13 @@ impl Upstream {
         }
     }
 
-    /// Asks the server whether it is there, and keeps what comes of it.
+    /// Asks the server whether it is alive, and records the result.
     async fn check(&self, connection: &Connection) -> (Checks, Option<UpstreamError>) {
         let begun = self.instant();
         let limit = CHECK_LIMIT.min(self.spec.timeouts.list);
-        let outcome = connection.control(Control::Alive, limit).await;
+        let outcome = connection.control(ControlRequest::Alive, limit).await;
         let error = match outcome {
-            // A server that refuses the question has answered it.
+            // A server that answers with an error is alive.
             Ok(_) | Err(UpstreamError::Refused(_)) => None,
             Err(error) => Some(error),
         };
@@ -253,7 +253,7 @@ impl Upstream {
         (checks, error)
     }
 
-    /// Checks the server now, connecting if need be.
+    /// Runs a health check now, connecting if necessary.
     pub async fn check_now(self: &Arc<Self>) -> Result<Checks, UpstreamError> {
         let connection = self.connection().await?;
         match self.check(&connection).await {
@@ -277,10 +277,10 @@ async fn pause(span: Option<Duration>) {
     }
 }
 
-/// Up to a fifth more or less, so that servers that failed together do not come back together.
+/// Up to a fifth more or less, so that servers that failed together do not reconnect together.
 fn jittered(span: Duration) -> Duration {
     let mut byte = [0_u8];
-    // Without chance the span is as good as any.
+    // Without randomness the span is used as it is.
     let _ = getrandom::fill(&mut byte);
     span.mul_f64(0.8 + 0.4 * f64::from(byte[0]) / 255.0)
 }

@@ -31,7 +31,7 @@ impl Upstream {
             (choice, _) => choice,
         };
         let opened = match self.open_as(choice, &introduction).await {
-            // What was remembered no longer holds: look again.
+            // The remembered era no longer applies: detect it again.
             Err(error) if choice != self.spec.era && !matches!(error, UpstreamError::Connect { .. }) => {
                 self.open_as(self.spec.era, &introduction).await
             }
@@ -53,7 +53,7 @@ impl Upstream {
                     stdio::start(&self.spec, program, &self.context, self.events.clone(), kept, &self.closing)
                 };
                 match self.talk(start().await?, choice, introduction).await {
-                    // Some legacy servers end when they are asked something before the handshake.
+                    // Some legacy servers exit on any request before the handshake.
                     Err(UpstreamError::Closed(_)) if choice == EraChoice::Auto => {
                         self.talk(start().await?, EraChoice::Legacy, introduction).await
                     }
@@ -65,14 +65,14 @@ impl Upstream {
         }
     }
 
-    /// Has the handshake over a shared channel; a failed one closes the channel.
+    /// Runs the handshake over a shared channel; a failed handshake closes the channel.
     async fn talk(
         &self,
         mux: Arc<Mux>,
         choice: EraChoice,
         introduction: &Introduction,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        // Closes the channel also when this future is dropped, as a timeout does.
+        // Closes the channel also when this future is dropped, for example by a timeout.
         let guard = mux.closed().clone().drop_guard();
         match handshake::over_channel(&mux, choice, introduction).await {
             Ok(identity) => {
@@ -144,7 +144,7 @@ impl Upstream {
                         "the server does not speak the modern era that its entry pins it to".to_owned(),
                     ));
                 }
-                // A modern refusal comes from a modern server: the legacy handshake is not for it.
+                // A modern error comes from a modern server: it must not get the legacy handshake.
                 (Err(error), EraChoice::Modern)
                 | (
                     Err(
@@ -169,7 +169,7 @@ impl Upstream {
                     introduction.client_info.clone(),
                 ))
             }
-            // No Streamable HTTP here; the same address may be an old event stream.
+            // No Streamable HTTP here; the address may serve the old event stream.
             Err(error @ (UpstreamError::Status(400..=499) | UpstreamError::Protocol(_))) => {
                 self.open_sse(remote, introduction).await.map_err(|_| error)
             }

@@ -1,4 +1,4 @@
-//! Whose connection is whose.
+//! Which client uses which connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use crate::error::UpstreamError;
 
 /// Clients beyond so many sets of capabilities share one legacy session.
 const PROFILES_MAX: usize = 32;
-/// Nobody has more connections of their own to one server than this.
+/// The maximum number of separate connections to one server.
 const SHARERS_MAX: usize = 256;
-/// A connection of somebody's own that is not used this long is closed.
+/// A separate connection that is idle this long is closed.
 const IDLE_FOR: Duration = Duration::from_mins(10);
 
-/// On whose behalf a connection is wanted.
+/// On whose behalf a connection is requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharer<'a> {
     /// The principal.
     pub user: &'a str,
-    /// The client's session; the principal again where there are none.
+    /// The client's session; the principal where there are no sessions.
     pub session: &'a str,
 }
 
-/// Connections besides the one that everybody shares.
+/// The connections other than the shared one.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    slots: Mutex<HashMap<SlotKey, Arc<Slot>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct SlotKey {
     owner: Option<Arc<str>>,
     capabilities: Option<Bytes>,
 }
 
 impl Slots {
-    fn key(spec: &ServerSpec, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Key {
+    fn key(spec: &ServerSpec, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> SlotKey {
         let owner = match spec.sharing {
             Sharing::Shared => None,
             Sharing::PerUser => Some(Arc::from(sharer.user)),
@@ -54,7 +54,7 @@ impl Slots {
             Transport::Http(_) | Transport::Sse(_) => true,
             Transport::Stdio(_) => false,
         };
-        Key { owner, capabilities: is_remote.then(|| capabilities.json().clone()) }
+        SlotKey { owner, capabilities: is_remote.then(|| capabilities.json().clone()) }
     }
 
     pub(super) fn find(
@@ -74,13 +74,13 @@ impl Slots {
         self.slots.lock().drain().map(|(_, slot)| slot).collect()
     }
 
-    /// Takes out those that nobody used for a while.
+    /// Removes and returns the slots that have been idle too long.
     pub(super) fn idle(&self, now: u64) -> Vec<Arc<Slot>> {
         let limit = now.saturating_sub(u64::try_from(IDLE_FOR.as_millis()).unwrap_or(u64::MAX));
         self.take(|_, slot| slot.last_used.load(Ordering::Relaxed) < limit && slot.watched.is_empty())
     }
 
-    fn take(&self, is_meant: impl Fn(&Key, &Slot) -> bool) -> Vec<Arc<Slot>> {
+    fn take(&self, is_meant: impl Fn(&SlotKey, &Slot) -> bool) -> Vec<Arc<Slot>> {
         let mut slots = self.slots.lock();
         slots.extract_if(|key, slot| is_meant(key, slot)).map(|(_, slot)| slot).collect()
     }
@@ -99,7 +99,7 @@ impl Upstream {
         Ok(connection)
     }
 
-    /// Ends what a client's session had to itself.
+    /// Closes the connections that belong to a client's session.
     pub async fn end_session(&self, session: &str) {
         if self.spec.sharing != Sharing::PerSession {
             return;
@@ -110,8 +110,8 @@ impl Upstream {
     }
 
     /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
-    /// session, so it gets a session per set of capabilities. Every other server serves all clients
-    /// over one connection, unless its entry says that they do not share.
+    /// session, so it gets one session per set of capabilities. Any other server serves all clients
+    /// over one connection, unless its entry configures separate ones.
     pub(super) async fn slot_for(
         self: &Arc<Self>,
         sharer: &Sharer<'_>,
@@ -131,7 +131,7 @@ impl Upstream {
         }
         match (is_shared, slots.len()) {
             (true, PROFILES_MAX..) => Ok(Arc::clone(&self.shared)),
-            // Nobody gets into somebody else's process because there are too many.
+            // At the limit, a client must not share another client's process.
             (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
             _ => {
                 let slot: Arc<Slot> = Arc::default();

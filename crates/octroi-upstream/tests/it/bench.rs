@@ -1,4 +1,4 @@
-//! What a gate needs around it, and a view of the processes that came of it.
+//! The test environment of a gate, and a view of the processes that it started.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Long enough for anything that is to happen, however busy the machine.
+/// Longer than any expected event takes, even on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
-/// Sets `id` to that of the question in `q`.
+/// Shell code that sets `id` to the id of the question in `q`.
 pub(crate) const ID: &str = r"id=${q#*:}; id=${id%%[,\}]*}";
 
-/// The program that these tests have as a reaper.
+/// The program that these tests use as the reaper.
 pub(crate) fn reaper() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_octroi-upstream-reaper"))
 }
@@ -62,7 +62,7 @@ impl Bench {
         GateProgram::new(spec, &self.context)
     }
 
-    /// Every process that was started here and still runs.
+    /// The command lines of all running processes that were started here.
     pub(crate) fn processes(&self) -> Vec<String> {
         processes_of(&self.owner)
     }
@@ -72,7 +72,7 @@ impl Bench {
     }
 }
 
-/// A mark that nobody else has.
+/// A mark that no other test uses.
 pub(crate) fn owner() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("gates-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -101,7 +101,7 @@ pub(crate) fn texts(gate: &GateProgram) -> Vec<String> {
     gate.logs().last(usize::MAX, 0).into_iter().map(|line| line.text).collect()
 }
 
-/// Waits for something that is sure to happen.
+/// Waits for a condition that is sure to become true.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {

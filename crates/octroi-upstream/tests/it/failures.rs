@@ -1,4 +1,4 @@
-//! Whatever a gate does instead of answering, the question fails, and says why.
+//! Whatever a gate does instead of answering, the question fails with a reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +15,8 @@ async fn check(program: Program, timeout: Duration, expected: &str) {
     let bench = Bench::new();
     let what = format!("{program:?}");
     let gate = bench.gate(program, timeout);
-    let said = gate.ask(r#"{"tool":"mcp:fs:write_file"}"#).await;
-    let error = said.expect_err(&what);
+    let answered = gate.ask(r#"{"tool":"mcp:fs:write_file"}"#).await;
+    let error = answered.expect_err(&what);
     assert_eq!(error.to_string(), expected, "{what}");
     assert!(error.hint().is_some(), "{what}");
     gate.close().await;
@@ -36,7 +36,7 @@ async fn a_gate_that_does_not_answer_in_time() {
         ("exec cat >/dev/null", late),
         ("exec sleep 1000", late),
         ("trap '' TERM; while :; do sleep 1000; done", late),
-        // An answer without the end of its line may still become another one.
+        // An answer without a line break could still be continued.
         (r#"read q; printf '{"id":1,"verdict":"pass"}'; exec sleep 1000"#, late),
     ];
     check_each(&rows, SHORT).await;
@@ -44,28 +44,28 @@ async fn a_gate_that_does_not_answer_in_time() {
 
 #[tokio::test]
 async fn a_gate_that_answers_wrongly() {
-    let verdict = "gate `g` answered with a verdict that does not exist";
+    let verdict = "gate `g` answered with an unknown verdict";
     let rows = [
         (r#"{"id":1,"verdict":"maybe"}"#, verdict),
         (r#"{"id":1,"verdict":"allow"}"#, verdict),
         (r#"{"id":1,"verdict":"PASS"}"#, verdict),
-        (r#"{"id":1}"#, "gate `g` gave an answer of the wrong form: `verdict` is missing"),
-        (r#"{"id":1,"verdict":true}"#, "gate `g` gave an answer of the wrong form: `verdict` is no text"),
+        (r#"{"id":1}"#, "gate `g` gave a malformed answer: `verdict` is missing"),
+        (r#"{"id":1,"verdict":true}"#, "gate `g` gave a malformed answer: `verdict` is not a string"),
         (
             r#"{"id":1,"verdict":"pass","reason":{}}"#,
-            "gate `g` gave an answer of the wrong form: `reason` is no text",
+            "gate `g` gave a malformed answer: `reason` is not a string",
         ),
         (r#"{"id":2,"verdict":"pass"}"#, "gate `g` answered a question that it was not asked"),
         (r#"{"id":0,"verdict":"pass"}"#, "gate `g` answered a question that it was not asked"),
-        (r#"{"id":"1","verdict":"pass"}"#, "gate `g` wrote a line that is no answer"),
-        (r#"{"verdict":"pass"}"#, "gate `g` wrote a line that is no answer"),
-        (r#"{"id":1,"verdict":"pass""#, "gate `g` wrote a line that is no answer"),
-        (r#"{"id":1,"verdict":"deny","verdict":"pass"}"#, "gate `g` wrote a line that is no answer"),
-        (r#"[{"id":1,"verdict":"pass"}]"#, "gate `g` wrote a line that is no answer"),
-        ("pass", "gate `g` wrote a line that is no answer"),
-        ("", "gate `g` wrote a line that is no answer"),
-        // What comes before the answer counts too.
-        ("ready\n{\"id\":1,\"verdict\":\"pass\"}", "gate `g` wrote a line that is no answer"),
+        (r#"{"id":"1","verdict":"pass"}"#, "gate `g` wrote a line that is not an answer"),
+        (r#"{"verdict":"pass"}"#, "gate `g` wrote a line that is not an answer"),
+        (r#"{"id":1,"verdict":"pass""#, "gate `g` wrote a line that is not an answer"),
+        (r#"{"id":1,"verdict":"deny","verdict":"pass"}"#, "gate `g` wrote a line that is not an answer"),
+        (r#"[{"id":1,"verdict":"pass"}]"#, "gate `g` wrote a line that is not an answer"),
+        ("pass", "gate `g` wrote a line that is not an answer"),
+        ("", "gate `g` wrote a line that is not an answer"),
+        // Output before the answer is an error too.
+        ("ready\n{\"id\":1,\"verdict\":\"pass\"}", "gate `g` wrote a line that is not an answer"),
     ];
     for (answer, expected) in rows {
         check(shell(&format!("read q; echo '{answer}'; exec sleep 1000")), LONG, expected).await;
@@ -80,7 +80,7 @@ async fn a_gate_that_ends_or_makes_noise() {
         ("read q; exit 0", "gate `g` ended: exit status: 0"),
         ("read q; kill -KILL $$", "gate `g` ended: signal: 9 (SIGKILL)"),
         ("exec >&-; exec sleep 1000", "gate `g` ended: it closed its output"),
-        ("echo ready; exec sleep 1000", "gate `g` wrote a line that is no answer"),
+        ("echo ready; exec sleep 1000", "gate `g` wrote a line that is not an answer"),
         // A line that never ends.
         ("read q; yes | tr -d '\\n'", "gate `g` wrote a line of more than 64 KiB"),
         (
@@ -88,7 +88,7 @@ async fn a_gate_that_ends_or_makes_noise() {
             "gate `g` wrote a line of more than 64 KiB",
         ),
         (
-            // As an answer it would be right.
+            // A valid answer, apart from its length.
             r#"read q; printf '{"id":1,"verdict":"pass","reason":"'; head -c 65536 /dev/zero | tr '\0' x; echo '"}'; exec sleep 1000"#,
             "gate `g` wrote a line of more than 64 KiB",
         ),
@@ -100,7 +100,7 @@ async fn a_gate_that_ends_or_makes_noise() {
 async fn a_gate_that_closes_its_input() {
     let bench = Bench::new();
     let answer = r#"read q; echo '{"id":1,"verdict":"pass"}'"#;
-    // Its reaper lets go of the pipe a moment later than it starts the program.
+    // Its reaper closes the pipe a moment after it starts the program.
     let let_go = r#"until [ "$(readlink /proc/$PPID/fd/0)" = /dev/null ]; do sleep 0.01; done"#;
     let script = format!("{answer}; exec <&-; {let_go}; echo closed >&2; exec sleep 1000");
     let gate = bench.gate(shell(&script), LONG);
@@ -121,7 +121,7 @@ async fn a_gate_that_cannot_be_started() {
     let elsewhere = Program { cwd: Some(PathBuf::from("/no-such-directory")), ..shell("cat") };
     check(elsewhere, LONG, &format!("{start} `sh`: its directory /no-such-directory does not exist")).await;
     let file = tempfile::NamedTempFile::new().unwrap();
-    // Only the one who is to become it finds out.
+    // Only the process that executes it notices.
     check(program(&[file.path().to_str().unwrap()]), LONG, "gate `g` ended: exit status: 126").await;
 }
 
@@ -136,14 +136,14 @@ async fn an_answer_that_is_given_twice_ends_the_program() {
 }
 
 #[tokio::test]
-async fn what_is_no_question_is_not_asked() {
+async fn an_invalid_question_is_not_asked() {
     let bench = Bench::new();
     let gate = bench.gate(shell("exec cat"), LONG);
     for question in ["", "[]", "7", r#"{"id":1}"#] {
         let error = gate.ask(question).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "gate `g` cannot be asked: the question is no object without an id",
+            "gate `g` cannot be asked: the question must be an object without an id",
             "{question}"
         );
     }

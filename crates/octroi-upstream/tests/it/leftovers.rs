@@ -1,11 +1,11 @@
-//! However a gate or its gateway ends, nothing that it started is left.
+//! However a gate or its gateway ends, none of its processes is left.
 
 use std::io::BufRead as _;
 use std::process::{Command, Stdio};
 
 use crate::bench::{Bench, LONG, owner, processes_of, reaper, shell, until, until_nothing_is_left_of};
 
-/// Starts what is hard to end, answers the first question, and goes on.
+/// Starts processes that are hard to end, answers the first question, and goes on.
 const HOSTILE: &str = r#"
 setsid sleep 1000 &
 (setsid sh -c 'trap "" TERM HUP; sleep 1000 & wait' &)
@@ -14,7 +14,7 @@ read q
 echo '{"id":1,"verdict":"pass"}'
 while :; do sleep 1000; done
 "#;
-/// The reaper, the script, its sleep, two that left, and what one of those started.
+/// The reaper, the script, its sleep, two that left the group, and a child of one of those.
 const N_HOSTILE: usize = 6;
 
 #[tokio::test]
@@ -42,11 +42,11 @@ async fn a_close_in_the_middle_of_a_start_leaves_nothing() {
     for _ in 0..20 {
         let bench = Bench::new();
         let gate = bench.gate(shell(HOSTILE), LONG);
-        let (said, ()) = tokio::join!(gate.ask("{}"), async {
+        let (answer, ()) = tokio::join!(gate.ask("{}"), async {
             tokio::task::yield_now().await;
             gate.close().await;
         });
-        assert!(said.is_err());
+        assert!(answer.is_err());
         assert_eq!(bench.processes(), Vec::<String>::new());
     }
 }
@@ -67,9 +67,9 @@ async fn nothing_is_left_of_a_gateway_that_was_killed() {
     let owner = owner();
     let mut gateway =
         Command::new(reaper()).args([owner.as_str(), HOSTILE]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    std::io::BufReader::new(gateway.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, "pass\n");
+    let mut answer = String::new();
+    std::io::BufReader::new(gateway.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    assert_eq!(answer, "pass\n");
     until("everything runs", || processes_of(&owner).len() == N_HOSTILE).await;
     gateway.kill().unwrap();
     gateway.wait().unwrap();

@@ -11,8 +11,8 @@ use octroi_upstream::{GateAnswer, GateError, GateProgram};
 
 use crate::bench::{Bench, ID, LONG, python, shell, texts, until};
 
-/// Answers with what `reason` comes to in the shell, for every question.
-fn telling(reason: &str) -> String {
+/// A script that answers every question with `reason`, expanded by the shell.
+fn answering(reason: &str) -> String {
     format!(
         r#"while read -r q; do {ID}; printf '{{"id":%s,"verdict":"deny","reason":"%s"}}\n' "$id" "{reason}"; done"#
     )
@@ -25,7 +25,7 @@ async fn reason(gate: &Arc<GateProgram>) -> String {
 #[tokio::test]
 async fn one_program_answers_all_questions() {
     let bench = Bench::new();
-    let gate = bench.gate(shell(&telling("$$")), LONG);
+    let gate = bench.gate(shell(&answering("$$")), LONG);
     assert!(!gate.is_running(), "started at the first question");
     let (one, two, three) = tokio::join!(reason(&gate), reason(&gate), reason(&gate));
     assert_eq!([&two, &three, &reason(&gate).await], [&one, &one, &one]);
@@ -49,8 +49,8 @@ for line in sys.stdin:
         (r#"{"say":"ask","why":"är\nger 🚧"}"#, Outcome::Ask, Some("är ger 🚧")),
         ("{\n\"say\":\n\"deny\",\"why\":\"\"}", Outcome::Deny, None),
     ] {
-        let said = gate.ask(&format!(r#"{{"tool":"mcp:fs:write_file","arguments":{arguments}}}"#)).await;
-        assert_eq!(said, Ok(GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }));
+        let answer = gate.ask(&format!(r#"{{"tool":"mcp:fs:write_file","arguments":{arguments}}}"#)).await;
+        assert_eq!(answer, Ok(GateAnswer { outcome, reason: reason.map(ToOwned::to_owned) }));
     }
     gate.close().await;
 }
@@ -81,8 +81,8 @@ sys.stdin.read()
         tokio::spawn(async move { gate.ask(&format!(r#"{{"tool":"t{number}"}}"#)).await.unwrap() })
     });
     let asked: Vec<_> = asked.collect();
-    for (number, said) in asked.into_iter().enumerate() {
-        assert_eq!(said.await.unwrap().reason, Some(format!("t{number}")));
+    for (number, answer) in asked.into_iter().enumerate() {
+        assert_eq!(answer.await.unwrap().reason, Some(format!("t{number}")));
     }
     gate.close().await;
 }
@@ -101,7 +101,7 @@ for line in sys.stdin:
     let wrong = gate.ask(r#"{"say":"perhaps"}"#).await;
     assert_eq!(wrong, Err(GateError::Verdict { gate: "g".to_owned() }));
     assert_eq!(gate.ask(r#"{"say":"pass"}"#).await, Ok(before), "the same process");
-    assert!(texts(&gate).concat().contains("perhaps"), "whoever wrote the gate finds it in its log");
+    assert!(texts(&gate).concat().contains("perhaps"), "the author of the gate finds it in its log");
     gate.close().await;
 }
 
@@ -118,14 +118,14 @@ async fn all_questions_in_flight_fail_when_the_program_dies() {
 #[tokio::test]
 async fn a_program_that_died_is_started_again() {
     let bench = Bench::new();
-    let once = telling("$$").replace("while read", "read").replace("; do ", "; ").replace("; done", "");
+    let once = answering("$$").replace("while read", "read").replace("; do ", "; ").replace("; done", "");
     let gate = bench.gate(shell(&once), LONG);
     let mut seen = Vec::new();
     let asking = async {
         while seen.len() < 3 {
             match gate.ask(r#"{"tool":"a"}"#).await {
-                Ok(said) => seen.extend(said.reason),
-                // It is noticed a little later that it died, and then it has a pause.
+                Ok(answer) => seen.extend(answer.reason),
+                // It takes a moment until its death is noticed, and then the backoff applies.
                 Err(GateError::Ended { .. } | GateError::Resting { .. }) => {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
@@ -141,7 +141,7 @@ async fn a_program_that_died_is_started_again() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_again_and_again_is_left_alone() {
+async fn a_program_that_fails_repeatedly_gets_a_pause() {
     let bench = Bench::new();
     let gate = bench.gate(shell("echo failing >&2; exit 1"), LONG);
     let asking = async {
@@ -155,7 +155,7 @@ async fn a_program_that_fails_again_and_again_is_left_alone() {
     };
     let resting = tokio::time::timeout(LONG, asking).await.unwrap();
     let text = resting.to_string();
-    assert!(text.starts_with("gate `g` ended: exit status: 1; the next try is in "), "{text}");
+    assert!(text.starts_with("gate `g` ended: exit status: 1; next attempt in "), "{text}");
     assert!(resting.hint().is_some());
     let n_starts = texts(&gate).iter().filter(|text| *text == "failing").count();
     assert!(n_starts >= 2, "one failure is no reason to wait: {n_starts}");
@@ -165,10 +165,10 @@ async fn a_program_that_fails_again_and_again_is_left_alone() {
 #[tokio::test]
 async fn a_program_that_stops_answering_is_replaced() {
     let bench = Bench::new();
-    // Long enough to start and to answer once; the first life answers one question only.
+    // Long enough to start and to answer once; the first run answers one question only.
     let timeout = Duration::from_secs(5);
     let directory = tempfile::tempdir().unwrap();
-    let script = format!("if mkdir first; then n=1; else n=1000; fi; {}", telling("$$"))
+    let script = format!("if mkdir first; then n=1; else n=1000; fi; {}", answering("$$"))
         .replace("; done", r"; n=$((n-1)); [ $n -gt 0 ] || exec sleep 1000; done");
     let gate = bench.gate(Program { cwd: Some(directory.path().to_owned()), ..shell(&script) }, timeout);
     let first = reason(&gate).await;
@@ -178,7 +178,7 @@ async fn a_program_that_stops_answering_is_replaced() {
     let hung = GateError::Hung { gate: "g".to_owned() };
     let failed: Vec<_> = [one, two, three, four].into_iter().map(Result::unwrap_err).collect();
     let n_late = failed.iter().filter(|error| **error == late).count();
-    // The fourth may be late by itself, or fail with the program.
+    // The fourth may be late itself, or fail with the program.
     assert!(n_late >= 3 && failed.iter().all(|error| *error == late || *error == hung), "{failed:?}");
     assert_ne!(reason(&gate).await, first, "another process");
     until("the first process ends", || !std::path::Path::new("/proc").join(&first).exists()).await;
@@ -224,7 +224,7 @@ async fn a_gate_gets_a_small_environment_and_its_own_variables() {
         ("ZONE".to_owned(), Secret::new("UTC")),
         ("KEY".to_owned(), Secret::new("hunter2hunter2")),
     ]);
-    let script = telling("$ZONE,$KEY,${CARGO_PKG_NAME-none},$PWD");
+    let script = answering("$ZONE,$KEY,${CARGO_PKG_NAME-none},$PWD");
     let program = Program { env, cwd: Some(place.clone()), ..shell(&format!("echo $KEY >&2; {script}")) };
     assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "run by cargo");
     let gate = bench.gate(program, LONG);

@@ -1,17 +1,17 @@
-//! A gate cannot take more memory than it is given.
+//! A gate cannot use more memory than its limit.
 
 use octroi_upstream::GateError;
 
 use crate::bench::{Bench, ID, LONG, python, shell, texts, until};
 
-/// Takes as many MiB as the question says, and says so.
+/// Allocates as many MiB as the question asks for, and answers with the size.
 const HUNGRY: &str = r#"
 import json, sys
 for line in sys.stdin:
     question = json.loads(line)
-    taken = bytearray(question["mib"] << 20)
-    print(json.dumps({"id": question["id"], "verdict": "pass", "reason": str(len(taken) >> 20)}), flush=True)
-    del taken
+    allocated = bytearray(question["mib"] << 20)
+    print(json.dumps({"id": question["id"], "verdict": "pass", "reason": str(len(allocated) >> 20)}), flush=True)
+    del allocated
 "#;
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn a_program_that_takes_too_much_memory_is_stopped() {
     let error = gate.ask(r#"{"mib":1024}"#).await.unwrap_err();
     assert_eq!(error, GateError::Ended { gate: "g".to_owned(), how: "exit status: 1".to_owned() });
     assert!(error.hint().unwrap().contains("memory"));
-    until("its last words are kept", || texts(&gate).iter().any(|text| text.contains("MemoryError"))).await;
+    until("its last output is kept", || texts(&gate).iter().any(|text| text.contains("MemoryError"))).await;
     gate.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! Gates as real programs, below a real reaper.
+//! Tests of gates as real programs, below a real reaper.
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What can be typed about agents.
+//! Options of commands about agents.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Agents {
 /// What to do with agents.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// Set something about an agent; it takes effect with its next call.
+    /// Change settings of an agent; they take effect with its next call.
     Set(SetAgent),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct SetAgent {
     /// The agent.
     pub(crate) id: String,
 
-    /// Whether it may act or only look.
+    /// Whether it may act or only read.
     #[arg(long, value_parser = word::<Mode>())]
     pub(crate) mode: Option<Mode>,
 
@@ -40,11 +40,11 @@ pub(crate) struct SetAgent {
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
 
-    /// What it works on; empty leaves it to the configuration.
+    /// Its project; empty uses the one from the configuration.
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 
-    /// The directory of what it works on; empty leaves it to the configuration.
+    /// Its project directory; empty uses the one from the configuration.
     #[arg(long, value_name = "DIR")]
     pub(crate) project_root: Option<PathBuf>,
 
@@ -52,11 +52,11 @@ pub(crate) struct SetAgent {
     #[arg(long, value_name = "HASH", conflicts_with = "unfreeze")]
     pub(crate) freeze: Option<String>,
 
-    /// Open its specification again.
+    /// Unfreeze its specification.
     #[arg(long)]
     pub(crate) unfreeze: bool,
 
-    /// Side effects that it must not have, with commas between them.
+    /// Side effects that its calls must not have, separated by commas.
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     pub(crate) blacklist: Option<Vec<String>>,
 

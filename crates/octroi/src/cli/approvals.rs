@@ -1,4 +1,4 @@
-//! What can be typed about calls that wait for a person.
+//! Options of commands about approvals.
 
 use clap::{Args, Subcommand, ValueEnum};
 use octroi_api::operations::approvals::{ApprovalsPart, RememberFor};
@@ -19,11 +19,11 @@ pub(crate) struct Approvals {
 /// Which approvals to list.
 #[derive(Debug, Args)]
 pub(crate) struct ListApprovals {
-    /// Also those that are decided.
+    /// Include decided ones.
     #[arg(long, conflicts_with = "history")]
     all: bool,
 
-    /// Only those that are decided.
+    /// Only decided ones.
     #[arg(long)]
     history: bool,
 
@@ -48,7 +48,7 @@ impl ListApprovals {
 /// What to do with approvals.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// Show all that is known about one.
+    /// Show one approval in full.
     Show(OneApproval),
 }
 
@@ -80,25 +80,25 @@ impl From<RememberOption> for RememberFor {
     }
 }
 
-/// What goes with a decision: the reason, and whether it becomes a rule.
+/// Options of every decision: the reason, and whether it becomes a rule.
 #[derive(Debug, Args)]
 pub(crate) struct DecisionOptions {
     /// The approval, ap_….
     pub(crate) id: String,
 
-    /// What to tell the agent and the history.
+    /// The reason, for the agent and for the record.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 
-    /// Make a rule of it, so that nobody is asked again.
+    /// Also make the decision a policy rule for later calls.
     #[arg(long, value_enum)]
     pub(crate) remember: Option<RememberOption>,
 
-    /// How long the rule holds: a time like 30m or 8h, or `forever` [default: 8h].
+    /// How long the rule is in effect: a time like 30m or 8h, or `forever` [default: 8h].
     #[arg(long, value_name = "TIME", requires = "remember")]
     pub(crate) until: Option<String>,
 
-    /// Remember without being asked whether the rule is right.
+    /// Add the rule without asking for confirmation.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
@@ -123,7 +123,7 @@ pub(crate) struct Deny {
     #[command(flatten)]
     pub(crate) decision: DecisionOptions,
 
-    /// Tell the agent to stop, too.
+    /// Also tell the agent to stop.
     #[arg(long)]
     pub(crate) abort: bool,
 }

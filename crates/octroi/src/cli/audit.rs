@@ -1,4 +1,4 @@
-//! What can be typed about the audit log.
+//! Options of commands about the audit log.
 
 use std::path::PathBuf;
 
@@ -16,17 +16,17 @@ pub(crate) enum AuditCommand {
     List(ListRecords),
     /// Show a record, or all records of a call, in full.
     Show(ShowRecords),
-    /// Count what happened, for a review.
+    /// Count records by kind, decision, agent and tool.
     Report(CountRecords),
-    /// Say whether anybody changed the log. Reads the files; a gateway may be running.
+    /// Verify that nobody changed the log. Reads the files; a gateway may be running.
     Verify(VerifyLog),
-    /// Prove that a record is part of the log, for somebody who does not have it.
+    /// Prove that a record is part of the log, for somebody without access to the log.
     Prove(ProveRecord),
     /// Check a proof.
     CheckProof(CheckProof),
-    /// Hand records to other programs.
+    /// Export records for other programs.
     Export(ExportRecords),
-    /// Remove old records. The log says that this was done.
+    /// Remove old records. The purge itself is recorded.
     Purge(PurgeRecords),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct LogLocation {
     pub(crate) data: Option<PathBuf>,
 }
 
-/// Which records are meant.
+/// Which records to select.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RecordFilter {
     /// Not older than this: `30m`, `7d`, or a time as in `2027-01-31T12:00:00Z`.
@@ -49,11 +49,11 @@ pub(crate) struct RecordFilter {
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
 
-    /// What happened, as in `policy_violation`; may be given more than once.
+    /// The kind of event, as in `policy_violation`; may be given more than once.
     #[arg(long = "kind", value_name = "KIND", value_parser = word::<Kind>(), hide_possible_values = true)]
     pub(crate) kinds: Vec<Kind>,
 
-    /// The tool; `*` stands for any letters.
+    /// The tool; `*` matches any characters.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tool: Option<String>,
 
@@ -65,7 +65,7 @@ pub(crate) struct RecordFilter {
     #[arg(long)]
     pub(crate) server: Option<String>,
 
-    /// A text that is somewhere in the record.
+    /// A text that the record contains.
     #[arg(long)]
     pub(crate) text: Option<String>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct ListRecords {
     #[command(flatten)]
     pub(crate) filter: RecordFilter,
 
-    /// What was decided.
+    /// The decision.
     #[arg(long, value_parser = word::<Ruling>())]
     pub(crate) decision: Option<Ruling>,
 
@@ -84,7 +84,7 @@ pub(crate) struct ListRecords {
     #[arg(long, value_name = "ID")]
     pub(crate) call: Option<String>,
 
-    /// How many at most.
+    /// How many records to list at most.
     #[arg(short = 'n', long = "lines", default_value_t = 50)]
     pub(crate) n_max: u64,
 
@@ -120,11 +120,11 @@ pub(crate) struct VerifyLog {
     #[command(flatten)]
     pub(crate) location: LogLocation,
 
-    /// A copy of `key.pub` that was kept elsewhere [default: the one beside the log].
+    /// A copy of `key.pub` that was stored elsewhere [default: the one beside the log].
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Checkpoints that were kept elsewhere; may be given more than once.
+    /// Checkpoints that were stored elsewhere; may be given more than once.
     #[arg(long, value_name = "FILE")]
     pub(crate) witness: Vec<PathBuf>,
 
@@ -165,7 +165,7 @@ pub(crate) struct ExportRecords {
     #[command(flatten)]
     pub(crate) filter: RecordFilter,
 
-    /// What the records are written as.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = RecordFormat::Jsonl)]
     pub(crate) format: RecordFormat,
 
@@ -177,7 +177,7 @@ pub(crate) struct ExportRecords {
     pub(crate) location: LogLocation,
 }
 
-/// A form that other programs read.
+/// An output format for other programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum RecordFormat {
     /// One JSON object in each line.
@@ -195,7 +195,7 @@ pub(crate) struct PurgeRecords {
     #[arg(long, value_name = "TIME")]
     pub(crate) before: String,
 
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub(crate) yes: bool,
 
@@ -210,11 +210,11 @@ pub(crate) struct Tail {
     #[arg(long)]
     pub(crate) agent: Option<String>,
 
-    /// Only tools like this; `*` stands for any letters.
+    /// Only tools that match; `*` matches any characters.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tool: Option<String>,
 
-    /// How many records to begin with.
+    /// How many past records to show first.
     #[arg(short = 'n', long = "lines", default_value_t = 10)]
     pub(crate) lines: u64,
 

@@ -1,4 +1,4 @@
-//! What can be typed after `octroi call`.
+//! Options of `octroi call`.
 
 use clap::Args;
 use octroi_api::Exit;
@@ -34,7 +34,7 @@ pub(crate) struct CallTool {
     pub(crate) target: Target,
 }
 
-/// With what the command can end besides what every command can end with.
+/// The exit codes that depend on the outcome of the call, for the help.
 fn exit_codes() -> String {
     let exits = [Exit::Done, Exit::Failed, Exit::ToolError, Exit::Denied, Exit::Approval];
     let exits = exits.map(|exit| format!("{} {}", exit.code(), exit.about()));

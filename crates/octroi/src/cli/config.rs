@@ -1,4 +1,4 @@
-//! What can be typed about the configuration.
+//! Options of commands about the configuration.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use super::Source;
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Say what is wrong, and where.
+    /// List the problems of the configuration, and where they are.
     Check(CheckConfig),
     /// Show the settings in effect, in canonical form and with secrets redacted.
     Show(ShowConfig),
@@ -42,7 +42,7 @@ pub(crate) struct ShowConfig {
     #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Say where each value comes from.
+    /// Show where each value comes from.
     #[arg(long)]
     pub(crate) origin: bool,
 

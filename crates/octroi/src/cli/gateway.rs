@@ -1,4 +1,4 @@
-//! Options of the commands that are a gateway.
+//! Options of the commands that run a gateway.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

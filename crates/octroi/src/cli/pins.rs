@@ -1,4 +1,4 @@
-//! What can be typed about definitions that are quarantined.
+//! Options of commands about quarantined definitions.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(crate) struct Pins {
     #[command(subcommand)]
     pub(crate) command: Option<PinsCommand>,
 
-    /// Also those that somebody has reviewed and rejected.
+    /// Include definitions that were reviewed and rejected.
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -26,15 +26,15 @@ pub(crate) struct Pins {
 /// What to do with definitions that are quarantined.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PinsCommand {
-    /// Show one: what changed, what is suspicious, and the whole of it.
+    /// Show one definition in full, with what changed and what is suspicious.
     Show(OnePin),
     /// Accept one, so that it can be used.
     Accept(OnePin),
     /// Reject one, also when it comes back; `accept` undoes it.
     KeepOut(OnePin),
-    /// Forget what was accepted of a server, or of one thing that it lists.
+    /// Forget all accepted definitions of a server, or one of them.
     Forget(ForgetPins),
-    /// Write all that is accepted into a lock file.
+    /// Write all accepted definitions to a lock file.
     Lock(LockPins),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct OnePin {
     #[arg(value_name = "SERVER.NAME")]
     pub(crate) name: String,
 
-    /// What it is, if several things have the name.
+    /// The kind of definition, if several have the name.
     #[arg(long, value_name = "KIND", value_parser = word::<PinKind>())]
     pub(crate) kind: Option<PinKind>,
 
@@ -53,14 +53,14 @@ pub(crate) struct OnePin {
     pub(crate) target: Target,
 }
 
-/// What to forget.
+/// Which accepted definitions to forget.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetPins {
-    /// The server, for all that was accepted of it, or one thing of it, as in `github.create_issue`.
+    /// The server, for all its definitions, or one definition, as in `github.create_issue`.
     #[arg(value_name = "SERVER[.NAME]")]
     pub(crate) name: String,
 
-    /// What it is, if several things have the name.
+    /// The kind of definition, if several have the name.
     #[arg(long, value_name = "KIND", value_parser = word::<PinKind>())]
     pub(crate) kind: Option<PinKind>,
 

@@ -1,4 +1,4 @@
-//! What can be typed about policies.
+//! Options of commands about policies.
 
 use std::path::PathBuf;
 
@@ -15,20 +15,20 @@ use super::words::word;
 pub(crate) enum PolicyCommand {
     /// Print the active policy of a level.
     Show(ShowPolicy),
-    /// Say what is wrong with a policy file, and where.
+    /// List the problems of a policy file, and where they are.
     Check(CandidatePolicy),
-    /// Run the tests that stand in a policy file.
+    /// Run the tests in a policy file.
     Test(CandidatePolicy),
-    /// Say what would become of a call, and what every gate says of it. Nothing is called.
+    /// Show how a call would be decided, gate by gate. Nothing is called.
     Why(ExplainCall),
-    /// Say in plain sentences what is in effect for an agent, level by level.
+    /// Explain in plain sentences what is in effect for an agent, level by level.
     Explain(ExplainPolicies),
     /// Show how a file differs from the active policy.
     Diff(CandidatePolicy),
-    /// Make a policy file the active policy of its level, or an old version active again.
+    /// Make a policy file the active policy of its level, or go back to an old version.
     #[command(disable_version_flag = true)]
     Apply(ApplyPolicy),
-    /// Decide recorded calls again with another policy, and list those that come out otherwise.
+    /// Decide recorded calls again with another policy, and list those with a different decision.
     Replay(ReplayCalls),
     /// List what agents propose, or show one proposal.
     Proposals(ListProposals),
@@ -36,7 +36,7 @@ pub(crate) enum PolicyCommand {
     ApproveProposal(OneProposal),
     /// Reject a proposed policy.
     RejectProposal(RejectProposal),
-    /// Print the Cedar schema of the tools that there are.
+    /// Print the Cedar schema of all tools.
     Schema(Target),
 }
 
@@ -66,12 +66,12 @@ impl PolicyScope {
         }
     }
 
-    /// For operations about one level.
+    /// The request of operations about one level.
     pub(crate) fn request(&self) -> LevelRequest {
         LevelRequest { level: self.level().into(), agent_id: self.agent.clone() }
     }
 
-    /// As it is typed.
+    /// The option that selects this scope.
     pub(crate) fn flag(&self) -> String {
         match (&self.agent, self.floor) {
             (Some(agent), _) => format!("--agent {agent}"),
@@ -80,7 +80,7 @@ impl PolicyScope {
         }
     }
 
-    /// For people.
+    /// The scope in messages to people.
     pub(crate) fn name(&self) -> String {
         match &self.agent {
             Some(agent) => format!("policy of agent {agent}"),
@@ -103,7 +103,7 @@ pub(crate) struct ShowPolicy {
     pub(crate) target: Target,
 }
 
-/// A policy file, and at which level it is meant to be.
+/// A policy file, and the level it is for.
 #[derive(Debug, Args)]
 pub(crate) struct CandidatePolicy {
     /// The policy file.
@@ -126,11 +126,11 @@ pub(crate) struct ExplainCall {
     #[arg(default_value = "{}")]
     pub(crate) arguments: String,
 
-    /// Who would call [default: a person].
+    /// The agent that would call [default: a person].
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
 
-    /// As if the agent were in this mode.
+    /// Decide as if the agent were in this mode.
     #[arg(long, value_parser = word::<Mode>())]
     pub(crate) mode: Option<Mode>,
 
@@ -141,7 +141,7 @@ pub(crate) struct ExplainCall {
 /// Options of `octroi policy explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainPolicies {
-    /// For whom [default: a person].
+    /// The agent [default: a person].
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
 
@@ -156,14 +156,14 @@ pub(crate) struct ApplyPolicy {
     #[arg(required_unless_present = "version")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Make this old version active again.
+    /// Go back to this old version.
     #[arg(long = "version", value_name = "N", conflicts_with = "file")]
     pub(crate) version: Option<i64>,
 
     #[command(flatten)]
     pub(crate) scope: PolicyScope,
 
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub(crate) yes: bool,
 
@@ -219,7 +219,7 @@ pub(crate) struct RejectProposal {
     #[command(flatten)]
     pub(crate) proposal: OneProposal,
 
-    /// Why, for the agent.
+    /// The reason, for the agent.
     #[arg(long)]
     pub(crate) reason: String,
 }

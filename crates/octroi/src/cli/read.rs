@@ -1,4 +1,4 @@
-//! From the words that were typed to a command, or to why they are none.
+//! Parses the command line, and reports usage errors.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -10,49 +10,49 @@ use super::Cli;
 use crate::failure::Failure;
 use crate::printer::{self, Format};
 
-/// Reads what was typed, and who is to read failures.
-pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<(Cli, Format), Refused> {
+/// Parses the arguments, and finds the format in which failures are printed.
+pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<(Cli, Format), UsageError> {
     let arguments: Vec<OsString> = arguments.collect();
     let read = Cli::command().try_get_matches_from(&arguments).and_then(|matches| {
         let format = if has_json(&matches) { Format::Json } else { Format::Text };
         Ok((Cli::from_arg_matches(&matches)?, format))
     });
-    read.map_err(|error| Refused { error, format: format_of(&arguments) })
+    read.map_err(|error| UsageError { error, format: format_of(&arguments) })
 }
 
-/// Whether the command, or one that it stands in, has `--json`.
+/// Whether `--json` was given to the command or to one of its parents.
 fn has_json(matches: &ArgMatches) -> bool {
     let is_set = |matches: &ArgMatches| matches.try_get_one("json").ok().flatten().copied().unwrap_or(false);
     is_set(matches) || matches.subcommand().is_some_and(|(_, matches)| has_json(matches))
 }
 
-/// The same of words that are no command.
+/// The same for arguments that could not be parsed.
 fn format_of(arguments: &[OsString]) -> Format {
     let mut options = arguments.iter().take_while(|argument| *argument != "--");
     if options.any(|argument| argument == "--json") { Format::Json } else { Format::Text }
 }
 
-/// What was typed is no command, or only asks for help.
+/// The arguments are not valid, or only ask for help.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct UsageError {
     error: clap::Error,
     format: Format,
 }
 
-impl Refused {
-    /// Prints it, and says with what to end.
+impl UsageError {
+    /// Prints the error or the help, and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if self.error.use_stderr() && self.format == Format::Json {
             let failure = self.failure();
             printer::failure(&failure, self.format);
             return ExitCode::from(failure.exit.code());
         }
-        // Where nobody reads, nothing is lost.
+        // If standard error is closed, nobody reads the message anyway.
         let _ = self.error.print();
         ExitCode::from(u8::try_from(self.error.exit_code()).unwrap_or(Exit::Usage.code()))
     }
 
-    /// The error in one line. After an empty line clap goes on with usage, which `--help` has too.
+    /// The error in one line. After an empty line clap continues with the usage, which `--help` has too.
     fn failure(&self) -> Failure {
         let text = self.error.render().to_string();
         let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
@@ -65,7 +65,7 @@ impl Refused {
 mod tests {
     use super::*;
 
-    fn typed(words: &str) -> Result<(Cli, Format), Refused> {
+    fn typed(words: &str) -> Result<(Cli, Format), UsageError> {
         read(words.split(' ').map(OsString::from))
     }
 
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_said_in_one_line() {
+    fn a_usage_error_is_one_line() {
         let failure = typed("octroi tools --risk huge --json").unwrap_err().failure();
         assert_eq!((failure.kind(), failure.exit.code()), ("usage", 2));
         assert_eq!(

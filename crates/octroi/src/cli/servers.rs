@@ -1,4 +1,4 @@
-//! What can be typed about servers.
+//! Options of commands about servers.
 
 use clap::Args;
 use octroi_api::operations::servers::LOG_LINES;
@@ -21,11 +21,11 @@ pub(crate) struct Logs {
     #[command(flatten)]
     pub(crate) server: OneServer,
 
-    /// Go on as more is written.
+    /// Keep printing new lines.
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// How many lines to begin with.
+    /// How many past lines to show first.
     #[arg(short = 'n', long, default_value_t = LOG_LINES)]
     pub(crate) lines: u64,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Logs {
 /// Options of `octroi refresh`.
 #[derive(Debug, Args)]
 pub(crate) struct Refresh {
-    /// The server [default: all that are switched on].
+    /// The server [default: all that are enabled].
     #[arg(value_name = "SERVER")]
     pub(crate) server: Option<String>,
 

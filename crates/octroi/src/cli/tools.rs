@@ -1,4 +1,4 @@
-//! What can be typed about tools.
+//! Options of commands about tools.
 
 use clap::{Args, Subcommand};
 use octroi_core::tool::{Risk, Source};
@@ -36,7 +36,7 @@ pub(crate) struct Tools {
 /// What to do with tools.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Show one: what the gates know of it, and its schemas.
+    /// Show one tool: what the gates know about it, and its schemas.
     Show(OneTool),
 }
 

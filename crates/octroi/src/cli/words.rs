@@ -1,4 +1,4 @@
-//! Options with a closed set of words, which `octroi-api` declares.
+//! Options with a closed set of values, which `octroi-api` declares.
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ pub(super) fn word<T>() -> WordParser<T> {
     WordParser(PhantomData)
 }
 
-/// Reads what the gateway would read, and knows the words to suggest.
+/// Accepts what the gateway accepts, and lists the words in the help.
 #[derive(Clone)]
 pub(super) struct WordParser<T>(PhantomData<T>);
 
@@ -24,7 +24,7 @@ impl<T: WireWord + Send + Sync> TypedValueParser for WordParser<T> {
         if let Some(value) = typed.to_str().and_then(T::read) {
             return Ok(value);
         }
-        // It is none of them, so this fails, and says it as clap says it of every other option.
+        // The word is not one of them, so this fails with clap's usual message.
         let words = PossibleValuesParser::new(T::ALL.iter().map(|value| value.word()));
         let word = words.parse_ref(command, argument, typed)?;
         T::read(&word).ok_or_else(|| Error::new(ErrorKind::InvalidValue).with_cmd(command))

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What the gateway answers instead of doing what it was asked for.
+/// The gateway's answer to an operation that fails with this error.
 fn refusal(error: &ApiError, kind: RequestKind) -> Envelope {
     let id = Id::number(1);
     let text = match rescue(error, kind) {
@@ -62,7 +62,7 @@ fn other_errors_are_understood_as_far_as_they_go() {
             "tool_disabled: no need",
         ),
         (answer(&failed), "tool_execution_error", 5, "it broke"),
-        (answer(&json!({"isError": true})), "tool_execution_error", 5, "the gateway did not say why"),
+        (answer(&json!({"isError": true})), "tool_execution_error", 5, "the gateway gave no reason"),
         (answer(&json!({})), "failed", 1, "the gateway's answer cannot be read"),
         (
             answer(&json!({"structuredContent": {"servers": 3}})),
@@ -102,7 +102,7 @@ fn of_a_stream_the_last_message_is_the_answer() {
 }
 
 #[test]
-fn only_this_machine_is_shown_its_own_token() {
+fn the_admin_token_is_sent_to_this_machine_only() {
     for (url, expected) in [
         ("http://127.0.0.1:7878/mcp", true),
         ("http://[::1]:7878/mcp", true),

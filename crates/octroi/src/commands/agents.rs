@@ -56,7 +56,7 @@ fn update_request(options: &SetAgent) -> UpdateAgentRequest {
     }
 }
 
-/// An agent in one line: what is set about it, besides what is usual.
+/// An agent in one line: its settings, without those that are at their default.
 fn line(agent: &Agent) -> String {
     let mut parts =
         vec![visible(&agent.id).bold().to_string(), agent.profile.to_string(), agent.mode.to_string()];

@@ -1,4 +1,4 @@
-//! Commands about calls that wait for a person.
+//! Commands about calls that wait for approval.
 
 use octroi_api::operations::approvals::{
     AgentsApproveRequest, AgentsDenyRequest, ApprovalRequest, ApprovalsGet, ApprovalsList, ApprovalsPart,
@@ -37,7 +37,7 @@ async fn list(options: &ListApprovals) -> Result<(), Failure> {
     }
     if approvals.is_empty() {
         let is_pending = part == ApprovalsPart::Pending;
-        printer::say(if is_pending { "nothing waits for you" } else { "there are none" });
+        printer::say(if is_pending { "no call waits for approval" } else { "there are no approvals" });
     }
     let now_ms = clock::system().now_ms();
     for approval in &approvals {
@@ -79,7 +79,7 @@ pub(super) async fn approve(options: &Approve) -> Result<(), Failure> {
     };
     let client = Client::find(&decision.target)?;
     if request.remember.is_some() {
-        // A look decides nothing, so there is no reason to give.
+        // A preview decides nothing, so it needs no reason.
         let preview = ApproveRequest { reason: None, preview: true, ..request.clone() };
         confirm_rule(decision, client.call::<AgentsApproveRequest>(&preview).await?)?;
     }
@@ -122,12 +122,12 @@ pub(super) async fn deny(options: &Deny) -> Result<(), Failure> {
         printer::json(&decided);
         return Ok(());
     }
-    let then = if options.abort { "the agent is told to stop" } else { "the agent goes on without it" };
+    let then = if options.abort { "the agent has to stop" } else { "the agent continues without it" };
     printer::data(&format!("{} denied; {then}", decision.id));
     Ok(())
 }
 
-/// The arguments to make the call with instead, as they were typed.
+/// The arguments that replace those of the call.
 fn edited_arguments(typed: &str) -> Result<Map<String, Value>, Failure> {
     const EXAMPLE: &str = "write it like '{\"path\":\"/tmp/x\"}'";
     match serde_json::from_str(typed) {
@@ -137,10 +137,10 @@ fn edited_arguments(typed: &str) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-/// Shows the rule that a decision would make, and asks whether it is right.
+/// Shows the rule that a decision would create, and asks for confirmation.
 fn confirm_rule(decision: &DecisionOptions, answer: Decided) -> Result<(), Failure> {
     let Decided::Preview(preview) = answer else {
-        return Err(unreadable(&"a rule was asked for"));
+        return Err(unreadable(&"a rule was expected"));
     };
     printer::say("this rule will be added to the policy:\n");
     for line in preview.rule.lines() {
@@ -154,7 +154,7 @@ fn confirm_rule(decision: &DecisionOptions, answer: Decided) -> Result<(), Failu
         Some(true) => Ok(()),
         Some(false) => Err(Failure::new("nothing was decided").hint("leave --remember out to decide once")),
         None => {
-            Err(Failure::usage("nobody can be asked whether the rule is right").hint("add --yes if it is"))
+            Err(Failure::usage("cannot ask for confirmation without a terminal").hint("confirm with --yes"))
         }
     }
 }
@@ -162,7 +162,7 @@ fn confirm_rule(decision: &DecisionOptions, answer: Decided) -> Result<(), Failu
 fn expect_decided(answer: Decided) -> Result<DecidedApproval, Failure> {
     match answer {
         Decided::Decided(decided) => Ok(*decided),
-        Decided::Preview(_) => Err(unreadable(&"it shows a rule instead of a decision")),
+        Decided::Preview(_) => Err(unreadable(&"it is a rule instead of a decision")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `octroi audit` and `octroi tail`: reading what was recorded.
+//! `octroi audit` and `octroi tail`: reading the audit log.
 
 mod files;
 mod lines;
@@ -32,27 +32,27 @@ pub(super) async fn run(command: AuditCommand) -> Result<(), Failure> {
     }
 }
 
-/// Where the log of a data directory is.
+/// The directory of the audit log.
 fn directory(data: Option<&PathBuf>) -> PathBuf {
     data.cloned().unwrap_or_else(data_directory).join("audit")
 }
 
-/// A moment as it was typed, in milliseconds since 1970.
+/// Parses a time, as milliseconds since 1970.
 fn moment(typed: &str) -> Result<u64, Failure> {
     moment_at(typed, clock::system().now_ms())
 }
 
-/// A moment as it was typed: how long ago, or when. There are no records from before 1970.
+/// Parses a time that is written as how long ago, or as when. There are no records from before 1970.
 fn moment_at(typed: &str, now_ms: i64) -> Result<u64, Failure> {
     let ago = parse_duration(typed).map(|ago| i64::try_from(ago.as_millis()).unwrap_or(i64::MAX));
     let at_ms = ago.map(|ago| now_ms.saturating_sub(ago)).or_else(|| parse_time(typed)).ok_or_else(|| {
-        Failure::new(format!("`{typed}` is no time"))
+        Failure::new(format!("`{typed}` is not a time"))
             .hint("write how long ago, as in `30m` or `7d`, or when, as in `2027-01-31T12:00:00Z`")
     })?;
     Ok(u64::try_from(at_ms).unwrap_or_default())
 }
 
-/// A pattern for canonical ids. Who types a plain name means the tool of that name, of any server.
+/// A pattern for canonical ids. A plain name means the tool of that name, of any server.
 fn tool_pattern(typed: &str) -> String {
     if typed.contains([':', '*', '?']) { typed.to_owned() } else { format!("*:{typed}") }
 }

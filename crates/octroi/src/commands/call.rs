@@ -1,4 +1,4 @@
-//! `octroi call`: a person tries a server's tool as an agent.
+//! `octroi call`: a person calls a server's tool as an agent.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
 
-/// How often to look whether somebody has decided.
+/// How often to check whether the approval is decided.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const EXAMPLE: &str =
     "write them like `path=/tmp/x lines=3`, or `--json-args '{\"path\":\"/tmp/x\",\"lines\":3}'`";
@@ -31,8 +31,8 @@ pub(super) async fn run(options: &CallTool) -> Result<(), Failure> {
     if let Some(id) = response.approval.clone().filter(|_| options.wait) {
         printer::say(&format!("waiting for approval {id}: `octroi approve {id}` or `octroi deny {id}`"));
         response = match wait_for_decision(&client, &id).await? {
-            Decision::Approved => client.call::<ToolsCall>(&request).await?,
-            Decision::Not(outcome, message) => CallResponse {
+            WaitOutcome::Approved => client.call::<ToolsCall>(&request).await?,
+            WaitOutcome::Not(outcome, message) => CallResponse {
                 outcome,
                 message: Some(message),
                 reasons: Vec::new(),
@@ -48,10 +48,10 @@ pub(super) async fn run(options: &CallTool) -> Result<(), Failure> {
             printer::data(&line);
         }
     }
-    verdict(&response)
+    exit_result(&response)
 }
 
-/// The arguments as they were typed. Which type a value has, the tool's schema says.
+/// The arguments from the command line. The tool's schema decides the type of each value.
 async fn arguments(client: &Client, options: &CallTool) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match options.json_args.as_deref().map(serde_json::from_str) {
         None => Map::new(),
@@ -78,7 +78,7 @@ async fn arguments(client: &Client, options: &CallTool) -> Result<Map<String, Va
     Ok(arguments)
 }
 
-/// A value by the type that the schema gives it. What it leaves open is JSON where it reads as JSON, else a text.
+/// A value of the type that the schema declares. Without a type it is JSON if it parses as JSON, else text.
 fn typed_value(kind: Option<&str>, typed: &str) -> Result<Value, String> {
     let read = || serde_json::from_str::<Value>(typed).ok();
     match kind {
@@ -96,17 +96,17 @@ fn typed_value(kind: Option<&str>, typed: &str) -> Result<Value, String> {
     }
 }
 
-/// What somebody decided about a call.
+/// How an approval was decided.
 #[derive(Debug, PartialEq, Eq)]
-enum Decision {
-    /// It may be made.
+enum WaitOutcome {
+    /// The call may be made.
     Approved,
-    /// It is not made: what became of it, and why.
+    /// The call is not made: its outcome, and why.
     Not(CallOutcome, String),
 }
 
-/// Waits until somebody has decided.
-async fn wait_for_decision(client: &Client, id: &str) -> Result<Decision, Failure> {
+/// Waits until the approval is decided.
+async fn wait_for_decision(client: &Client, id: &str) -> Result<WaitOutcome, Failure> {
     let request = ApprovalRequest { id: id.to_owned() };
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -116,32 +116,32 @@ async fn wait_for_decision(client: &Client, id: &str) -> Result<Decision, Failur
     }
 }
 
-/// What was decided; `None` while nobody has.
-fn decision(approval: &Approval) -> Option<Decision> {
+/// How it was decided; `None` while it is pending.
+fn decision(approval: &Approval) -> Option<WaitOutcome> {
     Some(match approval.state.0 {
         ApprovalState::Pending => return None,
-        ApprovalState::Approved => Decision::Approved,
+        ApprovalState::Approved => WaitOutcome::Approved,
         ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => {
             let person = approval.decided_by.as_deref().unwrap_or_default();
             let reason = approval.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            Decision::Not(CallOutcome::Denied, format!("{person} said no{reason}"))
+            WaitOutcome::Not(CallOutcome::Denied, format!("{person} said no{reason}"))
         }
-        ApprovalState::Expired => Decision::Not(CallOutcome::Expired, "nobody decided in time".to_owned()),
+        ApprovalState::Expired => WaitOutcome::Not(CallOutcome::Expired, "nobody decided in time".to_owned()),
         state @ (ApprovalState::Cancelled
         | ApprovalState::Orphaned
         | ApprovalState::Claimed
         | ApprovalState::Done) => {
-            Decision::Not(CallOutcome::Failed, format!("the approval is {}", state.as_str()))
+            WaitOutcome::Not(CallOutcome::Failed, format!("the approval is {}", state.as_str()))
         }
     })
 }
 
-/// How the command ends.
-fn verdict(response: &CallResponse) -> Result<(), Failure> {
+/// The exit of the command for this outcome.
+fn exit_result(response: &CallResponse) -> Result<(), Failure> {
     let message = visible(response.message.as_deref().unwrap_or_default());
     Err(match response.outcome {
         CallOutcome::Completed => return Ok(()),
-        // With its result it has said so.
+        // The result was printed already.
         CallOutcome::ToolError if response.result.is_some() => {
             Failure::answered(ErrorCode::ToolExecutionError, "the tool reported an error")
         }
@@ -168,24 +168,24 @@ fn waiting(response: &CallResponse) -> Failure {
 
 fn denied(response: &CallResponse, message: &str) -> Failure {
     let failure = gateway_failure(response).unwrap_or_else(|| Failure::of(ErrorCode::PolicyDenied, ""));
-    // The table does not know which call it was.
+    // The hint of the table is general; this one names the call.
     let general = ErrorCode::PolicyDenied.spec().hint;
     let hint = failure.hint.clone().filter(|hint| hint != general).unwrap_or_else(|| {
         format!("see why with `octroi policy why --agent {} {}`", response.agent, response.tool)
     });
     let message = format!("denied: {message}");
-    // Also where a gate could not be asked: the call was not made because of the gates.
+    // Also if a gate could not be evaluated: the call was not made because of the gates.
     Failure { message, hint: Some(hint), exit: Exit::Denied, ..failure }
 }
 
-/// The error of the gateway that an answer reports. The error of a server has other codes.
+/// The gateway's error in a response, if it is one. Errors of servers have other codes.
 fn gateway_failure(response: &CallResponse) -> Option<Failure> {
     let mut error = response.error.clone()?;
     error.insert("message".to_owned(), json!(response.message.as_deref().unwrap_or_default()));
     serde_json::from_value::<ApiError>(Value::Object(error)).ok().map(Into::into)
 }
 
-/// What a tool answered, block by block.
+/// The result of a tool, block by block.
 fn result_lines(result: &Map<String, Value>) -> Vec<String> {
     let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let structured = result.get("structuredContent").filter(|value| !value.is_null());
@@ -202,7 +202,7 @@ fn block_lines(block: &Value) -> Vec<String> {
     }
 }
 
-/// One line about what is not a text.
+/// One line about a block that is not text.
 fn describe_block(block: &Value) -> String {
     let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let size = text("/data").map(|data| format!("{} bytes in base64", data.len()));

@@ -1,4 +1,4 @@
-//! `octroi config`: what is configured, and whether it is right.
+//! `octroi config`: shows and checks the configuration.
 
 use octroi_core::config::schema::schema;
 use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
@@ -41,8 +41,8 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         }
     }
     if n_errors > 0 {
-        let things = if n_errors == 1 { "1 thing is".to_owned() } else { format!("{n_errors} things are") };
-        return Err(Failure::new(format!("{things} wrong")).hint("`octroi config schema` has every key"));
+        let message = format!("{} found", printer::count(n_errors, "problem"));
+        return Err(Failure::new(message).hint("`octroi config schema` has every key"));
     }
     let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
     printer::say(&format!("{file}: fine, {}", printer::count(n_servers, "server")));
@@ -56,15 +56,15 @@ fn problem_line(problem: &Problem) -> String {
 
 fn show(options: ShowConfig) -> Result<(), Failure> {
     let config = load(&sources(&options.source, options.listen))?;
-    let origins = if options.origin { Origins::Told } else { Origins::Left };
+    let origins = if options.origin { Origins::Included } else { Origins::Omitted };
     let settings = &config.settings;
     if options.json {
-        printer::data(&format!("{:#}", settings.shown.to_json(origins, &settings.problems)));
+        printer::data(&format!("{:#}", settings.effective.to_json(origins, &settings.problems)));
     } else {
         for problem in &settings.problems {
             printer::warn(&problem.to_string());
         }
-        printer::data(&settings.shown.to_toml(origins));
+        printer::data(&settings.effective.to_toml(origins));
     }
     Ok(())
 }

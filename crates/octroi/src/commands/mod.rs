@@ -54,7 +54,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// The status of the gateway that runs, or what can be done if none does.
+/// Shows the status of the running gateway, or how to start one.
 async fn run_without_command() -> Result<(), Failure> {
     let target = Target::from_environment();
     if Client::find(&target).is_ok() {

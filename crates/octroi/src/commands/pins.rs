@@ -1,4 +1,4 @@
-//! Commands about definitions that are quarantined.
+//! Commands about quarantined definitions.
 
 use octroi_api::operations::pins::{
     AcceptPinRequest, ForgetPinsRequest, HeldPin, ListPinsRequest, PinsAccept, PinsForget, PinsList,
@@ -39,14 +39,14 @@ async fn list(pins: &Pins) -> Result<(), Failure> {
         print_summary(pin);
     }
     if waiting.is_empty() {
-        printer::say("nothing is quarantined that nobody has reviewed");
+        printer::say("no quarantined definition waits for review");
     } else {
         printer::say(
             "look closer with `octroi pins show SERVER.NAME`, accept with `octroi pins accept SERVER.NAME`",
         );
     }
     if !rejected.is_empty() {
-        printer::data("kept out:");
+        printer::data("rejected:");
         for pin in &rejected {
             print_summary(pin);
         }
@@ -54,7 +54,7 @@ async fn list(pins: &Pins) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The definition that is meant, of those that wait and those that were rejected.
+/// Finds one definition among those that wait and those that were rejected.
 async fn find(client: &Client, one: &OnePin) -> Result<HeldPin, Failure> {
     let (server, name) = one.name.split_once('.').unwrap_or((&one.name, ""));
     let mut found = client.call::<PinsList>(&ListPinsRequest { all: true }).await?.held;
@@ -67,9 +67,9 @@ async fn find(client: &Client, one: &OnePin) -> Result<HeldPin, Failure> {
         (0, _) => {
             let kind = one.kind.map(|kind| format!("{} ", kind.as_str())).unwrap_or_default();
             Err(Failure::new(format!("no {kind}`{}` is quarantined", one.name))
-                .hint(format!("`octroi pins` lists what is ({n_held} now)")))
+                .hint(format!("`octroi pins` lists those that are ({n_held} now)")))
         }
-        _ => Err(Failure::new(format!("`{}` is the name of several", one.name))
+        _ => Err(Failure::new(format!("`{}` is the name of several definitions", one.name))
             .hint("say which with --kind tool, --kind prompt or --kind template")),
     }
 }
@@ -101,7 +101,7 @@ async fn accept(one: &OnePin) -> Result<(), Failure> {
         server: pin.server.clone(),
         kind: Some(pin.kind),
         name: Some(pin.name.clone()),
-        // What the server lists by then must still be this one.
+        // Fails if the server lists another definition by then.
         hash: pin.hash.clone(),
     };
     let decision = client.call::<PinsAccept>(&request).await?;
@@ -113,7 +113,7 @@ async fn accept(one: &OnePin) -> Result<(), Failure> {
     if decision.in_use {
         printer::data(&format!("{} accepted; it can be used now", visible(&one.name)));
     } else {
-        printer::data(&format!("{} accepted, but the lock file stands above that", visible(&one.name)));
+        printer::data(&format!("{} accepted, but the lock file takes precedence", visible(&one.name)));
         printer::say("write what is accepted into it with `octroi pins lock`");
     }
     Ok(())
@@ -134,7 +134,9 @@ async fn reject(one: &OnePin) -> Result<(), Failure> {
         return Ok(());
     }
     let name = visible(&one.name);
-    printer::data(&format!("{name} is kept out, also when it comes back; another definition is asked about"));
+    printer::data(&format!(
+        "{name} is rejected, also when it comes back; another definition needs review again"
+    ));
     printer::say(&format!("undo it with `octroi pins accept {name}`; `octroi pins --all` lists it"));
     Ok(())
 }
@@ -164,7 +166,7 @@ async fn forget(which: &ForgetPins) -> Result<(), Failure> {
     ));
     printer::data(&format!("from now on {}", forgotten.next));
     if forgotten.waiting > 0 {
-        printer::say(&format!("{} wait for a person now; see `octroi pins`", forgotten.waiting));
+        printer::say(&format!("{} wait for review now; see `octroi pins`", forgotten.waiting));
     }
     Ok(())
 }

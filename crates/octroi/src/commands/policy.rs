@@ -1,4 +1,4 @@
-//! `octroi policy`: what is allowed, why, and what would change it.
+//! `octroi policy`: shows, tests, explains and changes policies.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -71,7 +71,7 @@ async fn show(options: &ShowPolicy) -> Result<(), Failure> {
     };
     printer::say(&format!("# {}, version {version}, {origin}", scope.name()));
     let source = active.policy.source().trim_end();
-    // A file is to hold the policy as it is; a terminal must not be moved by it.
+    // A file gets the policy unchanged; on a terminal it must not move the cursor.
     if std::io::stdout().is_terminal() {
         print(source);
     } else {
@@ -105,7 +105,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Prints what may come from an agent or a server.
+/// Prints text that may come from an agent or a server.
 fn print(text: &str) {
     printer::data(&printer::visible_lines(text));
 }

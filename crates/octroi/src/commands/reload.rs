@@ -21,40 +21,40 @@ use crate::config::{self, Config, Sources};
 use crate::failure::Failure;
 use crate::{governance, token};
 
-/// How often to look whether a file changed. Looking at a name finds whatever is behind it, also after
-/// an editor replaced the file or somebody turned a link, which a watch on the file itself would miss.
+/// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
+/// or a link was changed, which a watch on the file itself would miss.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Brings what the files say into the gateway.
+/// Applies the configuration files to the gateway.
 pub(super) struct Reloader {
     sources: Sources,
     own: OwnTokens,
-    /// The most that any server may take to leave.
+    /// The longest shutdown timeout of any server.
     grace: Option<Duration>,
     access: Arc<Access>,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
     reloading: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The tokens that no file names.
+/// The tokens that Octroi created itself and the configuration does not contain.
 pub(super) struct OwnTokens {
-    /// Of the person who runs Octroi.
+    /// The hash of the admin token.
     pub(super) admin: TokenHash,
-    /// Of the agent `default`.
+    /// The hash of the token of the agent `default`.
     pub(super) default_agent: TokenHash,
-    /// Of clients that start `octroi stdio`.
+    /// The hash of the token that `octroi stdio` uses.
     pub(super) local: TokenHash,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     watched: Vec<PathBuf>,
     is_automatic: bool,
 }
 
 impl Reloader {
     pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
-        // Nobody comes in before the first configuration was applied.
+        // No token is valid before the first configuration was applied.
         let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
         Arc::new(Self { sources, own, grace, access, state: Mutex::default(), reloading: Arc::default() })
     }
@@ -82,7 +82,7 @@ impl Reloader {
         };
         self.access.replace(settings.tokens, &rules);
         let watched = config.watched.into_iter().chain(files).collect();
-        *self.state.lock() = State { watched, is_automatic: settings.mcp.auto_reload };
+        *self.state.lock() = WatchState { watched, is_automatic: settings.mcp.auto_reload };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
@@ -93,9 +93,9 @@ impl Reloader {
         Ok(changes)
     }
 
-    /// Reads the files and plans to put them into effect; if they cannot be used, everything stays as it is.
+    /// Reads the files and plans to apply them; if they cannot be used, everything stays as it is.
     async fn plan(self: Arc<Self>, gateway: Arc<Gateway>) -> Result<PlannedReload, ReloadError> {
-        // What was read first must not take effect last.
+        // Held until the change is applied: a configuration that was read earlier must not be applied later.
         let reloading = Arc::clone(&self.reloading).lock_owned().await;
         let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
             match config.settings.listen_problem() {
@@ -115,14 +115,14 @@ impl Reloader {
             let _reloading = reloading;
             let applied = self.apply(config, &gateway).await;
             let changes = applied.map_err(|failure| refused(failure, &gateway))?;
-            tracing::info!(?changes, "configuration read again");
+            tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
             let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
             Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems().to_vec() })
         }))
     }
 
-    /// Reloads when a file changes or SIGHUP comes, for ever.
+    /// Reloads when a file changes or SIGHUP comes, until it is aborted.
     pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
@@ -142,7 +142,7 @@ impl Reloader {
         }
     }
 
-    /// Differs when a file, or what its name leads to, was changed.
+    /// Changes when a file, or the target of its name, changes.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in &self.state.lock().watched {
@@ -161,10 +161,10 @@ impl Control for Reloader {
     }
 }
 
-/// Says where people look why the old configuration stays.
+/// Reports in the log and in the status why the old configuration stays in effect.
 fn refused(failure: Failure, gateway: &Gateway) -> ReloadError {
     let message = std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
-    tracing::warn!(error = message, "configuration not usable, the old one stays");
-    gateway.set_problems(vec![format!("not read again, the old configuration stays: {message}")]);
+    tracing::warn!(error = message, "configuration not usable, the old one stays in effect");
+    gateway.set_problems(vec![format!("not reloaded, the old configuration stays in effect: {message}")]);
     ReloadError { message, hint: None }
 }

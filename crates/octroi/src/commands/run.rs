@@ -1,4 +1,4 @@
-//! A gateway that has its data directory to itself: what `octroi up` and `octroi stdio` have in common.
+//! Running a gateway that owns its data directory: what `octroi up` and `octroi stdio` have in common.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use octroi_core::config::Origin;
 use octroi_core::principal::hash_token;
 use octroi_gateway::{BackgroundTasks, Gateway, GatewayOptions, Persistence, PersistenceError, Processes};
-use octroi_server::{AgentTools, Control, Door, DoorSettings, Operations};
+use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -23,32 +23,32 @@ use crate::{clock, printer};
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// How quickly everything has to end.
+/// How quickly the gateway has to shut down.
 #[derive(Clone, Copy)]
 pub(super) enum Pace {
     /// As the configuration says.
     Configured,
-    /// Within this time: whoever started the process has little patience.
+    /// Within this time, because the parent process kills it soon after.
     Within(Duration),
 }
 
-/// A gateway that can be served. Its address is known to whoever looks into the data directory.
+/// A gateway that is ready to serve. The endpoint file in the data directory holds its address.
 pub(super) struct OwnGateway {
     pub(super) gateway: Arc<Gateway>,
     pub(super) address: SocketAddr,
     pub(super) operations: Arc<Operations>,
     pub(super) admin: KeptToken,
-    /// Of the agent `default`, for clients.
+    /// The token of the agent `default`, for clients.
     pub(super) agent: KeptToken,
     listener: TcpListener,
-    door: Arc<Door>,
+    http: Arc<HttpEndpoint>,
     reloader: Arc<Reloader>,
     endpoint: Endpoint,
 }
 
 impl OwnGateway {
-    /// Puts a configuration into effect and opens the door. Who has the store has the directory, so nobody
-    /// else makes its tokens at the same time.
+    /// Applies a configuration and starts listening. The store locks the directory, so no other process
+    /// creates its tokens at the same time.
     pub(super) async fn open(
         sources: Sources,
         config: Config,
@@ -73,15 +73,15 @@ impl OwnGateway {
         })?;
         let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
 
-        let mut door_settings = DoorSettings {
+        let mut http_settings = HttpSettings {
             body_bytes: config.settings.server.body_bytes,
             session_idle: config.settings.server.session_idle,
-            ..DoorSettings::default()
+            ..HttpSettings::default()
         };
         let grace = match pace {
             Pace::Configured => None,
             Pace::Within(limit) => {
-                door_settings.drain = limit;
+                http_settings.drain = limit;
                 Some(limit)
             }
         };
@@ -99,27 +99,27 @@ impl OwnGateway {
         let approvals_url = config.settings.approvals.url.clone();
         reloader.apply(config, &gateway).await?;
         gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
-        let door = Door::new(Arc::clone(&operations), reloader.access(), door_settings);
+        let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
         let endpoint = Endpoint::announce(&data, address);
-        Ok(Self { gateway, address, operations, admin, agent, listener, door, reloader, endpoint })
+        Ok(Self { gateway, address, operations, admin, agent, listener, http, reloader, endpoint })
     }
 
-    /// Lets everybody in until `leaving` is done, then ends everything.
-    pub(super) async fn serve<T>(self, leaving: impl Future<Output = T>) -> Result<T, Failure> {
+    /// Serves clients until `stopping` completes, then shuts everything down.
+    pub(super) async fn serve<T>(self, stopping: impl Future<Output = T>) -> Result<T, Failure> {
         let shutdown = CancellationToken::new();
         let tasks = BackgroundTasks::new(Handle::current());
         let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.operations)));
         let until = async {
-            let left = leaving.await;
+            let stopped = stopping.await;
             shutdown.cancel();
-            Ok(left)
+            Ok(stopped)
         };
         let served =
-            tokio::try_join!(until, octroi_server::serve(self.door, self.listener, shutdown.clone()));
+            tokio::try_join!(until, octroi_server::serve(self.http, self.listener, shutdown.clone()));
         watcher.abort();
         drop(self.endpoint);
         self.gateway.stop(STOP_LIMIT).await;
-        served.map(|(left, ())| left).map_err(|error| Failure::from_error(&error))
+        served.map(|(stopped, ())| stopped).map_err(|error| Failure::from_error(&error))
     }
 }
 
@@ -132,7 +132,7 @@ async fn start(
     let processes = Processes {
         owner: format!("up:{}", owner.display()),
         reaper: Some(reaper()),
-        // Who has the store has the directory to itself.
+        // The store locks the directory.
         is_alone: true,
     };
     let options = GatewayOptions {
@@ -145,18 +145,18 @@ async fn start(
     Gateway::start(options).await.map_err(|error| Failure::from_error(&error))
 }
 
-/// The program that stays with servers: this one, also after its file was replaced by an update. Where
-/// another program runs this one, as valgrind does, a variable says where it is.
+/// The program of the reaper: this one, also after an update replaced its file. Under a program that runs
+/// this one, such as valgrind, a variable gives the path.
 fn reaper() -> PathBuf {
     std::env::var_os("OCTROI_REAPER").map_or_else(|| PathBuf::from("/proc/self/exe"), PathBuf::from)
 }
 
-/// Why the data directory cannot be had.
+/// The failure when the data directory cannot be opened.
 pub(super) fn no_store(error: &PersistenceError) -> Failure {
     Failure::from_error(error).hint(error.hint())
 }
 
-/// What was typed, as sources of the configuration.
+/// The sources of the configuration, from the command line.
 pub(super) fn sources(source: &Source, listen: Option<SocketAddr>) -> Sources {
     Sources {
         config: source.config.clone(),
@@ -167,7 +167,8 @@ pub(super) fn sources(source: &Source, listen: Option<SocketAddr>) -> Sources {
     }
 }
 
-/// Clap does not tell a variable from an option; they differ only if they say different things.
+/// Whether the address comes from the variable or the option. Clap does not say; if both are equal, it makes
+/// no difference.
 fn listen_origin(address: SocketAddr) -> Origin {
     const VARIABLE: &str = "OCTROI_LISTEN";
     match std::env::var(VARIABLE) {
@@ -176,7 +177,7 @@ fn listen_origin(address: SocketAddr) -> Origin {
     }
 }
 
-/// Reads the configuration and tells what is left out.
+/// Reads the configuration and prints its problems.
 pub(super) fn load(sources: &Sources) -> Result<Config, Failure> {
     let config = config::load(sources)?;
     for problem in &config.settings.problems {

@@ -39,7 +39,7 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     }
     list.gates.iter().for_each(|gate| printer::data(&format!("  {}", gate_line(gate))));
     list.problems.iter().for_each(|problem| printer::warn(problem));
-    // The names of tools are the servers' words.
+    // Servers choose the names of tools, so the text is not trusted.
     let warnings = list.servers.iter().flat_map(|server| &server.warnings);
     warnings.for_each(|warning| printer::warn(&visible(warning)));
     Ok(())
@@ -88,13 +88,13 @@ pub(super) async fn logs(options: &Logs) -> Result<(), Failure> {
         if !options.follow {
             return Ok(());
         }
-        // What was written since is shown whole, however much it is.
+        // From now on all new lines are shown, however many there are.
         request.lines = Some(u64::from(u32::MAX));
         tokio::time::sleep(FOLLOW_EVERY).await;
     }
 }
 
-/// Does something to one server and says how it is then.
+/// Performs an operation on one server and prints its status.
 pub(super) async fn act<O>(server: &OneServer, done: &str) -> Result<(), Failure>
 where
     O: Operation<Request = ServerRequest, Response = ServerStatus>,
@@ -133,8 +133,8 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
         Refreshed::One(server) => printer::data(&format!("{} listed {} tools", server.name, server.tools)),
         Refreshed::All(all) => {
             match all.refreshed {
-                1 => printer::data("1 server gave its lists again"),
-                n => printer::data(&format!("{n} servers gave their lists again")),
+                1 => printer::data("1 server refreshed"),
+                n => printer::data(&format!("{n} servers refreshed")),
             }
             for (server, reason) in all.failed {
                 printer::warn(&format!("{server}: {}", visible(&reason)));

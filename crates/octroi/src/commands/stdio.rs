@@ -1,7 +1,7 @@
 //! `octroi stdio`: the gateway for a client that starts a command.
 //!
-//! One gateway has the data directory, and with it the record of calls and the people to ask. If one runs,
-//! this is a relay to it; if none does, this is the gateway, for its own client and for whoever comes after.
+//! One gateway owns the data directory, and with it the audit log and the approvals. If one is running, this
+//! process relays to it; otherwise this process is the gateway, for its own client and for later ones.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -19,45 +19,46 @@ use crate::cli::Stdio;
 use crate::config::Sources;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
-use crate::relay::{self, Link};
+use crate::relay::{self, GatewayLink};
 use crate::{clock, printer, token};
 
-/// How long servers may take to leave by themselves. Clients send SIGTERM two seconds after they closed
-/// standard input and SIGKILL two seconds later; by then the servers should have left by themselves.
+/// How long servers may take to end by themselves. Clients send SIGTERM two seconds after they closed
+/// standard input and SIGKILL two seconds later; the servers should have ended by then.
 const GRACE: Duration = Duration::from_millis(500);
-/// Whoever else has the directory may only just have begun, or be about to end.
+/// Another process that holds the directory may be just starting or ending, so it is worth looking again.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const N_LOOKS: usize = 200;
-/// Only processes of this machine come in this way.
+/// Only processes of this machine can connect.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let sources = sources(&options.source, Some(LISTEN));
     match find(&sources.data).await? {
-        Found::Free(persistence) => own(&options, sources, *persistence).await,
-        Found::Gateway(place) => relay(&options, &sources, place).await,
+        DirectoryOwner::ThisProcess(persistence) => own(&options, sources, *persistence).await,
+        DirectoryOwner::Gateway(endpoint) => relay(&options, &sources, endpoint).await,
     }
 }
 
-/// What became of the data directory.
-enum Found {
-    /// It is ours now.
-    Free(Box<Persistence>),
-    /// A gateway has it, and can be reached.
+/// Who owns the data directory.
+enum DirectoryOwner {
+    /// This process does now.
+    ThisProcess(Box<Persistence>),
+    /// A running gateway, which can be reached.
     Gateway(Announced),
 }
 
-/// Takes the directory, or finds who has it. The lock says whether a gateway runs; the file that says where
-/// may be older than the gateway.
-async fn find(data: &Path) -> Result<Found, Failure> {
+/// Locks the directory, or finds the gateway that holds it. The lock shows whether a gateway runs; the
+/// endpoint file may be left from an earlier one.
+async fn find(data: &Path) -> Result<DirectoryOwner, Failure> {
     let mut holder = None;
     for _ in 0..N_LOOKS {
         match Persistence::open(data, clock::system()).await {
-            Ok(persistence) => return Ok(Found::Free(Box::new(persistence))),
+            Ok(persistence) => return Ok(DirectoryOwner::ThisProcess(Box::new(persistence))),
             Err(error) if error.is_in_use() => {
-                let place = Announced::read(data).filter(|place| Some(place.process) == error.holder());
-                if let Some(place) = place {
-                    return Ok(Found::Gateway(place));
+                let endpoint =
+                    Announced::read(data).filter(|endpoint| Some(endpoint.process) == error.holder());
+                if let Some(endpoint) = endpoint {
+                    return Ok(DirectoryOwner::Gateway(endpoint));
                 }
                 holder = Some(error);
             }
@@ -69,9 +70,11 @@ async fn find(data: &Path) -> Result<Found, Failure> {
 }
 
 fn unreachable(holder: Option<&PersistenceError>) -> Failure {
-    let told = holder.map_or_else(String::new, ToString::to_string);
-    let failure =
-        Failure::of(ErrorCode::GatewayGone, format!("{told}, and it does not say where it can be reached"));
+    let problem = holder.map_or_else(String::new, ToString::to_string);
+    let failure = Failure::of(
+        ErrorCode::GatewayGone,
+        format!("{problem}, and it does not say where it can be reached"),
+    );
     match holder.and_then(PersistenceError::holder) {
         Some(process) => {
             failure.hint(format!("stop it (kill {process}), or name another directory with --data DIR"))
@@ -80,7 +83,7 @@ fn unreachable(holder: Option<&PersistenceError>) -> Failure {
     }
 }
 
-/// The gateway of this client, and of others while this one is there.
+/// Runs the gateway for this client, and for others while this one is connected.
 async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Result<(), Failure> {
     let config = load(&sources)?;
     let principal = match &options.token {
@@ -94,7 +97,7 @@ async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Res
         }
     };
     let own = OwnGateway::open(sources, config, persistence, Pace::Within(GRACE)).await?;
-    tracing::info!(address = %own.address, "the data directory was free; this is its gateway now");
+    tracing::info!(address = %own.address, "the data directory was unused; this process is its gateway now");
     let operations = own.operations.clone();
     let shutdown = CancellationToken::new();
     let client =
@@ -103,24 +106,24 @@ async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Res
     served?.map_err(|error| Failure::from_error(&error))
 }
 
-/// A client of the gateway that runs already.
-async fn relay(options: &Stdio, sources: &Sources, place: Announced) -> Result<(), Failure> {
+/// Relays to the running gateway.
+async fn relay(options: &Stdio, sources: &Sources, endpoint: Announced) -> Result<(), Failure> {
     if options.source.config.is_some() || options.source.demo {
         printer::warn(&format!(
-            "process {} has {} already, and its configuration counts",
-            place.process,
+            "process {} already uses {}, and its configuration is in effect",
+            endpoint.process,
             sources.data.display()
         ));
     }
     let token = match &options.token {
         Some(token) => token.clone(),
         None => token::read_local(&sources.data).map_err(|error| {
-            Failure::of(ErrorCode::Unauthenticated, "no token for the gateway that runs")
+            Failure::of(ErrorCode::Unauthenticated, "no token for the running gateway")
                 .cause(error)
-                .hint("restart the gateway, which then makes one, or give --token")
+                .hint("restart the gateway, which then creates one, or give --token")
         })?,
     };
-    let link = Link::open(&sources.data, place, &token).await?;
+    let link = GatewayLink::open(&sources.data, endpoint, &token).await?;
     let shutdown = CancellationToken::new();
     let serving = relay::serve(link, tokio::io::stdin(), tokio::io::stdout(), shutdown.clone());
     until_signal(serving, &shutdown).await

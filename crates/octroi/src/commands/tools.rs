@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
 
-/// What is listed if nobody says of which sources: what others offer.
+/// The sources that are listed by default: all but Octroi's own tools.
 const USUAL_SOURCES: [Source; 2] = [Source::Mcp, Source::Extension];
 
 pub(super) async fn run(tools: &Tools) -> Result<(), Failure> {
@@ -33,7 +33,7 @@ async fn list(options: &Tools) -> Result<(), Failure> {
     if options.target.json {
         printer::json(&tools);
     } else if tools.is_empty() {
-        printer::say("no such tools; `octroi status` says which servers run");
+        printer::say("no such tools; `octroi status` shows which servers are running");
     } else {
         for line in table(&tools) {
             printer::data(&line);

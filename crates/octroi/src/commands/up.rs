@@ -30,7 +30,7 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
     let n_servers = own.gateway.servers().status().len();
     printer::say(&format!("octroi {}  {n_servers} servers", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("http://{address}/mcp"));
-    // The agent's, because this is the line that people copy into their clients.
+    // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();
     if agent.is_new {
         let text = format!("{}   (agent {DEFAULT_AGENT}, shown once, kept in {kept})", agent.token);
@@ -44,10 +44,10 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),
     }
     let data = admin.file.parent().unwrap_or(Path::new("."));
-    // As it was called: it may not be on the PATH.
+    // As it was started: the program may not be on the PATH.
     let program = std::env::args().next().unwrap_or_else(|| "octroi".to_owned());
     let is_usual = data == config::data_directory();
-    let place = if is_usual { String::new() } else { format!(" --data {}", data.display()) };
-    let next = format!("{program} status{place}");
+    let data_option = if is_usual { String::new() } else { format!(" --data {}", data.display()) };
+    let next = format!("{program} status{data_option}");
     printer::fact("Next", &next);
 }

@@ -1,4 +1,4 @@
-//! Servers that nobody wrote down: each directory in `mcpservers/` with an entry script is one.
+//! Discovered servers: each directory in `mcpservers/` with an entry script is one.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,9 +11,9 @@ use super::{ConfigError, read};
 
 /// The directory, beside the configuration file.
 pub(super) const DIRECTORY: &str = "mcpservers";
-/// What a directory says about its own server.
+/// The optional settings that a directory has for its server.
 const OWN_FILE: &str = "config.jsonc";
-/// Entry scripts, the first that is there counts.
+/// Entry scripts; the first that exists is used.
 const SCRIPTS: [&str; 13] = [
     "server.mjs",
     "server.ts",
@@ -30,27 +30,28 @@ const SCRIPTS: [&str; 13] = [
     "server.py",
 ];
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ScanResult {
     pub(super) servers: Vec<Discovered>,
     pub(super) problems: Vec<Problem>,
     pub(super) watched: Vec<PathBuf>,
 }
 
-/// Looks through `directory`, which messages call `shown`. A scan that fails finds nothing and says so.
-pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> bool) -> Found {
-    let mut found = Found { watched: vec![directory.to_path_buf()], ..Found::default() };
+/// Scans `directory`, which messages name `display_path`. A scan that fails finds nothing and reports a
+/// problem.
+pub(super) fn scan(display_path: &Path, directory: &Path, is_on_path: impl Fn(&str) -> bool) -> ScanResult {
+    let mut found = ScanResult { watched: vec![directory.to_path_buf()], ..ScanResult::default() };
     let names = match names(directory) {
         Ok(names) => names,
         Err(error) if error.kind() == ErrorKind::NotFound => return found,
         Err(error) => {
-            let origin = Origin::Directory(shown.into());
+            let origin = Origin::Directory(display_path.into());
             found.problems.push(problem(
                 Severity::Warning,
                 origin,
                 None,
-                format!("cannot look there: {error}"),
+                format!("cannot read the directory: {error}"),
             ));
             return found;
         }
@@ -59,7 +60,7 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
     for name in names {
         let home = directory.join(&name);
         found.watched.extend([home.clone(), home.join("src"), home.join(OWN_FILE)]);
-        let origin = Origin::Directory(shown.join(&name).into());
+        let origin = Origin::Directory(display_path.join(&name).into());
         let script = SCRIPTS.iter().map(|script| home.join(script)).find(|script| script.is_file());
         let mut layers = Vec::new();
         if let Some(script) = &script {
@@ -69,7 +70,7 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
             let command: Vec<&str> = runner.iter().copied().chain([&*path]).collect();
             layers.push(assumed_layer(&command, Some(&home), None, &origin));
         }
-        match own_layer(&shown.join(&name), &home) {
+        match own_layer(&display_path.join(&name), &home) {
             Ok(own) => layers.extend(own.filter(|own| script.is_some() || own.map.get("command").is_some())),
             Err((origin, message)) => {
                 let subject = Some(format!("server `{name}`"));
@@ -84,7 +85,7 @@ pub(super) fn scan(shown: &Path, directory: &Path, is_on_path: impl Fn(&str) -> 
     found
 }
 
-/// The names of the directories, in order. Plain files and hidden directories are no servers.
+/// The names of the directories, in order. Plain files and hidden directories are skipped.
 fn names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -98,19 +99,19 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What a directory says about its own server; relative paths are meant from there.
-fn own_layer(shown: &Path, home: &Path) -> Result<Option<Layer>, (Origin, String)> {
+/// The settings that a directory has for its server; relative paths are relative to the directory.
+fn own_layer(display_path: &Path, home: &Path) -> Result<Option<Layer>, (Origin, String)> {
     if !home.join(OWN_FILE).is_file() {
         return Ok(None);
     }
-    let path = shown.join(OWN_FILE);
+    let path = display_path.join(OWN_FILE);
     let node = read(&home.join(OWN_FILE), &path).map_err(|error| match error {
         ConfigError::Syntax { source, .. } => {
             let line = source.line;
             (Origin::File { path: Arc::from(path.as_path()), line }, source.message)
         }
-        ConfigError::Read { source, .. } => (Origin::Directory(shown.into()), source.to_string()),
-        ConfigError::Invalid { .. } => (Origin::Directory(shown.into()), "it is not valid".to_owned()),
+        ConfigError::Read { source, .. } => (Origin::Directory(display_path.into()), source.to_string()),
+        ConfigError::Invalid { .. } => (Origin::Directory(display_path.into()), "it is not valid".to_owned()),
     })?;
     match node.value {
         Value::Map(map) => Ok(Some(Layer { map, base: home.into() })),

@@ -1,17 +1,17 @@
-//! Where files are looked for.
+//! The paths where files are looked for.
 
 use std::path::PathBuf;
 
 const NAMES: [&str; 5] = ["octroi.toml", "octroi.yaml", "octroi.yml", "octroi.json", "octroi.jsonc"];
 
-/// Where the file may be if nobody names one: here, or in the user's configuration directory. The first counts.
+/// Where the file may be if none is named: here, or in the user's configuration directory. The first is used.
 pub(super) fn candidates() -> Vec<PathBuf> {
     let user = directory("XDG_CONFIG_HOME", ".config");
     let directories = [Some(PathBuf::new()), user];
     directories.iter().flatten().flat_map(|directory| NAMES.map(|name| directory.join(name))).collect()
 }
 
-/// Where Octroi keeps its data unless told otherwise.
+/// The default data directory.
 pub(crate) fn data_directory() -> PathBuf {
     directory("XDG_DATA_HOME", ".local/share").unwrap_or_else(|| PathBuf::from(".octroi"))
 }

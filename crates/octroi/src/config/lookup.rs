@@ -11,7 +11,7 @@ use std::sync::Arc;
 use octroi_core::config::{self, Format, Node, Origin, Problem, Severity};
 use octroi_core::substitute::ReferenceKind;
 
-/// Looks things up once, and remembers which files were asked for.
+/// Resolves references, and remembers which files they named.
 pub(super) struct Lookups<'a> {
     credentials_file: PathBuf,
     credentials: OnceCell<Result<Option<Node>, String>>,
@@ -43,7 +43,7 @@ impl<'a> Lookups<'a> {
         }
     }
 
-    /// What is worth a warning about the files that were read.
+    /// A warning about the files that were read, if there is one.
     pub(super) fn problems(&self) -> Option<Problem> {
         let found = self.credentials.get()?.as_ref().ok()?.is_some();
         let mode = fs::metadata(&self.credentials_file).ok()?.permissions().mode();
@@ -72,7 +72,7 @@ impl<'a> Lookups<'a> {
         self.files.borrow_mut().insert(path.clone());
         match fs::read_to_string(path) {
             Ok(text) => {
-                // The place is enough: the message must not show a line of this file.
+                // The position is enough: the message must not show a line of this file.
                 config::parse(Format::Jsonc, &text, &Arc::from(path.as_path()))
                     .map(Some)
                     .map_err(|error| format!("{}:{} is not JSON", path.display(), error.line))

@@ -68,7 +68,7 @@ fn each_directory_with_an_entry_script_is_a_server() {
     assert_eq!(command(&config, "own"), [path("own/run")]);
     assert_eq!(command(&config, "deep").last(), Some(&path("deep/src/index.ts")));
     let files = &config.settings.servers[1];
-    assert_eq!(files.timeouts.call.as_millis(), 7, "the file counts before the directory");
+    assert_eq!(files.timeouts.call.as_millis(), 7, "the file takes precedence over the directory");
     let Transport::Stdio(program) = &files.transport else {
         panic!("{files:?}");
     };
@@ -162,7 +162,7 @@ fn loading_again_reads_again() {
     fs::write(&file, "").unwrap();
     let empty = load(&sources).unwrap();
     assert_eq!(empty.settings.servers.len(), 0);
-    assert!(empty.watched.contains(&directory.path().join("mcpservers")), "it may come later");
+    assert!(empty.watched.contains(&directory.path().join("mcpservers")), "it may be created later");
     fs::remove_file(&file).unwrap();
     assert!(matches!(load(&sources), Err(ConfigError::Read { .. })));
 }

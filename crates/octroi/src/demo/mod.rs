@@ -1,5 +1,5 @@
-//! A small MCP server inside Octroi's own binary, so that the first command shows something alive
-//! without installing anything. It speaks both eras over standard streams.
+//! A small MCP server inside Octroi's own binary, for a first try without installing anything. It supports
+//! both eras over standard streams.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 mod tools;
 
-/// The resource that changes by itself.
+/// A resource that changes by itself, to show subscriptions.
 const CLOCK: &str = "demo://clock";
 const TICK: Duration = Duration::from_secs(5);
 const QUEUED: usize = 256;
-/// More notes than this push out the oldest.
+/// When there are more notes, the oldest are dropped.
 const NOTES_MAX: usize = 100;
 
 /// Serves until standard input ends.
@@ -38,7 +38,8 @@ pub(crate) async fn serve() -> std::io::Result<()> {
             }
         }
     });
-    let server = Arc::new(Server { out, tasks, state: Mutex::default(), next_question: AtomicU64::new(1) });
+    let server =
+        Arc::new(DemoServer { out, tasks, state: Mutex::default(), next_question: AtomicU64::new(1) });
     server.tasks.spawn("tick", Arc::clone(&server).tick());
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
@@ -49,34 +50,34 @@ pub(crate) async fn serve() -> std::io::Result<()> {
     Ok(())
 }
 
-struct Server {
+struct DemoServer {
     out: mpsc::Sender<bytes::Bytes>,
     tasks: BackgroundTasks,
-    state: Mutex<State>,
+    state: Mutex<DemoState>,
     next_question: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct DemoState {
     ticks: u64,
     can_elicit: bool,
     is_subscribed: bool,
-    /// Listen requests that want the clock.
+    /// Listen requests that subscribe to the clock.
     listening: HashSet<Id>,
     running: HashMap<Id, CancellationToken>,
     questions: HashMap<Id, oneshot::Sender<Value>>,
-    /// Kept as long as the server runs, and nowhere else.
+    /// Kept in memory only.
     notes: VecDeque<String>,
 }
 
-/// One request, read.
-pub(crate) struct Call {
+/// One request, parsed.
+pub(crate) struct DemoRequest {
     pub(crate) era: Era,
     pub(crate) params: Value,
     pub(crate) progress_token: Option<Value>,
 }
 
-impl Server {
+impl DemoServer {
     async fn receive(self: &Arc<Self>, message: Envelope) {
         match (message.kind(), message.id()) {
             (Kind::Request, Some(id)) => {
@@ -121,7 +122,7 @@ impl Server {
         let params: Value = serde_json::from_slice(&message.params()).unwrap_or_default();
         let meta = params.get("_meta").cloned().unwrap_or_default();
         let era = if meta.get(meta::PROTOCOL_VERSION).is_some() { Era::Modern } else { Era::Legacy };
-        let call = Call { era, params, progress_token: meta.get("progressToken").cloned() };
+        let call = DemoRequest { era, params, progress_token: meta.get("progressToken").cloned() };
         let outcome = match message.method() {
             Method::Initialize if era == Era::Legacy => Ok(self.initialize(&call.params).await),
             Method::Discover => Ok(discovery()),
@@ -175,8 +176,8 @@ impl Server {
 
     /// Acknowledges, then stays until it is cancelled.
     async fn listen(&self, params: &Value, id: &Id) {
-        let wanted = params.pointer("/notifications/resourceSubscriptions").and_then(Value::as_array);
-        let wants_clock = wanted.is_some_and(|uris| uris.contains(&json!(CLOCK)));
+        let requested = params.pointer("/notifications/resourceSubscriptions").and_then(Value::as_array);
+        let wants_clock = requested.is_some_and(|uris| uris.contains(&json!(CLOCK)));
         let honoured = if wants_clock { json!({"resourceSubscriptions": [CLOCK]}) } else { json!({}) };
         let subscription: Value = serde_json::from_slice(id.as_json()).unwrap_or_default();
         let params = json!({"_meta": {meta::SUBSCRIPTION_ID: subscription}, "notifications": honoured});
@@ -209,11 +210,11 @@ impl Server {
     }
 
     async fn send(&self, message: bytes::Bytes) {
-        // The output is gone when the gateway is; then the input ends too.
+        // Fails when the gateway has ended; then the input ends too.
         let _ = self.out.send(message).await;
     }
 
-    /// Asks a legacy client, if it can be asked.
+    /// Asks a legacy client, if it supports elicitation.
     pub(crate) async fn elicit(&self, params: &Value) -> Option<Value> {
         let id = Id::number(self.next_question.fetch_add(1, Ordering::Relaxed));
         let (sender, answer) = oneshot::channel();
@@ -228,7 +229,7 @@ impl Server {
         answer.await.ok()
     }
 
-    /// Keeps a note; says how many there are.
+    /// Keeps a note; returns how many there are.
     pub(crate) async fn keep_note(&self, note: &str) -> usize {
         let notes = &mut self.state.lock().await.notes;
         notes.push_back(note.to_owned());
@@ -261,7 +262,7 @@ fn discovery() -> Value {
     json!({"supportedVersions": [Version::LATEST_MODERN.as_str()], "capabilities": capabilities()})
 }
 
-/// What every modern result carries.
+/// Adds the members that every modern result has.
 fn frame(result: &mut Value, method: &Method) {
     if result.get("resultType").is_none() {
         result["resultType"] = json!("complete");

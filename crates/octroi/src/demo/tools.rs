@@ -1,11 +1,11 @@
-//! What the demo server can do.
+//! The tools of the demo server.
 
 use std::time::Duration;
 
 use octroi_mcp::{Era, RpcError, meta};
 use serde_json::{Value, json};
 
-use super::{Call, Server};
+use super::{DemoRequest, DemoServer};
 
 const STEP: Duration = Duration::from_millis(500);
 const STEPS_MAX: u64 = 60;
@@ -60,11 +60,11 @@ pub(super) fn definitions() -> Value {
     ])
 }
 
-pub(super) async fn call(server: &Server, call: &Call) -> Result<Value, RpcError> {
+pub(super) async fn call(server: &DemoServer, call: &DemoRequest) -> Result<Value, RpcError> {
     let arguments = call.params.get("arguments").cloned().unwrap_or_default();
     match call.params.get("name").and_then(Value::as_str) {
         Some("echo") => Ok(match arguments.get("text").and_then(Value::as_str) {
-            Some(said) => text(said),
+            Some(given) => text(given),
             None => failed("`text` is missing"),
         }),
         Some("add") => {
@@ -97,14 +97,14 @@ pub(super) async fn call(server: &Server, call: &Call) -> Result<Value, RpcError
         }),
         Some("read_notes") => {
             let notes = server.notes().await;
-            let said = if notes.is_empty() { "no notes yet".to_owned() } else { notes.join("\n") };
-            Ok(json!({"content": [{"type": "text", "text": said}], "structuredContent": {"notes": notes}}))
+            let listing = if notes.is_empty() { "no notes yet".to_owned() } else { notes.join("\n") };
+            Ok(json!({"content": [{"type": "text", "text": listing}], "structuredContent": {"notes": notes}}))
         }
         other => Err(RpcError::invalid_params(format!("unknown tool {}", other.unwrap_or_default()))),
     }
 }
 
-async fn greet(server: &Server, call: &Call) -> Value {
+async fn greet(server: &DemoServer, call: &DemoRequest) -> Value {
     let question = json!({
         "mode": "form",
         "message": "What is your name?",
@@ -134,7 +134,7 @@ async fn greet(server: &Server, call: &Call) -> Value {
     let name = answer.pointer("/content/name").and_then(Value::as_str);
     match (answer.get("action").and_then(Value::as_str), name) {
         (Some("accept"), Some(name)) => text(&format!("Hello, {name}!")),
-        _ => text("Hello, whoever you are."),
+        _ => text("Hello, stranger."),
     }
 }
 

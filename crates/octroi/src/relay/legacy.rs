@@ -1,5 +1,4 @@
-//! Requests of the legacy era: a session at the gateway, which the client over standard streams knows
-//! nothing of.
+//! Requests of the legacy era: a session at the gateway, which a client over standard streams does not see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +11,23 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{Events, Gone, collect, is_stream, put};
-use super::{GOODBYE, Relay};
+use super::{CLOSE_TIMEOUT, Relay};
 
-/// A stream that ended by itself is not opened again at once, for ever.
+/// The pause before a stream that ended by itself is opened again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(200);
 
 /// A session at the gateway.
-pub(super) struct Session {
-    /// What every message in it carries.
+pub(super) struct RelaySession {
+    /// The headers of every message in the session.
     headers: HeaderMap,
-    /// With what another one is opened when a gateway that was started again does not know this one.
-    hello: Envelope,
+    /// The `initialize` request, to open another session when a restarted gateway does not know this one.
+    initialize: Envelope,
 }
 
 impl Relay {
     /// Opens the session; the client gets the answer as it is.
     pub(super) async fn initialize(self: &Arc<Self>, request: &Envelope, id: &Id) -> Result<(), Gone> {
-        let (status, body, session) = self.greet(request).await?;
+        let (status, body, session) = self.open_session(request).await?;
         if let Some(session) = session {
             self.end_session().await;
             *self.session.lock() = Some(Arc::new(session));
@@ -37,8 +36,11 @@ impl Relay {
         Ok(())
     }
 
-    async fn greet(&self, hello: &Envelope) -> Result<(StatusCode, Bytes, Option<Session>), Gone> {
-        let response = self.link.post(&HeaderMap::new(), hello.json().clone()).await?;
+    async fn open_session(
+        &self,
+        request: &Envelope,
+    ) -> Result<(StatusCode, Bytes, Option<RelaySession>), Gone> {
+        let response = self.link.post(&HeaderMap::new(), request.json().clone()).await?;
         let status = response.status();
         let session_id = response.headers().get(mcp_header::SESSION_ID).cloned();
         let body = collect(response.into_body()).await?;
@@ -49,17 +51,17 @@ impl Relay {
             if let Some(version) = answer["result"]["protocolVersion"].as_str() {
                 put(&mut headers, mcp_header::PROTOCOL_VERSION, version);
             }
-            Session { headers, hello: hello.clone() }
+            RelaySession { headers, initialize: request.clone() }
         });
         Ok((status, body, session))
     }
 
-    pub(super) async fn carry_legacy(self: &Arc<Self>, request: &Envelope, id: &Id) -> Result<(), Gone> {
+    pub(super) async fn forward_legacy(self: &Arc<Self>, request: &Envelope, id: &Id) -> Result<(), Gone> {
         let session = self.session.lock().clone();
         let headers = session.as_ref().map(|session| session.headers.clone()).unwrap_or_default();
         let response = self.link.post(&headers, request.json().clone()).await?;
         let response = match session {
-            // What belongs to no session was not done.
+            // The request belonged to no session, so it was not executed; sending it again is safe.
             Some(session) if is_over(&response) => {
                 let session = self.reopen(&session).await?;
                 self.link.post(&session.headers, request.json().clone()).await?
@@ -69,8 +71,8 @@ impl Relay {
         self.pass_on(response, id).await
     }
 
-    /// Sends what needs no answer: notifications, and answers to questions of the gateway. Nothing of the
-    /// kind goes to a gateway in the modern era.
+    /// Forwards what needs no answer: notifications, and answers to questions of the gateway. In the modern
+    /// era there are no such messages.
     pub(super) async fn pass_to_session(self: &Arc<Self>, message: &Envelope) {
         let session = self.session.lock().clone();
         let Some(session) = session else {
@@ -82,20 +84,20 @@ impl Relay {
             Err(gone) => return self.look_for_gateway(gone).await,
         }
         if message.kind() == Kind::Notification && *message.method() == Method::Initialized {
-            // What the gateway says from now on must not be missed.
+            // No message of the gateway from now on must be missed.
             let listening = CancellationToken::new();
             self.tasks.spawn("relay-listen", Arc::clone(self).listen(session, listening.clone()));
             tokio::select! {
                 () = listening.cancelled() => {}
-                () = tokio::time::sleep(GOODBYE) => {}
+                () = tokio::time::sleep(CLOSE_TIMEOUT) => {}
             }
         }
     }
 
-    /// Hears what belongs to no request, as long as there is a session.
-    async fn listen(self: Arc<Self>, session: Arc<Session>, listening: CancellationToken) {
+    /// Forwards messages that belong to no request, as long as there is a session.
+    async fn listen(self: Arc<Self>, session: Arc<RelaySession>, listening: CancellationToken) {
         let closing = self.closing.clone();
-        let heard = async {
+        let listen = async {
             let mut session = session;
             loop {
                 let opened = self.link.send(&HttpMethod::GET, &session.headers, Bytes::new()).await;
@@ -105,7 +107,7 @@ impl Relay {
                     Ok(response) if is_stream(&response) => {
                         let mut events = Events::new(response.into_body());
                         while let Some(message) = events.next().await {
-                            self.say(message).await;
+                            self.send(message).await;
                         }
                         tokio::time::sleep(LISTEN_AGAIN).await;
                         Ok(Arc::clone(&session))
@@ -114,7 +116,7 @@ impl Relay {
                     Err(gone) => Err(gone),
                 };
                 match next {
-                    // The client said hello again, and its new session is heard by somebody else.
+                    // The client sent `initialize` again, and its new session has a listener of its own.
                     Ok(next) if !self.is_current(&next) => return,
                     Ok(next) => session = next,
                     Err(gone) => {
@@ -129,24 +131,24 @@ impl Relay {
         tokio::select! {
             biased;
             () = closing.cancelled() => {}
-            () = heard => {}
+            () = listen => {}
         }
     }
 
-    fn is_current(&self, session: &Arc<Session>) -> bool {
+    fn is_current(&self, session: &Arc<RelaySession>) -> bool {
         self.session.lock().as_ref().is_some_and(|current| Arc::ptr_eq(current, session))
     }
 
-    /// Another session in place of one that the gateway does not know any more. What the client asked to
-    /// hear of in the old one it has to ask for again.
-    async fn reopen(&self, lost: &Arc<Session>) -> Result<Arc<Session>, Gone> {
+    /// Replaces a session that the gateway no longer knows. The client has to repeat the subscriptions of the
+    /// old one.
+    async fn reopen(&self, lost: &Arc<RelaySession>) -> Result<Arc<RelaySession>, Gone> {
         let _turn = self.opening.lock().await;
         let current = self.session.lock().clone();
         if let Some(current) = current.filter(|current| !Arc::ptr_eq(current, lost)) {
             return Ok(current);
         }
         tracing::info!("the gateway does not know the session any more, opening another");
-        let (_, _, session) = self.greet(&lost.hello).await?;
+        let (_, _, session) = self.open_session(&lost.initialize).await?;
         let session = Arc::new(session.ok_or(Gone::Before)?);
         let initialized = envelope::notification(&Method::Initialized, b"{}");
         drop(collect(self.link.post(&session.headers, initialized).await?.into_body()).await);
@@ -159,13 +161,13 @@ impl Relay {
         let session = self.session.lock().take();
         if let Some(session) = session {
             let ended = self.link.send(&HttpMethod::DELETE, &session.headers, Bytes::new());
-            // A gateway that does not answer is no reason to stay.
-            let _ = tokio::time::timeout(GOODBYE, ended).await;
+            // A gateway that does not answer must not keep the relay from ending.
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, ended).await;
         }
     }
 }
 
-/// Whether the gateway does not know the session.
+/// Whether the gateway no longer knows the session.
 fn is_over<B>(response: &Response<B>) -> bool {
     response.status() == StatusCode::NOT_FOUND
 }

@@ -1,4 +1,4 @@
-//! The way to the door of the gateway that runs.
+//! The HTTP connection to the running gateway.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,26 +19,26 @@ use serde_json::json;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
 
-/// How long a gateway that went away may take to come back, for what was not sent yet.
+/// How often a request that was not sent yet is tried while the gateway cannot be reached.
 const N_TRIES: usize = 25;
 const TRY_EVERY: Duration = Duration::from_millis(200);
-/// Largest message of the gateway.
+/// The largest message that is accepted from the gateway.
 const MESSAGE_MAX: usize = 64 << 20;
 
-/// One gateway as a client over HTTP sees it.
-pub(crate) struct Link {
+/// An HTTP client of one gateway.
+pub(crate) struct GatewayLink {
     client: HttpClient<HttpConnector, Full<Bytes>>,
     data: PathBuf,
-    place: Mutex<Announced>,
+    endpoint: Mutex<Announced>,
     authorization: HeaderValue,
 }
 
-/// The gateway went away.
+/// The gateway cannot be reached any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// Before it was sent anything.
+    /// The request was not sent.
     Before,
-    /// Before it had answered all.
+    /// The request was sent, and the answer is incomplete.
     During,
 }
 
@@ -57,37 +57,38 @@ impl Gone {
     }
 }
 
-impl Link {
-    /// Finds out whether the gateway is there and lets the holder of the token in.
-    pub(crate) async fn open(data: &Path, place: Announced, token: &str) -> Result<Self, Failure> {
+impl GatewayLink {
+    /// Checks that the gateway can be reached and accepts the token.
+    pub(crate) async fn open(data: &Path, endpoint: Announced, token: &str) -> Result<Self, Failure> {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| Failure::of(ErrorCode::Unauthenticated, "the token is none"))?;
+            .map_err(|_| Failure::of(ErrorCode::Unauthenticated, "the token is not valid"))?;
         authorization.set_sensitive(true);
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let link = Self {
             client: HttpClient::builder(TokioExecutor::new()).build(connector),
             data: data.to_owned(),
-            place: Mutex::new(place),
+            endpoint: Mutex::new(endpoint),
             authorization,
         };
         let response = link.ask(&Method::Discover).await.map_err(|_| link.unreachable())?;
         match response.status() {
             status if status.is_success() => Ok(link),
             StatusCode::UNAUTHORIZED => {
-                Err(Failure::of(ErrorCode::Unauthenticated, "the gateway that runs does not know the token")
+                Err(Failure::of(ErrorCode::Unauthenticated, "the running gateway does not know the token")
                     .hint("use one of [[tokens]] in its configuration, or none"))
             }
-            status => {
-                Err(Failure::new(format!("the gateway at {} answered HTTP {status}", link.place.lock().url)))
-            }
+            status => Err(Failure::new(format!(
+                "the gateway at {} answered HTTP {status}",
+                link.endpoint.lock().url
+            ))),
         }
     }
 
-    /// What to tell a person when the gateway is gone.
+    /// The failure of the command when the gateway is gone.
     pub(super) fn unreachable(&self) -> Failure {
-        let place = self.place.lock();
-        let message = format!("the gateway at {} (process {}) is gone", place.url, place.process);
+        let endpoint = self.endpoint.lock();
+        let message = format!("the gateway at {} (process {}) is gone", endpoint.url, endpoint.process);
         Failure::of(ErrorCode::GatewayGone, message).hint("start one with `octroi up`, then connect again")
     }
 
@@ -111,8 +112,8 @@ impl Link {
         self.send(&HttpMethod::POST, headers, body).await
     }
 
-    /// Sends a request. One that certainly did not leave is sent when a gateway is there again; none is sent
-    /// twice.
+    /// Sends a request. One that was certainly not sent is tried again when a gateway runs again; none is
+    /// sent twice.
     pub(super) async fn send(
         &self,
         method: &HttpMethod,
@@ -120,10 +121,10 @@ impl Link {
         body: Bytes,
     ) -> Result<Response<Body>, Gone> {
         for _ in 0..N_TRIES {
-            let place = self.place.lock().clone();
-            // Whatever has the address of a gateway that is gone must not be shown the token.
-            if place.is_alive() {
-                match self.client.request(self.request(&place, method, headers, &body)?).await {
+            let endpoint = self.endpoint.lock().clone();
+            // Another process at the address of a gateway that is gone must not get the token.
+            if endpoint.is_alive() {
+                match self.client.request(self.request(&endpoint, method, headers, &body)?).await {
                     Ok(response) => return Ok(response),
                     Err(error) if error.is_connect() => {}
                     Err(error) => {
@@ -134,7 +135,7 @@ impl Link {
             }
             tokio::time::sleep(TRY_EVERY).await;
             if let Some(found) = Announced::read(&self.data) {
-                *self.place.lock() = found;
+                *self.endpoint.lock() = found;
             }
         }
         Err(Gone::Before)
@@ -142,15 +143,15 @@ impl Link {
 
     fn request(
         &self,
-        place: &Announced,
+        endpoint: &Announced,
         method: &HttpMethod,
         headers: &HeaderMap,
         body: &Bytes,
     ) -> Result<Request<Full<Bytes>>, Gone> {
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = method.clone();
-        // A person's token must not bring a program what is for people only.
-        *request.uri_mut() = format!("{}/agent", place.url).parse().map_err(|_| Gone::Before)?;
+        // On this path a client gets the servers, and not what is for people.
+        *request.uri_mut() = format!("{}/agent", endpoint.url).parse().map_err(|_| Gone::Before)?;
         *request.headers_mut() = headers.clone();
         let fixed = [
             (header::AUTHORIZATION, self.authorization.clone()),
@@ -162,11 +163,11 @@ impl Link {
     }
 }
 
-/// Adds a header, encoded where it has to be.
+/// Adds a header, encoded if necessary.
 pub(super) fn put(headers: &mut HeaderMap, name: &str, value: &str) {
     let name = HeaderName::from_bytes(name.as_bytes());
     let value = HeaderValue::from_str(&mcp_header::encode(value));
-    // Whatever was encoded can be written, and names come from tables or from a checked schema.
+    // Encoded values are valid, and names come from tables or from a checked schema.
     if let (Ok(name), Ok(value)) = (name, value) {
         headers.insert(name, value);
     }
@@ -178,7 +179,7 @@ pub(super) fn is_stream(response: &Response<Body>) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// A whole body.
+/// Reads a body to its end.
 pub(super) async fn collect(body: Body) -> Result<Bytes, Gone> {
     Ok(body.collect().await.map_err(|_| Gone::During)?.to_bytes())
 }
@@ -186,19 +187,19 @@ pub(super) async fn collect(body: Body) -> Result<Bytes, Gone> {
 /// The messages of a stream.
 pub(super) struct Events {
     body: Body,
-    reader: sse::Reader,
+    reader: sse::EventReader,
 }
 
 impl Events {
     pub(super) fn new(body: Body) -> Self {
-        Self { body, reader: sse::Reader::new(MESSAGE_MAX) }
+        Self { body, reader: sse::EventReader::new(MESSAGE_MAX) }
     }
 
     /// The next message; `None` when the stream is over, however it ended.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             while let Some(event) = self.reader.next_event() {
-                // Some events only say from where the stream can be resumed.
+                // An empty event only carries an id to resume from.
                 if !event.data.is_empty() {
                     return Some(event.data);
                 }

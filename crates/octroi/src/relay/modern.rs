@@ -1,4 +1,4 @@
-//! Requests of the modern era: each one complete, its headers saying again what its body says.
+//! Requests of the modern era: each one complete, with headers that repeat parts of its body.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::Relay;
 use super::link::{Events, Gone, collect, is_stream, put};
 
-/// The tools of which some arguments travel as headers too. They are few, so they are looked up only when
+/// The tools of which some arguments are also sent as headers. They are few, so they are looked up only when
 /// the gateway misses a header.
 #[derive(Default)]
-pub(super) struct Mirrored(Mutex<HashMap<String, ParamHeaders>>);
+pub(super) struct MirroredArguments(Mutex<HashMap<String, ParamHeaders>>);
 
-impl Mirrored {
+impl MirroredArguments {
     fn headers(&self, params: &Params) -> Vec<(String, String)> {
         let tools = self.0.lock();
         let declared = params.name().and_then(|name| tools.get(&*name));
@@ -28,7 +28,7 @@ impl Mirrored {
 }
 
 impl Relay {
-    pub(super) async fn carry_modern(
+    pub(super) async fn forward_modern(
         &self,
         request: &Envelope,
         params: &Params,
@@ -45,7 +45,7 @@ impl Relay {
         if is_mismatch(&body) {
             self.learn_mirrored().await?;
             let learnt = self.mirrored.headers(params);
-            // What was refused for its headers was not done.
+            // A call that was refused for its headers was not executed.
             if learnt != mirrored {
                 let headers = headers_of(request, params, &learnt);
                 let response = self.link.post(&headers, request.json().clone()).await?;

@@ -1,4 +1,4 @@
-//! What people set about agents holds from the next call on, and is kept.
+//! Settings of agents take effect with the next call, and survive a restart.
 
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, stdio_entry};
 use crate::manage::{command, person, run};
-/// What becomes of a call that writes: `done`, `asked`, or the gate that denies it.
-async fn fate(gateway: &TestGateway) -> String {
+/// The outcome of a call that writes: `done`, `asked`, or the gate that denies it.
+async fn outcome_of_write(gateway: &TestGateway) -> String {
     let agent = connect(gateway, Era::Modern, ClientOptions::default()).await;
     match agent.call("peer_add", json!({"a": 1, "b": 2})).await {
         Ok(result) if result["isError"] == true => "asked".to_owned(),
@@ -27,7 +27,7 @@ async fn people_set_what_agents_are_decided_by() {
         stdio_entry("peer", &[])
     );
     let gateway = TestGateway::start(&octroi(), &config).await;
-    assert_eq!(fate(&gateway).await, "asked");
+    assert_eq!(outcome_of_write(&gateway).await, "asked");
     let steps: [(&[&str], &str, &str); 7] = [
         (&["--profile", "open"], "done", "tester  open"),
         (&["--profile", "strict", "--mode", "planning"], "mode", "planning"),
@@ -37,11 +37,11 @@ async fn people_set_what_agents_are_decided_by() {
         (&["--blacklist", "data.write,fs.write,database.write"], "blacklist", "never data.write"),
         (&["--unfreeze", "--blacklist", ""], "spec_frozen", "set by admin"),
     ];
-    for (options, expected, told) in steps {
+    for (options, expected, printed) in steps {
         let arguments = [&["agents", "set", "tester"], options].concat();
         let text = command(&gateway, 0, &arguments).await;
-        assert!(text.contains(told), "{options:?}: {text}");
-        assert_eq!(fate(&gateway).await, expected, "{options:?}");
+        assert!(text.contains(printed), "{options:?}: {text}");
+        assert_eq!(outcome_of_write(&gateway).await, expected, "{options:?}");
     }
     for (code, options) in [
         (2, &[][..]),
@@ -54,28 +54,29 @@ async fn people_set_what_agents_are_decided_by() {
     }
     command(&gateway, 1, &["agents", "set", "two words", "--mode", "planning"]).await;
 
-    // It is kept, and stands above the configuration; what was not set is left to that.
+    // It survives the restart and takes precedence over the configuration; what was not set comes from there.
     command(&gateway, 0, &["agents", "set", "idle", "--mode", "planning"]).await;
     let (directory, _) = gateway.stop_and_keep().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
-    assert_eq!(fate(&gateway).await, "spec_frozen");
+    assert_eq!(outcome_of_write(&gateway).await, "spec_frozen");
     let output = run(&gateway.directory().join("data"), &["agents", "--json"]).await;
     let agents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
-    let told: Vec<_> = agents.iter().map(|agent| (&agent["id"], &agent["mode"], &agent["project"])).collect();
+    let listed: Vec<_> =
+        agents.iter().map(|agent| (&agent["id"], &agent["mode"], &agent["project"])).collect();
     let expected = [
         (json!("default"), json!("execution"), json!(null)),
         (json!("idle"), json!("planning"), json!("house")),
         (json!("local"), json!("execution"), json!(null)),
         (json!("tester"), json!("execution"), json!("house")),
     ];
-    assert_eq!(told, expected.each_ref().map(|(id, mode, project)| (id, mode, project)));
+    assert_eq!(listed, expected.each_ref().map(|(id, mode, project)| (id, mode, project)));
 
     let person = person(&gateway, Era::Legacy("2025-11-25")).await;
     let frozen =
         person.call("specs_freeze", json!({"agent_id": "tester", "spec_hash": "h"})).await.expect("a result");
     assert_eq!(frozen["structuredContent"]["spec_frozen"], true, "{frozen}");
-    assert_eq!(fate(&gateway).await, "asked");
+    assert_eq!(outcome_of_write(&gateway).await, "asked");
     let one = person.call("agents_get", json!({"agent_id": "idle"})).await.expect("a result");
     assert_eq!(one["structuredContent"]["configured"], true, "{one}");
     let read =

@@ -1,4 +1,4 @@
-//! The page of an approval: what it shows to whom, and what its buttons do.
+//! The approval page: what it shows to whom, and what its buttons do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{connect, octroi, stdio_entry};
-use crate::manage::{command, run, said};
+use crate::manage::{command, exit_and_output, run};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-/// What only the page of a call shows.
+/// A text that only the page of a call contains.
 const HOSTILE: &str = "<script>alert('x')</script>\u{202e}\u{200b}&\"";
 
 fn guarded(approvals: &str) -> String {
@@ -26,7 +26,7 @@ fn guarded(approvals: &str) -> String {
 
 async fn fetch(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> RawResponse {
     let method = method.parse().expect("a method");
-    raw::fetch(method, url, headers, body.to_owned()).await.expect("the door answers")
+    raw::fetch(method, url, headers, body.to_owned()).await.expect("the gateway answers")
 }
 
 fn text(reply: &RawResponse) -> String {
@@ -66,7 +66,7 @@ fn ticket_in(page: &str) -> Option<String> {
     rest.split_once('"').map(|(ticket, _)| ticket.to_owned())
 }
 
-/// What holds for every page, whatever it shows.
+/// Checks what every page must have.
 fn checked(reply: RawResponse) -> RawResponse {
     let header =
         |name: &str| reply.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -98,11 +98,11 @@ fn checked(reply: RawResponse) -> RawResponse {
     }
     reply
 }
-/// The approval that a call was told to wait for.
-async fn pending(gateway: &TestGateway, said: &str) -> String {
+/// Makes a call that needs approval; returns the approval.
+async fn pending(gateway: &TestGateway, text: &str) -> String {
     let agent = connect(gateway, Era::Modern, ClientOptions::default()).await;
-    let told = agent.call("peer_echo", json!({ "text": said })).await.expect("a result");
-    told["_meta"]["octroi/error"]["approval"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
+    let result = agent.call("peer_echo", json!({ "text": text })).await.expect("a result");
+    result["_meta"]["octroi/error"]["approval"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
 fn admin(gateway: &TestGateway) -> String {
@@ -114,15 +114,16 @@ async fn the_page_shows_a_call_to_people_only() {
     let gateway = TestGateway::start(&octroi(), &guarded("wait = \"200ms\"")).await;
     let id = pending(&gateway, HOSTILE).await;
     let page = Page::of(&gateway, &id);
-    let tells = |shown: &str| shown.contains("alert(") || shown.contains("peer") || shown.contains("tester");
+    let reveals_call =
+        |html: &str| html.contains("alert(") || html.contains("peer") || html.contains("tester");
 
-    // Whoever knows the address, and whoever guesses one, sees the same.
+    // Without a token, an address that exists and one that does not look the same.
     let unknown = Page::of(&gateway, "ap_aaaaaaaaaaaaaaaaaaaa");
     for page in [&page, &unknown] {
         let reply = page.get().await;
-        let shown = text(&reply);
-        assert!(reply.status == 200 && !tells(&shown) && ticket_in(&shown).is_none(), "{shown}");
-        assert!(shown.contains("type=\"password\"") && shown.contains("octroi approve ap_"), "{shown}");
+        let html = text(&reply);
+        assert!(reply.status == 200 && !reveals_call(&html) && ticket_in(&html).is_none(), "{html}");
+        assert!(html.contains("type=\"password\"") && html.contains("octroi approve ap_"), "{html}");
     }
     assert_eq!(Page::of(&gateway, "nonsense").get().await.status, 404);
     for (body, status) in [
@@ -136,19 +137,19 @@ async fn the_page_shows_a_call_to_people_only() {
         (format!("token={}", "x".repeat(20_000)), 400),
     ] {
         let reply = page.post(&body).await;
-        let shown = text(&reply);
-        assert_eq!(reply.status, status, "{body}: {shown}");
-        assert!(!tells(&shown) && ticket_in(&shown).is_none(), "{body}: {shown}");
+        let html = text(&reply);
+        assert_eq!(reply.status, status, "{body}: {html}");
+        assert!(!reveals_call(&html) && ticket_in(&html).is_none(), "{body}: {html}");
     }
-    // A token in a header or in the address is no sign-in.
+    // A token in a header does not sign in.
     let bearer = format!("Bearer {}", admin(&gateway));
     let reply = fetch("GET", &page.url, &[("authorization", &bearer)], "").await;
-    assert!(!tells(&text(&reply)));
+    assert!(!reveals_call(&text(&reply)));
 
     for token in [admin(&gateway), "oct_hum_ann".to_owned()] {
         let reply = page.post(&format!("token={token}")).await;
-        let shown = text(&reply);
-        assert_eq!(reply.status, 200, "{shown}");
+        let html = text(&reply);
+        assert_eq!(reply.status, 200, "{html}");
         for part in [
             "tester",
             "<code>echo</code>",
@@ -165,14 +166,14 @@ async fn the_page_shows_a_call_to_people_only() {
             "deny_abort",
             &format!("octroi approve {id}"),
         ] {
-            assert!(shown.contains(part), "{part}: {shown}");
+            assert!(html.contains(part), "{part}: {html}");
         }
-        assert!(!shown.contains(['\u{202e}', '\u{200b}']) && !shown.contains(&token), "{shown}");
+        assert!(!html.contains(['\u{202e}', '\u{200b}']) && !html.contains(&token), "{html}");
         assert_eq!(unknown.post(&format!("token={token}")).await.status, 404);
     }
     assert!(command(&gateway, 0, &["approvals"]).await.contains(&id), "looking decides nothing");
     let (directory, _) = gateway.stop_and_keep().await;
-    assert!(recorded(directory.path()).contains("an agent's token was shown on the page"));
+    assert!(recorded(directory.path()).contains("an agent's token was used on the approval page"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,7 +207,7 @@ async fn forms_from_elsewhere_do_nothing() {
     assert_eq!(fetch("POST", &page.url, &json, &format!("token={token}")).await.status, 400);
     assert_eq!(fetch("PUT", &page.url, &[FORM], "").await.status, 405);
     assert!(command(&gateway, 0, &["approvals"]).await.contains(&id), "nothing was decided");
-    // A ticket is for its own approval, and is still good there without the newer header.
+    // A ticket is for its own approval, and is still valid there without the newer header.
     let other = Page::of(&gateway, &pending(&gateway, "y").await);
     assert_eq!(other.post(&format!("ticket={ticket}&choice=approve")).await.status, 403);
     let headers = [FORM, ("origin", own.as_str())];
@@ -237,12 +238,12 @@ async fn a_button_lets_the_waiting_call_run() {
                 let (ticket, late) = (page.ticket(&token).await, page.ticket(&token).await);
                 let decided =
                     page.post(&format!("ticket={ticket}&choice={choice}&reason=%3Cb%3Ebecause")).await;
-                let shown = text(&decided);
-                assert_eq!(decided.status, 200, "{shown}");
+                let html = text(&decided);
+                assert_eq!(decided.status, 200, "{html}");
                 for part in ["You can close this page", "admin", "&lt;b&gt;because"] {
-                    assert!(shown.contains(part), "{part}: {shown}");
+                    assert!(html.contains(part), "{part}: {html}");
                 }
-                // The first decision stands, and a ticket is good once.
+                // The first decision stands, and a ticket is valid once.
                 let reply = page.post(&format!("ticket={late}&choice=approve")).await;
                 assert_eq!(reply.status, 409, "{}", text(&reply));
                 assert!(text(&reply).contains("decided already"), "{}", text(&reply));
@@ -252,7 +253,7 @@ async fn a_button_lets_the_waiting_call_run() {
             };
             let (answer, ()) = tokio::join!(call, decide);
             match (answer, expected) {
-                (Ok(result), Ok(said)) => assert_eq!(result["content"][0]["text"], said, "{era:?}"),
+                (Ok(result), Ok(echoed)) => assert_eq!(result["content"][0]["text"], echoed, "{era:?}"),
                 (Err(error), Err(code)) => assert_eq!(error.code(), Some(code), "{era:?}: {error}"),
                 (answer, _) => panic!("{era:?} {choice}: {answer:?}"),
             }
@@ -283,15 +284,15 @@ async fn a_client_sends_its_user_here() {
             ..ClientOptions::default()
         };
         let agent = connect(&gateway, era, options).await;
-        let said = agent.call_text("peer_echo", json!({"text": "hello"})).await;
-        assert_eq!(said.as_deref(), Ok("hello"), "{era:?}");
+        let echoed = agent.call_text("peer_echo", json!({"text": "hello"})).await;
+        assert_eq!(echoed.as_deref(), Ok("hello"), "{era:?}");
     }
     gateway.stop().await;
 }
 
-/// While the client's user says no to one call, a rule comes into force that would allow it.
+/// While the client's user denies a call, a rule takes effect that would allow it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_no_stands_though_a_rule_would_allow_it_by_now() {
+async fn a_denial_stands_though_a_rule_would_allow_the_call_by_now() {
     let gateway = TestGateway::start(&octroi(), &guarded("wait = \"200ms\"")).await;
     let other = pending(&gateway, "other").await;
     let (token, origin, data) = (admin(&gateway), gateway.base.clone(), gateway.directory().join("data"));
@@ -304,7 +305,7 @@ async fn a_no_stands_though_a_rule_would_allow_it_by_now() {
                 let ticket = page.ticket(&token).await;
                 assert_eq!(page.post(&format!("ticket={ticket}&choice=deny_continue")).await.status, 200);
                 let allowed = run(&data, &["approve", &other, "--remember", "tool", "--yes"]).await;
-                assert_eq!(said(&allowed).0, Some(0), "{allowed:?}");
+                assert_eq!(exit_and_output(&allowed).0, Some(0), "{allowed:?}");
                 Ok(json!({"action": "accept"}))
             })
         }),
@@ -313,14 +314,14 @@ async fn a_no_stands_though_a_rule_would_allow_it_by_now() {
     let agent = connect(&gateway, Era::Modern, options).await;
     let refused = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("a person said no");
     assert_eq!(refused.code(), Some(-32951), "{refused}");
-    // The rule holds for a call of which nobody said anything.
+    // The rule applies to a call that nobody has decided.
     assert_eq!(agent.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
     assert_eq!(agent.call_text("peer_calls_count", json!({})).await.as_deref(), Ok("1"));
     gateway.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_over_is_told_so() {
+async fn closed_approvals_are_shown_as_closed() {
     let gateway = TestGateway::start(&octroi(), &guarded("wait = \"200ms\"\nexpires = \"8s\"")).await;
     let token = admin(&gateway);
     let id = pending(&gateway, "x").await;
@@ -338,7 +339,7 @@ async fn what_is_over_is_told_so() {
     let reply = page.post(&format!("ticket={ticket}&choice=approve")).await;
     assert_eq!(reply.status, 410, "{}", text(&reply));
 
-    // A token that is taken away takes its tickets with it.
+    // Revoking a token revokes its tickets.
     let config = guarded("wait = \"200ms\"\nexpires = \"1h\"");
     gateway.rewrite_config(&config);
     command(&gateway, 0, &["reload"]).await;

@@ -1,4 +1,4 @@
-//! People decide about calls: by the command line and as any MCP client, while the agent waits or comes back.
+//! People decide about calls: by the command line and as any MCP client, while the agent waits or retries.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::manage::{command, person, run};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
-/// A person is asked about `echo`, and whoever calls it is kept waiting for so long.
+/// Calls of `echo` need approval, and the caller waits for this long.
 fn guarded(wait: &str) -> String {
     let entry = stdio_entry("peer", &[]);
     format!(
@@ -22,7 +22,7 @@ fn guarded(wait: &str) -> String {
     )
 }
 
-/// The approval that a call was told to wait for.
+/// The approval that a pending call waits for.
 pub(crate) fn pending(result: &Value) -> String {
     assert_eq!(result["isError"], true, "{result}");
     let id = result["_meta"]["octroi/error"]["approval"].as_str().expect("an approval").to_owned();
@@ -71,8 +71,8 @@ async fn an_approved_call_is_made_once_and_no_other() {
         {
             assert!(listed.contains(text), "{text}: {listed}");
         }
-        let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-        assert!(shown.contains("pending") && shown.contains("mcp:peer:echo"), "{shown}");
+        let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+        assert!(output.contains("pending") && output.contains("mcp:peer:echo"), "{output}");
 
         let approved = command(&gateway, 0, &["approve", &id, "--reason", "fine"]).await;
         assert!(approved.contains("peer.echo may be called once, within"), "{approved}");
@@ -111,7 +111,7 @@ async fn an_approved_call_is_made_once_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_is_told_at_once() {
+async fn waiting_callers_get_the_decision_immediately() {
     let gateway = TestGateway::start(&octroi(), &guarded("50s")).await;
     for (n_era, era) in ERAS.into_iter().enumerate() {
         let agent = connect(&gateway, era, ClientOptions::default()).await;
@@ -120,12 +120,12 @@ async fn who_waits_is_told_at_once() {
             (&["deny", "--abort"], Err(-32950)),
             (&["approve"], Ok("x")),
             (&["approve", "--args", "{\"text\":\"edited\"}"], Ok("edited")),
-            // Remembered while it waits: the rule is newer than the question.
+            // Remembered while it waits: the rule is newer than the approval.
             (&["approve", "--remember", "exact", "--yes"], Ok("x")),
             (&["approve", "--remember", "exact", "--yes", "--args", "{\"text\":\"y\"}"], Ok("y")),
         ];
         for (n_case, (arguments, expected)) in cases.into_iter().enumerate() {
-            // A remembered call is not asked about again.
+            // A remembered call needs no approval again.
             let number = n_era * 10 + n_case;
             let call = agent.call("peer_echo", json!({ "text": "x", "number": number }));
             let decide = async {
@@ -140,14 +140,14 @@ async fn who_waits_is_told_at_once() {
                 (answer, _) => panic!("{era:?} {arguments:?}: {answer:?}"),
             }
         }
-        // The two rules hold for these very calls.
+        // The two rules apply to exactly these calls.
         let remembered = json!({ "text": "x", "number": n_era * 10 + 4 });
         assert_eq!(agent.call_text("peer_echo", remembered).await.as_deref(), Ok("x"));
         if n_era == 0 {
             assert_eq!(agent.call_text("peer_echo", json!({ "text": "y" })).await.as_deref(), Ok("y"));
         }
     }
-    // A call begins when it is made, not when it was first wanted.
+    // The start of a call is recorded when it is made, not when it was first requested.
     let exported = command(&gateway, 0, &["audit", "export"]).await;
     let records = exported.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let (mut decided_ms, mut n_approved) = (0, 0);
@@ -164,7 +164,7 @@ async fn who_waits_is_told_at_once() {
     gateway.stop().await;
 }
 
-/// The server asks something back in the middle of an approved call, and the client comes again.
+/// The server asks a question during an approved call, and the client retries with the answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approved_call_may_take_several_rounds() {
     for era in ERAS {
@@ -174,7 +174,7 @@ async fn an_approved_call_may_take_several_rounds() {
         let decisions: [&[&str]; 3] = [
             &[],
             &["--args", "{\"changed\":true}"],
-            // The rule holds by the time the client comes again.
+            // The rule is in effect by the time the client retries.
             &["--args", "{\"changed\":true}", "--remember", "tool", "--yes"],
         ];
         for options in decisions {
@@ -186,15 +186,15 @@ async fn an_approved_call_may_take_several_rounds() {
             };
             let (answer, id) = tokio::join!(call, decide);
             assert_eq!(answer.as_deref(), Ok("hello ann"), "{era:?} {options:?}");
-            let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-            assert!(shown.contains("done") && shown.contains("completed"), "{era:?} {options:?}: {shown}");
+            let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+            assert!(output.contains("done") && output.contains("completed"), "{era:?} {options:?}: {output}");
         }
         gateway.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn decisions_are_remembered_as_narrowly_as_was_said() {
+async fn decisions_are_remembered_as_narrowly_as_requested() {
     let gateway = TestGateway::start(&octroi(), &guarded("200ms")).await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
 
@@ -215,7 +215,7 @@ async fn decisions_are_remembered_as_narrowly_as_was_said() {
     pending(&echo(&agent, "xy").await);
     pending(&agent.call("peer_echo", json!({"text": "x*", "more": 1})).await.expect("a result"));
 
-    // A secret is shown to nobody, and stands in no rule.
+    // A secret is never shown, and is in no rule.
     let secret = "hunter2-hunter2";
     let id =
         pending(&agent.call("peer_echo", json!({"text": "z", "password": secret})).await.expect("a result"));
@@ -223,10 +223,10 @@ async fn decisions_are_remembered_as_narrowly_as_was_said() {
         assert!(!command(&gateway, 0, arguments).await.contains(secret));
     }
     let refused = command(&gateway, 1, &["approve", &id, "--remember", "exact", "--yes"]).await;
-    assert!(refused.contains("hold a secret") && !refused.contains(secret), "{refused}");
+    assert!(refused.contains("contain a secret") && !refused.contains(secret), "{refused}");
 
     let denied = command(&gateway, 0, &["deny", &id, "--remember", "tool", "--yes"]).await;
-    assert!(denied.contains("[[deny]]") && denied.contains("goes on without it"), "{denied}");
+    assert!(denied.contains("[[deny]]") && denied.contains("continues without it"), "{denied}");
     let error = agent.call("peer_echo", json!({"text": "x*"})).await.expect_err("denied from now on");
     assert_eq!(error.code(), Some(-32951), "{error}");
     let (directory, _) = gateway.stop_and_keep().await;
@@ -248,7 +248,7 @@ async fn a_policy_in_a_file_is_left_to_its_owner() {
     let id = pending(&echo(&agent, "x").await);
     let refused = command(&gateway, 1, &["approve", &id, "--remember", "tool", "--yes"]).await;
     assert!(refused.contains("tester.toml") && refused.contains("tool = \"peer.echo\""), "{refused}");
-    // Without remembering it can be decided still.
+    // It can still be decided without remembering.
     command(&gateway, 0, &["approve", &id]).await;
     assert_eq!(echo(&agent, "x").await["content"][0]["text"], "x");
     gateway.stop().await;
@@ -317,16 +317,16 @@ async fn clients_of_people_see_and_decide_and_agents_do_not() {
                 "no use for them",
             ),
         ] {
-            let told = person.call("agents_decide_request", arguments).await.expect("a result");
-            let text = told["content"][0]["text"].as_str().unwrap_or_default();
-            assert!(told["isError"] == true && text.contains(message), "{told}");
+            let result = person.call("agents_decide_request", arguments).await.expect("a result");
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(result["isError"] == true && text.contains(message), "{result}");
         }
         let arguments = json!({"agent_id": "tester", "call_id": ids[0], "decision": "approve"});
-        let told = person.call("agents_decide_request", arguments).await.expect("a result");
-        assert_eq!(told["structuredContent"]["state"], "approved", "{told}");
+        let result = person.call("agents_decide_request", arguments).await.expect("a result");
+        assert_eq!(result["structuredContent"]["state"], "approved", "{result}");
         let arguments = json!({"call_id": ids[1], "mode": "abort"});
-        let told = person.call("agents_deny_request", arguments).await.expect("a result");
-        assert_eq!(told["structuredContent"]["state"], "denied_abort", "{told}");
+        let result = person.call("agents_deny_request", arguments).await.expect("a result");
+        assert_eq!(result["structuredContent"]["state"], "denied_abort", "{result}");
         assert_eq!(echo(&agent, "x").await["content"][0]["text"], "x");
         let uri = "resource://agents/tester/approvals/history";
         let read = person.request("resources/read", json!({ "uri": uri })).await.expect("contents");

@@ -1,4 +1,4 @@
-//! An approval is for one call as the person saw it: not for another tool of that name, not for other
+//! An approval is valid for one call as the person saw it: not for another tool of that name, not for other
 //! arguments, and not twice.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::manage::command;
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
-/// A person is asked about `echo`, of a server that may come to say something else of it.
+/// Calls of `echo` need approval, and its server may change the definition.
 fn guarded(wait: &str) -> String {
     guarded_with(wait, &[])
 }
@@ -33,17 +33,17 @@ async fn echo(agent: &TestClient, text: &str) -> Result<Value, ClientError> {
     agent.call("peer_echo", json!({ "text": text })).await
 }
 
-/// How often `echo` was called, as the server saw it: `reword` and it are the only ones that count.
+/// How often `echo` was called, as counted by the server, which counts only `echo` and `reword`.
 async fn n_echoes(agent: &TestClient, n_reworded: u64) -> u64 {
     let count = agent.call_text("peer_calls_count", json!({})).await.expect("a count");
     count.parse::<u64>().expect("a number") - n_reworded
 }
 
-/// Has the server change the definition, and waits until it is kept back.
+/// Makes the server change the definition, and waits until it is quarantined.
 async fn reword(gateway: &TestGateway, agent: &TestClient) {
     assert_eq!(agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
     for _ in 0..400 {
-        if !command(gateway, 0, &["pins"]).await.contains("nothing is quarantined") {
+        if !command(gateway, 0, &["pins"]).await.contains("no quarantined definition waits") {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -51,7 +51,7 @@ async fn reword(gateway: &TestGateway, agent: &TestClient) {
     panic!("nothing is kept back");
 }
 
-fn assert_kept_back(outcome: Result<Value, ClientError>, what: &str) {
+fn assert_quarantined(outcome: Result<Value, ClientError>, what: &str) {
     let Err(ClientError::Rpc(RpcError { code, message, data, .. })) = outcome else {
         panic!("{what}: {outcome:?}");
     };
@@ -69,16 +69,16 @@ async fn an_approval_is_not_for_another_definition() {
         let id = pending(&echo(&agent, "x").await.expect("a result"));
         command(&gateway, 0, &["approve", &id]).await;
         reword(&gateway, &agent).await;
-        assert_kept_back(echo(&agent, "x").await, &what);
+        assert_quarantined(echo(&agent, "x").await, &what);
         assert_eq!(n_echoes(&agent, 1).await, 0, "{what}");
 
-        // Whoever accepts the new one has not approved the call of it.
+        // Accepting the new definition does not approve the call.
         command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
         let again = pending(&echo(&agent, "x").await.expect("a result"));
         assert_ne!(again, id, "{what}: it is asked anew");
         assert_eq!(n_echoes(&agent, 1).await, 0, "{what}");
-        let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-        assert!(!shown.contains("completed"), "{what}: {shown}");
+        let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+        assert!(!output.contains("completed"), "{what}: {output}");
         command(&gateway, 0, &["approve", &again]).await;
         assert_eq!(echo(&agent, "x").await.expect("a result")["content"][0]["text"], "x", "{what}");
         pending(&echo(&agent, "x").await.expect("a result"));
@@ -87,7 +87,7 @@ async fn an_approval_is_not_for_another_definition() {
     }
 }
 
-/// The server is another one after a restart, and the very first call would find the approval.
+/// After a restart the server has another definition, and the very first call would find the approval.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approval_is_not_for_another_definition_after_a_restart() {
     for era in ERAS {
@@ -103,19 +103,19 @@ async fn an_approval_is_not_for_another_definition_after_a_restart() {
         std::fs::write(&file, "").expect("the server begins to lie");
         let gateway = TestGateway::launch_in(kept, &octroi(), &config, &[]).await;
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        assert_kept_back(echo(&agent, "x").await, &what);
+        assert_quarantined(echo(&agent, "x").await, &what);
         assert_eq!(n_echoes(&agent, 0).await, 0, "{what}");
         gateway.stop().await;
     }
 }
 
-/// The definition changes while the caller waits, and only then somebody approves what they were shown.
+/// The definition changes while the caller waits, and only then a person approves what they saw before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
-    // Whether somebody accepts the new definition meanwhile, and how denials are told.
+    // Whether the new definition is accepted meanwhile, and how denials are reported.
     for (is_accepted, errors) in [(false, "rpc"), (true, "rpc"), (false, "result")] {
-        let told = format!("profile = \"guarded\"\nerrors = \"{errors}\"");
-        let config = guarded("50s").replace("profile = \"guarded\"", &told);
+        let policy = format!("profile = \"guarded\"\nerrors = \"{errors}\"");
+        let config = guarded("50s").replace("profile = \"guarded\"", &policy);
         for era in ERAS {
             let what = format!("{era:?}, accepted: {is_accepted}, {errors}");
             let gateway = TestGateway::start(&octroi(), &config).await;
@@ -126,10 +126,10 @@ async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
                 if is_accepted {
                     command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
                 }
-                let told = command(&gateway, 0, &["approve", &id]).await;
+                let output = command(&gateway, 0, &["approve", &id]).await;
                 let warning =
                     if is_accepted { "definition has changed since" } else { "the tool is quarantined" };
-                assert!(told.contains("warning: ") && told.contains(warning), "{what}: {told}");
+                assert!(output.contains("warning: ") && output.contains(warning), "{what}: {output}");
                 id
             };
             let (outcome, id) = tokio::join!(echo(&agent, "x"), decide);
@@ -147,14 +147,14 @@ async fn a_definition_that_changes_while_a_person_thinks_stops_the_call() {
                 "{what}: {data}"
             );
             assert_eq!(n_echoes(&agent, 1).await, 0, "{what}");
-            let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-            assert!(shown.contains("done") && !shown.contains("completed"), "{what}: {shown}");
+            let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+            assert!(output.contains("done") && !output.contains("completed"), "{what}: {output}");
             gateway.stop().await;
         }
     }
 }
 
-/// A client that shows pages, whose user comes back from one when the test says so.
+/// A client that can open pages, whose user returns from one when the test says so.
 struct Visitor {
     options: ClientOptions,
     pages: mpsc::Receiver<String>,
@@ -167,20 +167,20 @@ fn capabilities() -> Value {
 
 impl Visitor {
     fn new(era: Era) -> Self {
-        let (shown, pages) = mpsc::channel(8);
+        let (opened, pages) = mpsc::channel(8);
         let (come_back, back) = mpsc::channel(8);
         let back = Arc::new(Mutex::new(back));
         let options = ClientOptions {
             capabilities: capabilities(),
             on_request: Arc::new(move |method, params| {
-                let (shown, back) = (shown.clone(), Arc::clone(&back));
+                let (opened, back) = (opened.clone(), Arc::clone(&back));
                 Box::pin(async move {
                     assert_eq!(method, "elicitation/create");
                     let url = params["url"].as_str().unwrap_or_default().to_owned();
                     if let Era::Legacy(_) = era {
                         assert_eq!(params["_meta"]["octroi/approval"]["id"], params["elicitationId"]);
                     }
-                    shown.send(url).await.expect("the test listens");
+                    opened.send(url).await.expect("the test listens");
                     back.lock().await.recv().await.expect("the test goes on");
                     Ok(json!({ "action": "accept" }))
                 })
@@ -234,13 +234,13 @@ async fn who_was_sent_to_a_page_is_bound_to_it_too() {
             command(&gateway, 0, &["approve", &id]).await;
             visitor.come_back.send(()).await.expect("the client waits");
         });
-        assert_kept_back(outcome, &what);
+        assert_quarantined(outcome, &what);
         assert_eq!(n_echoes(&other, 1).await, 1, "{what}");
         gateway.stop().await;
     }
 }
 
-/// What a modern client carries back is good for one call, and for that one only.
+/// The request state that a modern client returns is valid for one call only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_state_is_good_for_its_call_and_once() {
     let gateway = TestGateway::start(&octroi(), &guarded("200ms")).await;
@@ -254,7 +254,7 @@ async fn a_state_is_good_for_its_call_and_once() {
     let id = asked(&gateway).await;
     assert_eq!(result["_meta"]["octroi/approval"], json!({ "id": id, "tool": "mcp:peer:echo" }));
 
-    // Who comes back before anybody has decided, or with one letter more, gets nothing.
+    // A retry before the decision, or with changed arguments, makes no call.
     assert_eq!(send(&call).await["result"]["resultType"], "input_required");
     command(&gateway, 0, &["approve", &id]).await;
     let mut changed = call.clone();
@@ -263,8 +263,8 @@ async fn a_state_is_good_for_its_call_and_once() {
     let message = answer["error"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("requestState is not valid"), "{answer}");
     assert_eq!(n_echoes(&agent, 0).await, 0);
-    let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-    assert!(shown.contains("approved"), "it is unused: {shown}");
+    let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+    assert!(output.contains("approved"), "it is unused: {output}");
 
     assert_eq!(send(&call).await["result"]["content"][0]["text"], "x");
     assert_eq!(n_echoes(&agent, 0).await, 1);

@@ -1,4 +1,4 @@
-//! The audit log by those who read it: the real binary, after real calls.
+//! The audit log as its commands show it, with the real binary after real calls.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub(crate) async fn run(data: &Path, arguments: &[&str]) -> Output {
     command.stdin(std::process::Stdio::null()).output().await.expect("octroi runs")
 }
 
-/// What a command says if it ends as it should.
-async fn said(data: &Path, arguments: &[&str], code: i32) -> String {
+/// The output of a command, which must end with this code.
+async fn output_of(data: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(data, arguments).await;
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -30,7 +30,7 @@ async fn said(data: &Path, arguments: &[&str], code: i32) -> String {
     text
 }
 
-/// Records as `octroi audit list --json` tells them, the oldest first.
+/// Records as `octroi audit list --json` prints them, the oldest first.
 pub(crate) async fn records(data: &Path, arguments: &[&str]) -> Vec<Value> {
     let arguments: Vec<&str> =
         ["audit", "list", "--json", "-n", "5000"].iter().chain(arguments).copied().collect();
@@ -43,7 +43,7 @@ pub(crate) async fn records(data: &Path, arguments: &[&str]) -> Vec<Value> {
     found
 }
 
-/// Records as they stand in the files.
+/// Records as they are in the files.
 async fn exported(data: &Path) -> Vec<Value> {
     let output = run(data, &["audit", "export"]).await;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -61,7 +61,7 @@ fn entry() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_call_is_told_twice_and_every_denial_once() {
+async fn every_call_is_recorded_twice_and_every_denial_once() {
     let gateway = TestGateway::start(&octroi(), &entry()).await;
     let data = gateway.directory().join("data");
     for era in ERAS {
@@ -71,7 +71,7 @@ async fn every_call_is_told_twice_and_every_denial_once() {
         let denied = client.call("peer_fail", json!({})).await;
         assert!(denied.is_err() || denied.is_ok_and(|result| result["isError"] == true));
     }
-    // Nobody waits for the end of a call to be written.
+    // The end of a call is written asynchronously.
     let deadline = std::time::Instant::now() + SOON;
     while records(&data, &["--kind", "tool_invocation_end"]).await.len() < 2 {
         assert!(std::time::Instant::now() < deadline, "the ends of calls are not recorded");
@@ -87,7 +87,7 @@ async fn every_call_is_told_twice_and_every_denial_once() {
     }
     assert!(denials.iter().all(|denial| denial["decision"] == "deny_continue"), "{denials:#?}");
 
-    // What searches find is what stands in the log.
+    // Searches find exactly what is in the log.
     let own = exported(&data).await;
     let own: Vec<&Value> = own
         .iter()
@@ -118,31 +118,31 @@ async fn every_call_is_told_twice_and_every_denial_once() {
     let call = starts[0]["call"].as_str().expect("a call");
     let seq = starts[0]["seq"].to_string();
     for what in [call, &seq] {
-        let text = said(&data, &["audit", "show", what], 0).await;
+        let text = output_of(&data, &["audit", "show", what], 0).await;
         for expected in ["tool_invocation_start", "tool_invocation_end", "completed", "\"arguments\""] {
             assert!(text.contains(expected), "{what}: {text}");
         }
     }
-    let text = said(&data, &["audit", "report"], 0).await;
+    let text = output_of(&data, &["audit", "report"], 0).await;
     for expected in ["2  deny_continue", "2  mcp:peer:echo", "2  tool_invocation_end", "tester"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     for (arguments, code, expected) in [
         (&["audit", "list", "-n", "1"][..], 0, "mcp:peer:"),
         (&["audit", "list", "--kind", "nonsense"], 2, "possible values: tool_invocation_start"),
-        (&["audit", "list", "--since", "soon"], 1, "is no time"),
+        (&["audit", "list", "--since", "soon"], 1, "is not a time"),
         (&["audit", "show", "999999"], 1, "there is no record 999999"),
         (&["audit", "show", "nonsense"], 1, "is not the id of a call"),
-        (&["audit", "purge", "--before", "1d"], 1, "say --yes"),
+        (&["audit", "purge", "--before", "1d"], 1, "confirm with --yes"),
         (&["audit", "purge", "--before", "1d", "--yes"], 0, "nothing to remove"),
         (&["audit", "export", "--format", "csv"], 0, "policy_violation"),
         (&["audit", "export", "--format", "ocsf", "--tool", "echo"], 0, "6003"),
     ] {
-        let text = said(&data, arguments, code).await;
+        let text = output_of(&data, arguments, code).await;
         assert!(text.contains(expected), "{arguments:?}: {text}");
     }
 
-    // What a server was given as a secret is nowhere.
+    // The secret of a server is nowhere.
     let directory = gateway.stop_and_keep().await.0;
     let listed: String = all.iter().map(ToString::to_string).collect();
     assert!(!listed.contains(SECRET), "{listed}");
@@ -162,7 +162,7 @@ fn first_segment(data: &Path) -> PathBuf {
     data.join("audit/000001.log")
 }
 
-/// Where a text stands in the first segment.
+/// The position of a text in the first segment.
 fn place_of(data: &Path, text: &str) -> u64 {
     let bytes = std::fs::read(first_segment(data)).expect("a segment");
     let place = bytes.windows(text.len()).position(|window| window == text.as_bytes());
@@ -179,7 +179,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_done_to_the_log_is_told() {
+async fn tampering_with_the_log_is_detected() {
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
     let data = gateway.directory().join("data");
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
@@ -188,18 +188,18 @@ async fn what_was_done_to_the_log_is_told() {
         assert_eq!(client.call_text("peer_echo", json!({"text": text})).await, Ok(text));
     }
     // Also while the gateway writes.
-    let text = said(&data, &["audit", "verify"], 0).await;
+    let text = output_of(&data, &["audit", "verify"], 0).await;
     assert!(text.contains("intact"), "{text}");
     drop(client);
     let (directory, _) = gateway.stop_and_keep().await;
-    let text = said(&data, &["audit", "verify", "--json"], 0).await;
+    let text = output_of(&data, &["audit", "verify", "--json"], 0).await;
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&report["intact"], &report["signed_until"]), (&json!(true), &report["last_seq"]));
 
     // Without a gateway the files are opened here; nothing is old enough.
-    let text = said(&data, &["audit", "purge", "--before", "1d", "--yes"], 0).await;
+    let text = output_of(&data, &["audit", "purge", "--before", "1d", "--yes"], 0).await;
     assert!(text.contains("nothing to remove"), "{text}");
-    said(&data, &["audit", "verify"], 0).await;
+    output_of(&data, &["audit", "verify"], 0).await;
 
     let all = exported(&data).await;
     let victim = all.iter().find(|record| record["context"]["arguments"]["text"] == "number 2");
@@ -208,19 +208,19 @@ async fn what_was_done_to_the_log_is_told() {
     let checkpoints = data.join("audit/checkpoints").display().to_string();
 
     let proof = directory.path().join("proof.json").display().to_string();
-    said(&data, &["audit", "prove", &victim.to_string(), "--out", &proof], 0).await;
-    let text = said(&data, &["audit", "check-proof", &proof, "--key", &key], 0).await;
+    output_of(&data, &["audit", "prove", &victim.to_string(), "--out", &proof], 0).await;
+    let text = output_of(&data, &["audit", "check-proof", &proof, "--key", &key], 0).await;
     assert!(text.contains("number 2"), "{text}");
     let forged = std::fs::read_to_string(&proof).expect("a proof").replace("number 2", "number 7");
     std::fs::write(&proof, forged).expect("a proof");
-    said(&data, &["audit", "check-proof", &proof, "--key", &key], 1).await;
-    said(&data, &["audit", "prove", "99999"], 1).await;
+    output_of(&data, &["audit", "check-proof", &proof, "--key", &key], 1).await;
+    output_of(&data, &["audit", "prove", "99999"], 1).await;
 
     let edited = directory.path().join("edited");
     copy(&data, &edited);
     let file = std::fs::OpenOptions::new().write(true).open(first_segment(&edited)).expect("a segment");
     file.write_all_at(b"number 9", place_of(&edited, "number 2")).expect("it can be changed");
-    let text = said(&edited, &["audit", "verify"], 1).await;
+    let text = output_of(&edited, &["audit", "verify"], 1).await;
     assert!(text.contains(&format!("record {victim} was edited")), "{text}");
 
     let deleted = directory.path().join("deleted");
@@ -238,7 +238,7 @@ async fn what_was_done_to_the_log_is_told() {
     let gone = body(victim);
     let rest = [&bytes[..gone.start], &bytes[gone.end..]].concat();
     std::fs::write(first_segment(&deleted), rest).expect("it can be changed");
-    let text = said(&deleted, &["audit", "verify"], 1).await;
+    let text = output_of(&deleted, &["audit", "verify"], 1).await;
     assert!(
         text.contains(&format!("records {victim} to {victim} are missing"))
             || text.contains(&format!("record {victim} is missing")),
@@ -250,10 +250,10 @@ async fn what_was_done_to_the_log_is_told() {
     let end = body(victim).start as u64;
     let file = std::fs::OpenOptions::new().write(true).open(first_segment(&truncated)).expect("a segment");
     file.set_len(end).expect("it can be cut");
-    let text = said(&truncated, &["audit", "verify", "--key", &key, "--witness", &checkpoints], 1).await;
+    let text = output_of(&truncated, &["audit", "verify", "--key", &key, "--witness", &checkpoints], 1).await;
     let last = victim - 1;
     assert!(text.contains(&format!("the log ends with record {last}")), "{text}");
-    said(&directory.path().join("nowhere"), &["audit", "verify"], 1).await;
+    output_of(&directory.path().join("nowhere"), &["audit", "verify"], 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -299,13 +299,13 @@ async fn whatever_a_server_did_is_in_the_log_after_a_kill() {
             let of_call = ends.iter().filter(|end| end["call"] == start["call"]).count();
             assert_eq!(of_call, 1, "{start}");
         }
-        // Nobody waits for the end of a call to be written, so that of an answered one may be unknown too.
+        // The end of a call is written asynchronously, so that of an answered one may be unknown too.
         let slow = ends.iter().filter(|end| end["tool"] == "mcp:far:slow");
         assert!(slow.clone().count() > 0, "{ends:#?}");
         assert!(slow.clone().all(|end| end["context"]["outcome"] == "outcome_unknown"), "{ends:#?}");
     }
     let data = gateway.directory().join("data");
-    said(&data, &["audit", "verify"], 0).await;
+    output_of(&data, &["audit", "verify"], 0).await;
     let found = records(&data, &["--text", "outcome_unknown", "--tool", "slow"]).await;
     assert_eq!(found.len(), 10);
     gateway.stop().await;
@@ -327,7 +327,7 @@ async fn whoever_reads_along_sees_what_happens() {
     let mut lines = BufReader::new(tail.stdout.take().expect("a pipe")).lines();
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let mut seen: Vec<Value> = Vec::new();
-    // It may begin to look at any time, so calls are made until one is seen.
+    // It may start reading at any time, so calls are made until one is seen.
     let deadline = std::time::Instant::now() + SOON;
     while seen.len() < 6 && std::time::Instant::now() < deadline {
         client.call("peer_add", json!({"a": 1, "b": 2})).await.expect("a result");
@@ -343,7 +343,7 @@ async fn whoever_reads_along_sees_what_happens() {
     assert!(numbers.is_sorted() && numbers.len() == seen.len(), "{numbers:?}");
     tail.kill().await.expect("it can be ended");
 
-    // Somebody who guesses tokens leaves a trace, and not the token.
+    // Guessing tokens is recorded, without the token.
     for _ in 0..3 {
         let headers = [("authorization", "Bearer guess-guess-guess")];
         let url = format!("{}/mcp", gateway.base);
@@ -376,7 +376,7 @@ async fn what_searches_use_is_made_again_from_the_log() {
     let numbers: Vec<u64> = found.iter().filter_map(|record| record["seq"].as_u64()).collect();
     assert_eq!(numbers, (1..=found.len() as u64).collect::<Vec<_>>());
 
-    // And a run that is cut off goes on where it was, without a gap.
+    // After an interruption, the next run continues without a gap.
     gateway.wait_until_settled().await;
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! Copies of the audit log, and a disk that has no room for it, with the real binary.
+//! Handlers of the audit log, and a disk that is full, with the real binary.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn file_handler(path: &Path) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_says_nothing_holds_up_nobody() {
-    // It takes connections and never answers.
+    // It accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/hook", silent.local_addr().expect("an address"));
     let place = tempfile::tempdir().expect("a temporary directory");
@@ -65,13 +65,13 @@ async fn a_receiver_that_says_nothing_holds_up_nobody() {
     let lag = text.lines().find_map(|line| line.strip_prefix("octroi_audit_handler_lag{name=\"hook\"} "));
     assert!(lag.is_some_and(|lag| lag.parse::<u64>().is_ok_and(|lag| lag >= 40)), "{text}");
 
-    // Another configuration, other handlers.
+    // A new configuration with other handlers.
     gateway.rewrite_config(&format!("{entry}{}", file_handler(&place.path().join("other.jsonl"))));
     let output = run(&gateway.directory().join("data"), &["reload"]).await;
     assert!(output.status.success(), "{output:?}");
     assert!(!metrics(&gateway).await.contains("name=\"hook\""));
     client.call("peer_add", json!({"a": 1, "b": 2})).await.expect("a result");
-    // It has the name of the one before, so it goes on where that one stopped.
+    // It has the name of the previous one, so it continues where that one stopped.
     let other = place.path().join("other.jsonl");
     let deadline = Instant::now() + SOON;
     while !lines(&other).iter().any(|record| record["kind"] == "tool_invocation_end") {
@@ -98,7 +98,7 @@ async fn people_can_watch_the_newest_records() {
             let read = person.request("resources/read", json!({ "uri": uri })).await.expect("a resource");
             let text = read["contents"][0]["text"].as_str().expect("a text");
             let recent: Value = serde_json::from_str(text).expect("JSON");
-            // Nobody waits for the end of a call to be written.
+            // The end of a call is written asynchronously.
             if recent["records"][0]["kind"] == "tool_invocation_end" {
                 break;
             }
@@ -110,13 +110,13 @@ async fn people_can_watch_the_newest_records() {
         for wrong in [json!({"limit": "x"}), json!({"nonsense": 1}), json!({"kinds": [1]})] {
             assert!(person.call("audit_query", wrong.clone()).await.is_err(), "{wrong}");
         }
-        let told = person.call("audit_query", json!({"limit": 1})).await.expect("a result");
-        let told = &told["structuredContent"];
-        assert_eq!((told["records"].as_array().map(Vec::len), &told["behind"]), (Some(1), &json!(0)));
-        let before = json!({"limit": 1, "before": told["next"]});
+        let page = person.call("audit_query", json!({"limit": 1})).await.expect("a result");
+        let page = &page["structuredContent"];
+        assert_eq!((page["records"].as_array().map(Vec::len), &page["behind"]), (Some(1), &json!(0)));
+        let before = json!({"limit": 1, "before": page["next"]});
         let older = person.call("audit_query", before).await.expect("a result");
         assert!(
-            older["structuredContent"]["records"][0]["seq"].as_u64() < told["records"][0]["seq"].as_u64()
+            older["structuredContent"]["records"][0]["seq"].as_u64() < page["records"][0]["seq"].as_u64()
         );
         let verified = person.call("audit_verify", json!({})).await.expect("a result");
         assert_eq!(verified["structuredContent"]["intact"], true, "{verified}");
@@ -136,7 +136,7 @@ async fn a_call_that_cannot_be_recorded_is_not_made() {
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let filled = std::fs::write(seen.join("fill"), vec![0_u8; 4 << 20]);
     assert!(filled.is_err(), "the disk should be full now");
-    // The last block of the log may still have room for a few.
+    // The last block of the log may still have space for a few.
     let (mut n_made, mut n_refused) = (0, 0);
     for _ in 0..60 {
         match client.call_text("peer_echo", json!({"text": "x"})).await {

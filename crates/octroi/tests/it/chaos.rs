@@ -15,12 +15,12 @@ use crate::soak;
 
 const CALM: Duration = Duration::from_secs(10);
 const CHAOS: Duration = Duration::from_mins(2);
-/// What callers of a bad server wait at most; a healthy server's callers must not wait like that.
+/// How long callers of a bad server wait at most; callers of a healthy server must not wait that long.
 const BAD_TIMEOUT_MS: u64 = 500;
 const BAD: [&str; 6] = ["bad0", "bad1", "bad2", "bad3", "bad4", "bad5"];
 const HEALTHY: [&str; 3] = ["good0", "good1", "good2"];
 
-/// A number that looks random and is the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// A server that is another one each time it starts.
+/// A server that behaves differently each time it starts.
 fn bad_entry(name: &str) -> String {
     let faults =
         "die-mid-call never garbage no-start noise twice unknown-id huge-line wrong-shape stderr-flood";
@@ -46,7 +46,7 @@ fn bad_entry(name: &str) -> String {
     )
 }
 
-/// Calls healthy servers until told to stop; returns how long each call took.
+/// Calls healthy servers until `stop`; returns how long each call took.
 async fn call_healthy(gateway: &TestGateway, era: Era, stop: CancellationToken) -> Vec<Duration> {
     let client = connect(gateway, era, ClientOptions::default()).await;
     let mut latencies = Vec::new();
@@ -62,7 +62,7 @@ async fn call_healthy(gateway: &TestGateway, era: Era, stop: CancellationToken) 
     latencies
 }
 
-/// Calls bad servers; what fails must say which server it was, in one sentence.
+/// Calls bad servers; each failure must name the server, in one sentence.
 async fn call_bad(gateway: &TestGateway, seed: u64, stop: CancellationToken) -> usize {
     let mut dice = Dice(seed);
     let client = connect(gateway, Era::Modern, ClientOptions::default()).await;
@@ -74,7 +74,7 @@ async fn call_bad(gateway: &TestGateway, seed: u64, stop: CancellationToken) -> 
             Ok(result) if result["isError"] == true => {
                 n_failures += 1;
                 let text = result["content"][0]["text"].as_str().unwrap_or_default();
-                // A tool that is not there because the server is another one now is its own error.
+                // A tool that is missing because the server behaves differently now has an error of its own.
                 let is_told = text.contains(&format!("server `{name}`")) || text.contains("tool");
                 assert!(is_told && !text.contains('\n'), "{name}_{tool}: {text}");
             }
@@ -148,7 +148,7 @@ async fn healthy_servers_do_not_notice() {
     let after = quantile(&mut latencies, 0.99);
     let n_failures: usize = failures.iter().sum();
     println!(
-        "{} calls, p99 {before:?} before and {after:?} during; {n_failures} failures told",
+        "{} calls, p99 {before:?} before and {after:?} during; {n_failures} failures reported",
         latencies.len()
     );
     assert!(n_failures > 100, "the bad servers were bad: {n_failures}");

@@ -1,4 +1,4 @@
-//! `octroi config`, and how other commands take a configuration: what the real binary says.
+//! `octroi config`, and how other commands read a configuration, with the real binary.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::octroi;
 
-/// Runs `octroi` in a directory with these files and tells everything it said.
+/// Runs `octroi` in a directory with these files; returns its exit code and all its output.
 fn run(files: &[(&str, &str)], arguments: &[&str]) -> String {
     run_with(files, arguments, &[])
 }
@@ -29,13 +29,13 @@ fn run_with(files: &[(&str, &str)], arguments: &[&str], variables: &[(&str, &str
         .envs(variables.iter().copied())
         .output()
         .expect("octroi should run");
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let real = std::fs::canonicalize(directory.path()).expect("the directory is there");
     let text = format!(
         "exit: {}\n----- out\n{}----- err\n{}",
         output.status.code().unwrap_or(-1),
-        said(&output.stdout),
-        said(&output.stderr)
+        lossy(&output.stdout),
+        lossy(&output.stderr)
     )
     .replace(&real.display().to_string(), "[DIR]")
     .replace(&directory.path().display().to_string(), "[DIR]");
@@ -102,7 +102,7 @@ fn check_says_what_is_wrong_and_where() {
         error: octroi.toml:8: server `tracker` is left out: `${TRACKER_KEY}` is not set and has no default (write `${TRACKER_KEY:-default}` to give one)
         error: octroi.toml:9: server `tracker` is left out: `timeout` is not a duration; write 30s, 2m, 500ms or a number of milliseconds
         ----- err
-        error: 3 things are wrong
+        error: 3 problems found
         hint: `octroi config schema` has every key
     "#]],
     );
@@ -146,7 +146,7 @@ fn check_says_what_is_wrong_and_where() {
               ]
             }
             ----- err
-            {"error":{"kind":"failed","message":"3 things are wrong","hint":"`octroi config schema` has every key"}}
+            {"error":{"kind":"failed","message":"3 problems found","hint":"`octroi config schema` has every key"}}
         "#]],
     );
     check(
@@ -155,9 +155,9 @@ fn check_says_what_is_wrong_and_where() {
         expect![[r#"
         exit: 1
         ----- out
-        error: octroi.toml:2: listening at 0.0.0.0:1 lets other machines in, and no token is configured; add one to [[tokens]], or listen at 127.0.0.1
+        error: octroi.toml:2: listening at 0.0.0.0:1 allows other machines to connect, and no token is configured; add one to [[tokens]], or listen at 127.0.0.1
         ----- err
-        error: 1 thing is wrong
+        error: 1 problem found
         hint: `octroi config schema` has every key
     "#]],
     );
@@ -169,7 +169,7 @@ fn check_says_what_is_wrong_and_where() {
         ----- out
         error: octroi.toml:3: `enabled` must be true or false, not 1
         ----- err
-        error: 1 thing is wrong
+        error: 1 problem found
         hint: `octroi config schema` has every key
     "#]],
     );
@@ -318,7 +318,7 @@ fn show_hides_secrets() {
 #[test]
 fn show_tells_origins() {
     let yaml = "mcp_servers:\n  - id: files\n    command: [run, it]\n    timeout_ms: 5000\n";
-    let said = run(
+    let text = run(
         &[
             ("a/mcp_servers.yaml", yaml),
             ("a/mcpservers/extra/server.py", ""),
@@ -326,8 +326,8 @@ fn show_tells_origins() {
         ],
         &["config", "show", "--origin", "--config", "a/mcp_servers.yaml", "--listen", "127.0.0.1:9"],
     );
-    let (defaults, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.ends_with("# default"));
-    assert!(defaults.contains(&"reconnect = true  # default"), "{said}");
+    let (defaults, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.ends_with("# default"));
+    assert!(defaults.contains(&"reconnect = true  # default"), "{text}");
     expect![[r#"
         exit: 0
         ----- out
@@ -374,8 +374,8 @@ fn files_are_found_by_flag_variable_place_and_user() {
     ];
     let named = [("OCTROI_CONFIG", "variable.toml")];
     let which = |files: &[(&str, &str)], arguments: &[&str], variables: &[(&str, &str)]| {
-        let said = run_with(files, &[&["config", "show"], arguments].concat(), variables);
-        said.lines().find_map(|line| line.strip_prefix("name = ").map(str::to_owned)).unwrap_or(said)
+        let output = run_with(files, &[&["config", "show"], arguments].concat(), variables);
+        output.lines().find_map(|line| line.strip_prefix("name = ").map(str::to_owned)).unwrap_or(output)
     };
     assert_eq!(which(&files, &["--config", "flag.toml"], &named), "\"flag\"");
     assert_eq!(which(&files, &[], &named), "\"variable\"");
@@ -385,21 +385,21 @@ fn files_are_found_by_flag_variable_place_and_user() {
 
 #[test]
 fn the_schema_is_the_one_that_is_kept() {
-    let said = run(&[], &["config", "schema"]);
+    let output = run(&[], &["config", "schema"]);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/octroi.schema.json");
     let kept = std::fs::read_to_string(file).expect("the schema is kept");
-    assert_eq!(said, format!("exit: 0\n----- out\n{kept}----- err\n"));
+    assert_eq!(output, format!("exit: 0\n----- out\n{kept}----- err\n"));
 }
 
 #[test]
-fn the_schema_takes_what_is_shown_and_the_example() {
+fn the_schema_accepts_the_printed_settings_and_the_example() {
     let schema = octroi_core::config::schema::schema();
-    let said = run(&[("octroi.toml", GOOD), ("mcpservers/a/server.py", "")], &["config", "show", "--json"]);
-    let json = said.split("----- out").nth(1).and_then(|rest| rest.split("----- err").next());
-    let mut shown: Value = serde_json::from_str(json.unwrap_or_default()).expect("it is JSON");
-    let problems = shown.as_object_mut().and_then(|shown| shown.shift_remove("problems"));
+    let output = run(&[("octroi.toml", GOOD), ("mcpservers/a/server.py", "")], &["config", "show", "--json"]);
+    let json = output.split("----- out").nth(1).and_then(|rest| rest.split("----- err").next());
+    let mut settings: Value = serde_json::from_str(json.unwrap_or_default()).expect("it is JSON");
+    let problems = settings.as_object_mut().and_then(|settings| settings.shift_remove("problems"));
     assert_eq!(problems, Some(json!([])));
-    assert_eq!(objection(&schema, &shown), None);
+    assert_eq!(objection(&schema, &settings), None);
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/octroi.toml");
     let example = std::fs::read_to_string(example).expect("the example is there");
     assert_eq!(objection(&schema, &toml::from_str(&example).expect("the example is TOML")), None);
@@ -413,7 +413,7 @@ fn the_schema_takes_what_is_shown_and_the_example() {
     }
 }
 
-/// What a schema has against a value, for the few words that ours uses.
+/// Why a value does not match a schema, for the few keywords that ours uses.
 fn objection(schema: &Value, value: &Value) -> Option<String> {
     let is_type = |name: &Value| match name.as_str() {
         Some("object") => value.is_object(),
@@ -493,7 +493,7 @@ fn other_machines_get_in_only_with_a_token() {
             exit: 1
             ----- out
             ----- err
-            error: option --listen: listening at 0.0.0.0:0 lets other machines in, and no token is configured
+            error: option --listen: listening at 0.0.0.0:0 allows other machines to connect, and no token is configured
             hint: add one to [[tokens]], or listen at 127.0.0.1
         "#]],
     );

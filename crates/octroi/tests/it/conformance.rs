@@ -8,9 +8,9 @@ use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
 use octroi_testkit::peer::process::PeerProcess;
 
 use crate::harness::{keep, octroi, remote_entry};
-use crate::suite::{self, Complaint, Report, check_id};
+use crate::suite::{self, FailedCheck, SuiteReport, check_id};
 
-/// Every revision the suite has, as it is asked for it.
+/// Every revision that the suite supports, with the options that select it.
 const REVISIONS: [(&str, &[&str]); 4] = [
     ("2025-03-26", &["--spec-version", "2025-03-26", "--suite", "all"]),
     ("2025-06-18", &["--spec-version", "2025-06-18", "--suite", "all"]),
@@ -42,7 +42,7 @@ async fn what_passes_directly_passes_through_octroi() {
     );
     let mut complaints = Vec::new();
     for (revision, arguments) in REVISIONS {
-        let mut direct = Report::new();
+        let mut direct = SuiteReport::new();
         for (index, (how, url)) in targets.iter().enumerate() {
             let (report, _) = suite::run(&[&["server", "--url", url], arguments].concat(), &[]).await;
             let passed: usize = report.values().map(|tally| tally.passed).sum();
@@ -53,7 +53,7 @@ async fn what_passes_directly_passes_through_octroi() {
             if index == 0 {
                 direct = report;
             } else {
-                complaints.extend(compare(&direct, &report).into_iter().map(|(check, line)| Complaint {
+                complaints.extend(compare(&direct, &report).into_iter().map(|(check, line)| FailedCheck {
                     revision: revision.to_owned(),
                     through: (*how).to_owned(),
                     check,
@@ -68,8 +68,8 @@ async fn what_passes_directly_passes_through_octroi() {
     suite::judge("baseline.toml", &complaints);
 }
 
-/// What is worse in `through` than in `direct`.
-fn compare(direct: &Report, through: &Report) -> Vec<(String, String)> {
+/// The checks that are worse in `through` than in `direct`.
+fn compare(direct: &SuiteReport, through: &SuiteReport) -> Vec<(String, String)> {
     let mut worse = Vec::new();
     for (scenario, expected) in direct {
         let Some(found) = through.get(scenario) else {

@@ -1,15 +1,15 @@
 //! The official conformance suite's client scenarios, with Octroi as the client.
 //!
-//! The suite's server looks at Octroi's requests to it. A client of each era stands in front of Octroi in
-//! turn, since what Octroi sends must be right whoever it sends it for. Scenarios under `auth/` are left
-//! out: Octroi presents configured headers to servers and has no OAuth client yet.
+//! The suite's server checks Octroi's requests. Clients of both eras are connected to Octroi in turn, since
+//! its requests must be right for both. Scenarios under `auth/` are left out: Octroi sends configured headers
+//! to servers and has no OAuth client yet.
 
 use std::fmt::Write as _;
 
 use octroi_testkit::conformance_client_binary;
 
 use crate::harness::{keep, octroi};
-use crate::suite::{self, Complaint, Tally, check_id};
+use crate::suite::{self, FailedCheck, ScenarioTally, check_id};
 
 const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
@@ -32,7 +32,7 @@ async fn servers_find_octroi_a_good_client() {
                     "| {scenario} | {revision} | {era} | {} | {failed} | {warned} |",
                     tally.passed
                 );
-                complaints.extend(tally.failed.iter().chain(&tally.warned).map(|line| Complaint {
+                complaints.extend(tally.failed.iter().chain(&tally.warned).map(|line| FailedCheck {
                     revision: revision.to_owned(),
                     through: format!("{era} client"),
                     check: check_id(line),
@@ -47,9 +47,8 @@ async fn servers_find_octroi_a_good_client() {
     suite::judge("baseline-client.toml", &complaints);
 }
 
-/// The suite's clock allows a fifth of a second, which a loaded machine can miss once; to be late twice
-/// is no chance.
-fn is_only_late(tally: &Tally) -> bool {
+/// The suite allows a fifth of a second, which a loaded machine can miss once; being late twice is a failure.
+fn is_only_late(tally: &ScenarioTally) -> bool {
     let is_about_time = |line: &String| check_id(line) == "client-sse-retry-timing";
     tally.failed.is_empty() && !tally.warned.is_empty() && tally.warned.iter().all(is_about_time)
 }
@@ -65,12 +64,12 @@ async fn scenarios(revision: &str) -> Vec<String> {
     names.filter(|name| !name.starts_with("auth/")).map(str::to_owned).collect()
 }
 
-async fn run(scenario: &str, revision: &str, era: &str) -> Tally {
+async fn run(scenario: &str, revision: &str, era: &str) -> ScenarioTally {
     let client = format!("{} --era {era}", conformance_client_binary().display());
     let arguments = ["client", "--command", &client, "--scenario", scenario, "--spec-version", revision];
     let (report, output) = suite::run(&arguments, &[("OCTROI_BIN", &octroi())]).await;
     let mut tally = report.into_values().next().expect("one scenario was run");
-    // The suite sees only what reached its server; whether the client got its answers, the client says.
+    // The suite sees only what reached its server; the client reports whether it got its answers.
     if !output.status.success() && tally.failed.is_empty() && tally.warned.is_empty() {
         tally.failed.push(format!("client: {}", String::from_utf8_lossy(&output.stderr)));
     }

@@ -1,4 +1,4 @@
-//! Servers that misbehave: their callers learn what happened, and nobody else notices.
+//! Servers that misbehave: their callers get a clear error, and nobody else is affected.
 
 mod dead;
 mod starting;
@@ -17,30 +17,30 @@ use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 use crate::processes::{descendants, left_of};
 use witness::Witness;
 
-/// Of every bad server's entry.
+/// The call timeout of every bad server.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// What a loaded machine may add to it.
+/// How much a loaded machine may add to it.
 const SLACK: Duration = Duration::from_secs(2);
 
 const CLIENTS: [Era; 2] = [Era::Legacy("2025-11-25"), Era::Modern];
 
-/// What the caller of the bad tool gets.
+/// The expected result for the caller of the bad tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// The gateway makes up for the fault.
+enum FaultOutcome {
+    /// The gateway recovers from the fault.
     Works,
     /// An error with this code.
     Fails(&'static str),
 }
-use Outcome::{Fails, Works};
+use FaultOutcome::{Fails, Works};
 
-struct Case {
+struct FaultCase {
     fault: &'static str,
     transport: &'static str,
     eras: &'static [&'static str],
     /// The tool that shows the fault; `echo` where every tool does.
     tool: &'static str,
-    outcome: Outcome,
+    outcome: FaultOutcome,
 }
 
 const BOTH: &[&str] = &["legacy", "modern"];
@@ -51,12 +51,12 @@ const fn case(
     transport: &'static str,
     eras: &'static [&'static str],
     tool: &'static str,
-    outcome: Outcome,
-) -> Case {
-    Case { fault, transport, eras, tool, outcome }
+    outcome: FaultOutcome,
+) -> FaultCase {
+    FaultCase { fault, transport, eras, tool, outcome }
 }
 
-const STDIO: [Case; 9] = [
+const STDIO: [FaultCase; 9] = [
     case("noise", "stdio", BOTH, "echo", Works),
     case("twice", "stdio", BOTH, "echo", Works),
     case("unknown-id", "stdio", BOTH, "echo", Works),
@@ -68,7 +68,7 @@ const STDIO: [Case; 9] = [
     case("garbage", "stdio", BOTH, "garbage", Fails("call_timeout")),
 ];
 
-const HTTP: [Case; 7] = [
+const HTTP: [FaultCase; 7] = [
     case("http-500", "http", BOTH, "add", Fails("server_unavailable")),
     case("http-html", "http", BOTH, "add", Fails("server_unavailable")),
     case("http-cut", "http", BOTH, "add", Fails("outcome_unknown")),
@@ -88,8 +88,8 @@ async fn a_bad_remote_server_harms_only_its_callers() {
     println!("{}", run(&HTTP).await);
 }
 
-/// Runs every case in each of its eras; returns a table of what callers read.
-async fn run(cases: &[Case]) -> String {
+/// Runs every case in each of its eras; returns a table of the errors that callers get.
+async fn run(cases: &[FaultCase]) -> String {
     let mut table = String::from("| fault | server | what its caller reads |\n|---|---|---|\n");
     for case in cases {
         for era in case.eras {
@@ -100,7 +100,7 @@ async fn run(cases: &[Case]) -> String {
     table
 }
 
-async fn run_one(case: &Case, era: &str) -> String {
+async fn run_one(case: &FaultCase, era: &str) -> String {
     let what = format!("{} over {} in the {era} era", case.fault, case.transport);
     let flags = ["--era", era, "--fault", case.fault];
     let (entry, _peer) = if case.transport == "stdio" {
@@ -125,7 +125,7 @@ async fn run_one(case: &Case, era: &str) -> String {
     read
 }
 
-/// A bad server's entry: little time, little room, little grace.
+/// A bad server's entry: short timeouts and small limits.
 fn bad(entry: &str) -> String {
     format!(
         "{entry}timeout = \"{}ms\"\nmax_message_bytes = 1000000\nshutdown_grace = \"300ms\"\n",
@@ -133,13 +133,13 @@ fn bad(entry: &str) -> String {
     )
 }
 
-async fn echo(client: &TestClient, said: &str, what: &str) {
-    let heard = client.call_text("bad_echo", json!({ "text": said })).await;
-    assert_eq!(heard.as_deref(), Ok(said), "{what}");
+async fn echo(client: &TestClient, text: &str, what: &str) {
+    let answer = client.call_text("bad_echo", json!({ "text": text })).await;
+    assert_eq!(answer.as_deref(), Ok(text), "{what}");
 }
 
-/// Calls the tool that shows the fault and returns what its caller reads.
-async fn call_bad_tool(client: &TestClient, case: &Case, what: &str) -> String {
+/// Calls the tool that shows the fault and returns the text that its caller gets.
+async fn call_bad_tool(client: &TestClient, case: &FaultCase, what: &str) -> String {
     let arguments = match case.tool {
         "add" => json!({ "a": 1, "b": 2 }),
         "huge" => json!({ "bytes": 2_000_000 }),
@@ -159,7 +159,7 @@ async fn call_bad_tool(client: &TestClient, case: &Case, what: &str) -> String {
     }
 }
 
-/// Checks that a result tells the server's name, the kind of the failure and what to do; returns its text.
+/// Checks that a result names the server, the kind of failure and what to do; returns its text.
 fn explained(result: &Value, code: &str, what: &str) -> String {
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     let error = &result["_meta"]["octroi/error"];
@@ -171,7 +171,7 @@ fn explained(result: &Value, code: &str, what: &str) -> String {
     format!("`{code}`: {text}")
 }
 
-/// Ends the gateway and looks for what it left behind.
+/// Stops the gateway and checks that it left nothing behind.
 async fn stop(mut gateway: TestGateway, what: &str) {
     let id = gateway.child.id().expect("the gateway runs");
     let processes = descendants(id);

@@ -1,4 +1,4 @@
-//! Servers that speak in Octroi's name, or under the names of others: nobody takes them for what they are not.
+//! Servers that impersonate Octroi or other servers: no client is deceived.
 
 mod names;
 
@@ -11,11 +11,11 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::harness::{connect, octroi, stdio_entry};
-use crate::manage::{run, said};
+use crate::manage::{exit_and_output, run};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 const SERVER_ERAS: [&str; 2] = ["legacy", "modern"];
-/// Says that a server misused what is Octroi's.
+/// The code for a server that misused what is reserved for Octroi.
 const MISUSE: i64 = -32952;
 const INTERNAL_ERROR: i64 = -32603;
 
@@ -25,7 +25,7 @@ async fn forge(client: &TestClient, answer: &str) -> Result<Value, ClientError> 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_of_octroi_are_only_octrois() {
-    // What the server answers with, and the number that the client gets.
+    // The code that the server answers with, and the code that the client gets.
     let numbers = (-32969..=-32950).map(|code| (format!(r#"{{"code":{code},"message":"no"}}"#), MISUSE));
     let words = [
         "policy_denied",
@@ -40,13 +40,13 @@ async fn errors_of_octroi_are_only_octrois() {
     let others = [
         (r#"{"code":-32000,"message":"no","data":{"type":"policy_denied","decision":"deny_abort"}}"#, MISUSE),
         (r#"{"code":-32602,"message":"policy\u005fdenied"}"#, MISUSE),
-        // Numbers that one reader takes for Octroi's and another does not understand.
+        // Numbers that one parser takes for Octroi's and another rejects.
         (r#"{"code":-32950.0,"message":"no"}"#, INTERNAL_ERROR),
         (r#"{"code":-3.2950e4,"message":"no"}"#, INTERNAL_ERROR),
         (r#"{"code":-32000,"code":-32950,"message":"no"}"#, INTERNAL_ERROR),
         (r#"{"code":-32950,"message":"no","code":-32000}"#, INTERNAL_ERROR),
         (r#"{"code":"-32950","message":"no"}"#, INTERNAL_ERROR),
-        // Errors of the server itself are left alone.
+        // The server's own errors pass unchanged.
         (r#"{"code":-32949,"message":"no"}"#, -32949),
         (r#"{"code":-32970,"message":"no"}"#, -32970),
         (r#"{"code":-32000,"message":"denied by policy"}"#, -32000),
@@ -123,7 +123,7 @@ async fn results_of_octroi_are_only_octrois() {
             let result = agent.request("prompts/get", get).await.expect("a result");
             assert!(result["_meta"].get("octroi/error").is_none(), "{result}");
         }
-        // A person who believes it finds nothing to approve.
+        // There is nothing for a person to approve.
         assert_nothing_waits(&gateway).await;
         gateway.stop().await;
     }
@@ -131,9 +131,9 @@ async fn results_of_octroi_are_only_octrois() {
 
 async fn assert_nothing_waits(gateway: &TestGateway) {
     let data = gateway.directory().join("data");
-    let (status, text) = said(&run(&data, &["approve", "ap_forged"]).await);
+    let (status, text) = exit_and_output(&run(&data, &["approve", "ap_forged"]).await);
     assert!(status == Some(1) && text.contains("no approval"), "{text}");
-    assert!(said(&run(&data, &["approvals"]).await).1.contains("nothing waits"));
+    assert!(exit_and_output(&run(&data, &["approvals"]).await).1.contains("no call waits"));
 }
 
 /// One request of a modern client, as it is on the wire; returns the whole answer.
@@ -188,7 +188,7 @@ async fn questions_of_octroi_are_only_octrois() {
         assert_eq!(result["_meta"]["kept"], 1, "{result}");
         assert!(result["_meta"].get("octroi/approval").is_none(), "only Octroi's own has it: {result}");
         if server_era == "legacy" {
-            // Its era knows no such answer, so it is none.
+            // Its era has no such answer, so it is not valid.
             assert_eq!(result["resultType"], "complete", "{result}");
         } else {
             assert_eq!(result["resultType"], "input_required", "{result}");

@@ -1,13 +1,13 @@
-//! Programs that are asked about calls: how they are doing, and what of their words reaches people.
+//! Custom gates: their status, and what of their output reaches people.
 
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::harness::{connect, octroi, stdio_entry};
-use crate::manage::{run, said};
+use crate::manage::{exit_and_output, run};
 
-/// Says no in words that hide something, or asks; ends while the file `broken` is there.
+/// Denies with hidden characters in the reason, or asks; exits while the file `broken` exists.
 const GATE: &str = r#"while read -r line; do
     [ -e broken ] && { echo "I cannot go on" >&2; exit 1; }
     id=${line#*\"id\":}
@@ -33,8 +33,8 @@ async fn started(profile: &str) -> TestGateway {
     gateway
 }
 
-async fn told(gateway: &TestGateway, arguments: &[&str]) -> String {
-    let (code, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+async fn output_of(gateway: &TestGateway, arguments: &[&str]) -> String {
+    let (code, text) = exit_and_output(&run(&gateway.directory().join("data"), arguments).await);
     assert_eq!(code, Some(0), "{arguments:?}: {text}");
     text
 }
@@ -52,7 +52,7 @@ async fn words_of_a_gate_cannot_hide_anything() {
     }
     let why = ["policy", "why", "--agent", "tester", "peer.touch"];
     for arguments in [&["audit", "list"][..], &["approvals"], &why] {
-        let (_, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+        let (_, text) = exit_and_output(&run(&gateway.directory().join("data"), arguments).await);
         assert!(text.contains(SHOWN), "{arguments:?}: {text:?}");
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{arguments:?}: {text:?}");
     }
@@ -60,13 +60,13 @@ async fn words_of_a_gate_cannot_hide_anything() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gate_that_fails_is_told_of_once() {
+async fn a_failing_gate_is_reported_once() {
     let gateway = started("open").await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let state = async || -> Value {
         let output = run(&gateway.directory().join("data"), &["status", "--json"]).await;
-        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        told["gates"][0].clone()
+        let status: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        status["gates"][0].clone()
     };
     assert_eq!((&state().await["state"], &state().await["asked"]), (&json!("idle"), &json!(0)));
     assert!(agent.call("peer_echo", json!({"text": "x"})).await.is_err());
@@ -91,7 +91,7 @@ async fn a_gate_that_fails_is_told_of_once() {
         "{failing}"
     );
     for arguments in [&["status"][..], &["policy", "show"]] {
-        let text = told(&gateway, arguments).await;
+        let text = output_of(&gateway, arguments).await;
         assert!(
             text.contains("gate days  failing, asked 6 times, 5 without a verdict: gate `days`"),
             "{text}"
@@ -99,7 +99,7 @@ async fn a_gate_that_fails_is_told_of_once() {
     }
 
     std::fs::remove_file(&broken).expect("removed");
-    // It rests for a while after it failed again and again.
+    // After repeated failures there is a pause before it is started again.
     for _ in 0..100 {
         let _ = agent.call("peer_echo", json!({"text": "x"})).await;
         if state().await["state"] == "working" {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{SOON, answering, keep, octroi, remote_entry, stdio_entry};
 
-/// What is done in every cell.
+/// The features that are tested in every cell.
 pub(crate) const FEATURES: [&str; 14] = [
     "list",
     "call",
@@ -48,7 +48,7 @@ const SERVERS: [(&str, &str, &str); 7] = [
     ("2026-07-28", "modern", "http"),
 ];
 
-pub(crate) type Outcome = Result<(), String>;
+pub(crate) type FeatureOutcome = Result<(), String>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_client_meets_every_server() {
@@ -112,7 +112,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    async fn run(&self) -> Vec<(&'static str, Outcome)> {
+    async fn run(&self) -> Vec<(&'static str, FeatureOutcome)> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let accepting = answering(json!({ "action": "accept", "content": { "name": "Ada" } }));
         let client = match self.connect(directory.path(), accepting).await {
@@ -140,7 +140,7 @@ impl Cell<'_> {
         TestClient::connect(transport, self.era, options).await.map_err(|error| format!("{error:?}"))
     }
 
-    async fn attempt(&self, feature: &str, client: &TestClient, directory: &Path) -> Outcome {
+    async fn attempt(&self, feature: &str, client: &TestClient, directory: &Path) -> FeatureOutcome {
         if feature != "decline" {
             return attempt(feature, client).await;
         }
@@ -151,8 +151,8 @@ impl Cell<'_> {
     }
 }
 
-/// Tries one feature. For `decline` the client's user must do so, for the others give the name Ada.
-pub(crate) async fn attempt(feature: &str, client: &TestClient) -> Outcome {
+/// Tests one feature. For `decline` the client's user must decline, for the others answer with the name Ada.
+pub(crate) async fn attempt(feature: &str, client: &TestClient) -> FeatureOutcome {
     match feature {
         "list" => list(client).await,
         "call" => call(client).await,
@@ -171,16 +171,16 @@ pub(crate) async fn attempt(feature: &str, client: &TestClient) -> Outcome {
     }
 }
 
-fn expect(found: &Value, expected: &Value) -> Outcome {
+fn expect(found: &Value, expected: &Value) -> FeatureOutcome {
     if found == expected { Ok(()) } else { Err(format!("{found} instead of {expected}")) }
 }
 
-async fn says(client: &TestClient, tool: &str, expected: &str) -> Outcome {
+async fn says(client: &TestClient, tool: &str, expected: &str) -> FeatureOutcome {
     let text = client.call_text(tool, json!({})).await.map_err(|error| format!("{error:?}"))?;
     expect(&json!(text), &json!(expected))
 }
 
-async fn list(client: &TestClient) -> Outcome {
+async fn list(client: &TestClient) -> FeatureOutcome {
     let tools = client.list_tools().await.map_err(|error| format!("{error:?}"))?;
     let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
     if has("peer_echo") && has("peer_ask") {
@@ -190,7 +190,7 @@ async fn list(client: &TestClient) -> Outcome {
     }
 }
 
-async fn call(client: &TestClient) -> Outcome {
+async fn call(client: &TestClient) -> FeatureOutcome {
     let result =
         client.call("peer_echo", json!({ "text": "héllo" })).await.map_err(|error| format!("{error:?}"))?;
     expect(&result["content"][0]["text"], &json!("héllo"))?;
@@ -198,7 +198,7 @@ async fn call(client: &TestClient) -> Outcome {
     expect(&result["_meta"]["dev.octroi.peer/kept"], &json!({ "nested": [1, "two", null] }))
 }
 
-async fn error(client: &TestClient) -> Outcome {
+async fn error(client: &TestClient) -> FeatureOutcome {
     let failed = client.call("peer_fail", json!({})).await.map_err(|error| format!("{error:?}"))?;
     expect(&failed["isError"], &json!(true))?;
     for tool in ["peer_protocol_error", "peer_none"] {
@@ -208,7 +208,7 @@ async fn error(client: &TestClient) -> Outcome {
     Ok(())
 }
 
-async fn progress(client: &TestClient) -> Outcome {
+async fn progress(client: &TestClient) -> FeatureOutcome {
     let call = json!({ "name": "peer_slow", "arguments": { "steps": 3, "delay_ms": 5 } });
     let (outcome, progress) = client.request_with_progress("tools/call", call).await;
     let result = outcome.map_err(|error| format!("{error:?}"))?;
@@ -218,7 +218,7 @@ async fn progress(client: &TestClient) -> Outcome {
     expect(&json!(steps), &json!([1, 2, 3]))
 }
 
-async fn log(client: &TestClient, era: Era) -> Outcome {
+async fn log(client: &TestClient, era: Era) -> FeatureOutcome {
     let mut call = json!({ "name": "peer_log", "arguments": {} });
     if era == Era::Modern {
         call["_meta"] = json!({ "io.modelcontextprotocol/logLevel": "info" });
@@ -229,7 +229,7 @@ async fn log(client: &TestClient, era: Era) -> Outcome {
     expect(&json!(methods), &json!(["notifications/message"]))
 }
 
-async fn cancel(client: &TestClient) -> Outcome {
+async fn cancel(client: &TestClient) -> FeatureOutcome {
     let count = async || {
         client.call_text("peer_cancelled_count", json!({})).await.map_err(|error| format!("{error:?}"))
     };
@@ -249,7 +249,7 @@ async fn cancel(client: &TestClient) -> Outcome {
     Err("the server never heard of it".to_owned())
 }
 
-async fn update(client: &TestClient) -> Outcome {
+async fn update(client: &TestClient) -> FeatureOutcome {
     let mut watcher =
         client.watch(Watch::resource("peer://peer/counter")).await.map_err(|error| format!("{error:?}"))?;
     client.call("peer_touch", json!({})).await.map_err(|error| format!("{error:?}"))?;
@@ -264,7 +264,7 @@ async fn update(client: &TestClient) -> Outcome {
     if read["contents"][0]["text"].is_string() { Ok(()) } else { Err(format!("{read}")) }
 }
 
-async fn list_change(client: &TestClient) -> Outcome {
+async fn list_change(client: &TestClient) -> FeatureOutcome {
     let mut watcher = client.watch(Watch::tools()).await.map_err(|error| format!("{error:?}"))?;
     let grown = client.call_text("peer_grow", json!({})).await.map_err(|error| format!("{error:?}"))?;
     let change = watcher.next(SOON).await.ok_or("no notification")?;
@@ -279,7 +279,7 @@ async fn list_change(client: &TestClient) -> Outcome {
     }
 }
 
-async fn prompt(client: &TestClient) -> Outcome {
+async fn prompt(client: &TestClient) -> FeatureOutcome {
     let prompt = client
         .request("prompts/get", json!({ "name": "peer_greet", "arguments": { "name": "Ada" } }))
         .await
@@ -287,7 +287,7 @@ async fn prompt(client: &TestClient) -> Outcome {
     if prompt.to_string().contains("Ada") { Ok(()) } else { Err(format!("{prompt}")) }
 }
 
-async fn completion(client: &TestClient) -> Outcome {
+async fn completion(client: &TestClient) -> FeatureOutcome {
     for reference in [
         json!({ "type": "ref/prompt", "name": "peer_greet" }),
         json!({ "type": "ref/resource", "uri": "peer://peer/item/{id}" }),
@@ -303,7 +303,7 @@ async fn completion(client: &TestClient) -> Outcome {
     Ok(())
 }
 
-fn render(grid: &BTreeMap<(usize, usize), Vec<(&'static str, Outcome)>>) -> String {
+fn render(grid: &BTreeMap<(usize, usize), Vec<(&'static str, FeatureOutcome)>>) -> String {
     let mut out = String::from("| client |");
     for (version, _, transport) in SERVERS {
         let _ = write!(out, " {version} {transport} |");

@@ -1,4 +1,4 @@
-//! The guide to policies is true: its policies pass their own checks, and its commands say what it shows.
+//! The guide to policies is correct: its policies pass their checks, and its commands print what it shows.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,17 +45,17 @@ async fn every_policy_passes_its_own_checks() {
             "octroi config check --config block.toml"
         } else {
             n_policies += 1;
-            // No gateway uses this directory, so tools are what their names say.
+            // No gateway uses this directory, so tools are judged by their names.
             "octroi policy test block.toml"
         };
-        let (code, told) = sh(directory.path(), command).await;
-        assert_eq!(code, Some(0), "{told}\n{text}");
-        assert!(!told.contains("FAIL"), "{told}\n{text}");
+        let (code, output) = sh(directory.path(), command).await;
+        assert_eq!(code, Some(0), "{output}\n{text}");
+        assert!(!output.contains("FAIL"), "{output}\n{text}");
     }
     assert_eq!(n_policies, 6);
 }
 
-/// With `UPDATE_EXPECT=1` what the commands say is written into the guide.
+/// With `UPDATE_EXPECT=1` the output of the commands is written to the guide.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_command_says_what_the_guide_shows() {
     let guide = guide();
@@ -76,12 +76,12 @@ async fn every_command_says_what_the_guide_shows() {
         if language != "console" {
             continue;
         }
-        let mut told = String::new();
+        let mut transcript = String::new();
         for command in text.lines().filter_map(|line| line.strip_prefix("$ ")) {
             let (_, output) = sh(gateway.directory(), command).await;
-            let _ = writeln!(told, "$ {command}\n{output}");
+            let _ = writeln!(transcript, "$ {command}\n{output}");
         }
-        fresh = fresh.replace(&format!("```console\n{text}```"), &format!("```console\n{told}```"));
+        fresh = fresh.replace(&format!("```console\n{text}```"), &format!("```console\n{transcript}```"));
     }
     gateway.stop().await;
     expect_test::expect_file!["../../../../docs/policies.md"].assert_eq(&fresh);

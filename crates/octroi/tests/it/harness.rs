@@ -1,4 +1,4 @@
-//! What the tests of the binary share.
+//! Helpers of the tests of the binary.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use octroi_testkit::gateway::TestGateway;
 use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
 
-/// Long enough for a loaded machine; nothing waits for it in vain unless it should.
+/// Long enough for a loaded machine; a test that passes rarely waits this long.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 pub(crate) fn octroi() -> PathBuf {
@@ -24,7 +24,7 @@ pub(crate) fn stdio_entry(name: &str, flags: &[&str]) -> String {
     format!("[[mcp.servers]]\nname = \"{name}\"\ncommand = {}\n", json!(command))
 }
 
-/// An entry for a peer that runs already.
+/// An entry for a peer that is already running.
 pub(crate) fn remote_entry(name: &str, transport: &str, url: &str) -> String {
     format!("[[mcp.servers]]\nname = \"{name}\"\ntransport = \"{transport}\"\nurl = \"{url}\"\n")
 }
@@ -34,7 +34,7 @@ pub(crate) async fn connect(gateway: &TestGateway, era: Era, options: ClientOpti
     TestClient::connect(gateway.transport(), era, options).await.expect("the client should connect")
 }
 
-/// A client that can do everything, whose user does this with forms.
+/// A client with all capabilities, whose user answers forms in this way.
 pub(crate) fn answering(elicitation: Value) -> ClientOptions {
     let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
     ClientOptions::answering(capabilities, move |method, _| {

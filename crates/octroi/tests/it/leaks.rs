@@ -1,4 +1,4 @@
-//! Whatever servers do and however they or the gateway end, nothing is left behind.
+//! However servers behave and however they or the gateway end, no process is left behind.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::soak;
 const CYCLES: u64 = 1_000;
 const GATEWAYS: u64 = 12;
 
-/// Shell scripts that end as servers, after doing this first.
+/// Shell scripts that become servers after doing this first.
 const HOSTILE: [(&str, &str); 6] = [
     ("plain", ""),
     ("ignores_term", "trap '' TERM;"),
@@ -36,7 +36,7 @@ fn entries() -> String {
     scripts.collect()
 }
 
-/// Calls until it works. A call that comes while a death is being noticed may fail.
+/// Calls until it works. A call may fail while the gateway notices that the server has died.
 async fn call(client: &TestClient, server: &str) {
     let tool = format!("{server}_echo");
     let mut answered = client.call_text(&tool, json!({ "text": "x" })).await;
@@ -81,7 +81,7 @@ async fn a_thousand_deaths_leave_nothing() {
         let cycle = usize::try_from(cycle).expect("not that many");
         let (name, _) = HOSTILE[cycle % HOSTILE.len()];
         let processes = kept(id);
-        // Reapers, programs and what they started, in turn.
+        // Reapers, programs and their children, in turn.
         let victim = processes[cycle * 7 % processes.len()];
         kill(victim, if cycle % 3 == 0 { "-TERM" } else { "-KILL" });
         call(&client, name).await;
@@ -158,7 +158,7 @@ async fn the_next_start_finds_what_is_left_when_reapers_are_killed_too() {
     call(&client, "daemon").await;
     drop(client);
     let processes = kept(id);
-    // Reapers that sleep cannot clean up, and then it is too late.
+    // Stopped reapers cannot clean up.
     for process in &processes {
         kill(*process, "-STOP");
     }

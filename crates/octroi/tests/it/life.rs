@@ -1,4 +1,4 @@
-//! The life of a server: when it is started, when it is left alone, when it is ended.
+//! Server lifecycle: when a server is started, when it keeps running, when it is ended.
 
 use std::time::{Duration, Instant};
 
@@ -120,8 +120,8 @@ async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
     for _ in 0..5 {
         client.call("peer_never", json!({})).await.expect("a result");
     }
-    let told = echo(&client).await;
-    assert!(told.contains("server `peer` is not available: it failed again and again"), "{told}");
+    let answer = echo(&client).await;
+    assert!(answer.contains("server `peer` is not available: it failed repeatedly"), "{answer}");
     let deadline = Instant::now() + SOON;
     while echo(&client).await != "x" {
         assert!(Instant::now() < deadline, "it is never tried again");
@@ -133,7 +133,7 @@ async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_that_do_not_share_have_processes_of_their_own() {
     let legacy = Era::Legacy("2025-11-25");
-    // What all need for the lists, and what each of two sessions of one user needs.
+    // One process for the lists, and depending on the sharing more for two sessions of one user.
     for (sharing, expected) in [("shared", 1), ("per_user", 2), ("per_session", 3)] {
         let gateway = gateway(&format!("sharing = \"{sharing}\"")).await;
         let clients = [
@@ -195,7 +195,7 @@ async fn the_demo_server_works_out_of_the_box() {
     gateway.stop().await;
 }
 
-/// What the README shows in the first minutes: reading is done, writing waits for a person.
+/// What the README shows in the first minutes: reads are allowed, writes need approval.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_demo_server_shows_an_approval() {
     let config = "[policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"30s\"\n";
@@ -214,15 +214,16 @@ async fn the_demo_server_shows_an_approval() {
         ("demo_add", json!({ "a": 1, "b": 2 }), "3"),
         ("demo_slow", json!({ "steps": 1 }), "done"),
     ] {
-        let told = client.call_text(tool, arguments).await.expect("nobody is asked");
-        assert!(told.contains(expected), "{tool}: {told}");
+        let answer = client.call_text(tool, arguments).await.expect("nobody is asked");
+        assert!(answer.contains(expected), "{tool}: {answer}");
     }
     let writing =
         client.start("tools/call", json!({"name": "demo_write_note", "arguments": {"text": "buy bread"}}));
     let id = crate::approvals::asked(&gateway).await;
-    let (code, said) =
-        crate::manage::said(&crate::manage::run(&gateway.directory().join("data"), &["approve", &id]).await);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, text) = crate::manage::exit_and_output(
+        &crate::manage::run(&gateway.directory().join("data"), &["approve", &id]).await,
+    );
+    assert_eq!(code, Some(0), "{text}");
     let written = writing.finish().await.expect("a result");
     assert_eq!(written["content"][0]["text"], "kept; there are 1 notes now", "{written}");
     assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("buy bread"));

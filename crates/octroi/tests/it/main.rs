@@ -18,7 +18,7 @@ mod config;
 mod conformance;
 mod conformance_client;
 mod disk;
-mod door;
+mod endpoint;
 mod faults;
 mod forgery;
 mod gates;

@@ -1,4 +1,4 @@
-//! The management server, by its clients: any MCP client with a person's token, and the command line.
+//! Management, as its clients see it: any MCP client with a person's token, and the command line.
 
 use std::path::Path;
 use std::process::Output;
@@ -39,8 +39,8 @@ async fn people_manage_and_agents_do_not_know() {
             assert!(names(&tools).contains(&name), "{era:?}: {name}");
         }
         assert!(!names(&tools).iter().any(|name| name.starts_with("peer_")), "{era:?}: {:?}", names(&tools));
-        let told = person.call("servers_list", json!({})).await.expect("a result");
-        assert_eq!(told["structuredContent"]["servers"][0]["name"], "peer");
+        let result = person.call("servers_list", json!({})).await.expect("a result");
+        assert_eq!(result["structuredContent"]["servers"][0]["name"], "peer");
         assert_eq!(read(&person, "resource://servers/peer").await["state"], "running");
         assert_eq!(read(&person, "resource://servers/list").await["servers"][0]["name"], "peer");
         let checked = person.call("health_check_all", json!({})).await.expect("a result");
@@ -98,15 +98,15 @@ pub(crate) async fn run(data: &Path, arguments: &[&str]) -> Output {
     command.output().await.expect("octroi runs")
 }
 
-pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
+pub(crate) fn exit_and_output(output: &Output) -> (Option<i32>, String) {
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.code(), text)
 }
 
-/// What the command line says, and that it ends so.
+/// Runs a command that must exit with this code; returns its output.
 pub(crate) async fn command(gateway: &TestGateway, code: i32, arguments: &[&str]) -> String {
-    let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+    let (status, text) = exit_and_output(&run(&gateway.directory().join("data"), arguments).await);
     assert_eq!(status, Some(code), "{arguments:?}: {text}");
     text
 }
@@ -137,20 +137,20 @@ async fn the_command_line_says_what_is_running() {
         (&["status", "--url", "http://127.0.0.1:1/mcp"], 4, &["cannot reach the gateway", "octroi up"]),
     ];
     for (arguments, code, texts) in expected {
-        let (status, text) = said(&run(&data, arguments).await);
+        let (status, text) = exit_and_output(&run(&data, arguments).await);
         assert_eq!(status, Some(code), "{arguments:?}: {text}");
         for expected in texts {
             assert!(text.contains(expected), "{arguments:?} does not say {expected:?}: {text}");
         }
     }
-    // What a person switched off stays off.
+    // A server that a person disabled stays disabled.
     let (directory, _) = gateway.stop_and_keep().await;
-    let (status, text) = said(&run(&data, &["status"]).await);
+    let (status, text) = exit_and_output(&run(&data, &["status"]).await);
     assert_eq!(status, Some(4), "{text}");
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
-    let (_, text) = said(&run(&data, &["get", "talker"]).await);
+    let (_, text) = exit_and_output(&run(&data, &["get", "talker"]).await);
     assert!(text.contains("disabled"), "{text}");
-    let (_, text) = said(&run(&data, &["enable", "talker"]).await);
+    let (_, text) = exit_and_output(&run(&data, &["enable", "talker"]).await);
     assert!(text.contains("talker enabled"), "{text}");
     gateway.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What is known after a restart, and what happens when it cannot be known.
+//! Persistence: what is known after a restart, and what happens when the store cannot be used.
 
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{connect, octroi};
 
-/// A server that can be taken away.
+/// A server that does not start while the file `gone` exists.
 fn entry(directory: &std::path::Path, flag: &str) -> String {
     let script = directory.join("server.sh");
     let text =
@@ -59,14 +59,14 @@ async fn a_data_directory_belongs_to_one_gateway() {
         .output()
         .await
         .expect("it can be started");
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert_eq!(second.status.code(), Some(1), "{said}");
-    assert!(said.contains("another Octroi"), "{said}");
+    let stderr = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("another Octroi"), "{stderr}");
     first.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_data_directory_that_cannot_be_used_is_told_and_left_alone() {
+async fn an_unusable_data_directory_is_reported_and_left_unchanged() {
     let place = tempfile::tempdir().expect("a temporary directory");
     let data = place.path().join("data");
     let up = async |data: &std::path::Path| {
@@ -75,19 +75,19 @@ async fn a_data_directory_that_cannot_be_used_is_told_and_left_alone() {
         let output = command.output().await.expect("it can be started");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    // A database that is none.
+    // A file that is not a database.
     std::fs::create_dir(&data).expect("a directory");
     std::fs::write(data.join("octroi.db"), "not a database, but somebody's only copy ".repeat(500))
         .expect("a file");
     let before = std::fs::read(data.join("octroi.db")).expect("the file");
-    let (code, said) = up(&data).await;
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("octroi.db") && said.contains("hint:"), "{said}");
+    let (code, stderr) = up(&data).await;
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("octroi.db") && stderr.contains("hint:"), "{stderr}");
     assert_eq!(std::fs::read(data.join("octroi.db")).expect("the file"), before, "nothing was changed");
-    // A file in place of the directory, and a place where nothing can be written.
+    // A file instead of the directory, and a directory that cannot be written.
     for place in [data.join("octroi.db"), "/proc/octroi".into()] {
-        let (code, said) = up(&place).await;
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains("error:") && said.contains("hint:"), "{said}");
+        let (code, stderr) = up(&place).await;
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("error:") && stderr.contains("hint:"), "{stderr}");
     }
 }

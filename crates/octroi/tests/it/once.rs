@@ -1,4 +1,4 @@
-//! An approved call is made once, whenever the gateway is killed.
+//! An approved call is made at most once, whenever the gateway is killed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::soak;
 
 const ROUNDS: u64 = 200;
 
-/// A server that writes every call down before it answers.
+/// A server that logs every call before it answers.
 const SCRIPT: &str = r#"
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed 's/^{"jsonrpc":"2.0","id":\([0-9]*\).*/\1/')
@@ -50,7 +50,7 @@ pub(crate) async fn person(gateway: &TestGateway) -> TestClient {
         .expect("a person comes in")
 }
 
-/// The approvals that were asked for with this note.
+/// The approvals of calls with this note.
 pub(crate) async fn approvals(person: &TestClient, note: &str) -> Vec<Value> {
     let Ok(listed) = person.call("approvals_list", json!({"part": "all", "limit": 50})).await else {
         return Vec::new();
@@ -59,7 +59,7 @@ pub(crate) async fn approvals(person: &TestClient, note: &str) -> Vec<Value> {
     all.into_iter().filter(|approval| approval["args"]["note"] == note).collect()
 }
 
-/// What a careful person does: approves what waits, unless an identical call was approved already.
+/// Acts like a careful person: approves what waits, unless an identical call was approved already.
 pub(crate) async fn approve_once(person: &TestClient, note: &str) {
     for _ in 0..200 {
         let found = approvals(person, note).await;
@@ -101,14 +101,17 @@ async fn an_approved_call_is_made_once_whenever_the_gateway_is_killed() {
         // Killed while the call waits, while it is approved, while it is made, or after it.
         let delay = Duration::from_millis(round * 7919 % 60);
         let calling = agent.call("notes_write", json!({"note": note}));
-        let (told, ()) = tokio::select! {
+        let (answer, ()) = tokio::select! {
             both = async { tokio::join!(calling, approve_once(&decider, &note)) } => (both.0.ok(), both.1),
             () = tokio::time::sleep(delay) => (None, ()),
         };
         let directory = gateway.kill().await;
         let n_before = n_written(&log, &note);
         assert!(n_before <= 1, "{note} was written {n_before} times");
-        assert!(!is_noted(told.as_ref()) || n_before == 1, "{note}: the agent was told what did not happen");
+        assert!(
+            !is_noted(answer.as_ref()) || n_before == 1,
+            "{note}: the agent got a result of a call that was not made"
+        );
 
         gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
         gateway.wait_until_settled().await;
@@ -123,9 +126,9 @@ async fn an_approved_call_is_made_once_whenever_the_gateway_is_killed() {
         }
         assert_eq!(n_before, 0, "{note} was made, and its approval can still be used: {states:?}");
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        let (told, ()) =
+        let (answer, ()) =
             tokio::join!(agent.call("notes_write", json!({"note": note})), approve_once(&decider, &note));
-        assert!(is_noted(told.as_ref().ok()), "{note}: {told:?} {states:?}");
+        assert!(is_noted(answer.as_ref().ok()), "{note}: {answer:?} {states:?}");
         assert_eq!(n_written(&log, &note), 1, "{note}");
         n_completed += 1;
         let left = approvals(&decider, &note).await;

@@ -1,4 +1,4 @@
-//! The tables of operations and resources, asked over HTTP: who may what, and what is recorded of it.
+//! The tables of operations and resources over HTTP: who may do what, and what is recorded.
 
 mod access;
 mod records;
@@ -19,8 +19,8 @@ use crate::harness::{connect, octroi, stdio_entry};
 use crate::manage::person;
 use crate::policy::{OTHER_TOKEN, as_holder};
 
-/// A person is asked about `add`, agents may propose policies, one server changes what it says of a tool, and one
-/// cannot be started. The file is read again only when somebody asks for it.
+/// Calls of `add` need approval, agents may propose policies, one server changes a definition, and one cannot
+/// be started. The file is reloaded on request only.
 fn config() -> String {
     format!(
         "[mcp]\nauto_reload = false\n{}risk_overrides = {{ add = \"high\", reword = \"low\" }}\n\
@@ -31,8 +31,8 @@ fn config() -> String {
     )
 }
 
-/// A gateway and everybody who asks it something.
-struct World {
+/// A gateway and its clients.
+struct TestSetup {
     gateway: TestGateway,
     person: TestClient,
     /// The agent `tester`.
@@ -40,7 +40,7 @@ struct World {
     other: TestClient,
 }
 
-impl World {
+impl TestSetup {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         old_records(&directory.path().join("data/audit")).await;
@@ -55,20 +55,20 @@ impl World {
         }
     }
 
-    /// What a person gets done.
+    /// Performs an operation as a person.
     async fn done(&self, operation: &str, arguments: Value) -> Value {
         let result = self.person.call(operation, arguments).await;
         assert_eq!(outcome(&result), "done", "{operation}: {result:?}");
         result.expect("a result")["structuredContent"].clone()
     }
 
-    /// A call of the agent that waits for a person; its approval.
+    /// Makes a call of the agent that needs approval; returns the approval.
     async fn asks(&self, a: i64) -> String {
         let arguments = json!({"a": a, "b": 2});
         pending(&self.agent.call("peer_add", arguments).await.expect("a result"))
     }
 
-    /// A policy that the agent proposes; its id.
+    /// Proposes a policy as the agent; returns its id.
     async fn proposes(&self) -> i64 {
         let arguments =
             json!({"source": "[[deny]]\ntool = \"peer.touch\"\n", "rationale": "I never need it"});
@@ -76,7 +76,7 @@ impl World {
         proposed["structuredContent"]["id"].as_i64().unwrap_or_else(|| panic!("{proposed}"))
     }
 
-    /// The hash of a definition that the server has changed, so that it is quarantined.
+    /// Makes the server change a definition, so that it is quarantined; returns the hash.
     async fn quarantined(&self) -> Value {
         assert_eq!(self.agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
         for _ in 0..200 {
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-/// Leaves a log of two segments, the first of which is old enough to be removed.
+/// Writes a log of two segments, the first of which is old enough to be removed.
 async fn old_records(directory: &std::path::Path) {
     std::fs::create_dir_all(directory).expect("a directory");
     let opened = AuditLog::open(directory, &Options { segment_bytes: 600, ..Options::new(system_clock()) })
@@ -104,7 +104,7 @@ async fn old_records(directory: &std::path::Path) {
     opened.log.close().await.expect("it is kept");
 }
 
-/// How a request went, in a word: `done`, or the code of the error.
+/// The outcome of a request in one word: `done`, or the code of the error.
 fn outcome(answered: &Result<Value, ClientError>) -> String {
     match answered {
         Ok(result) => match ApiError::from_result(result) {
@@ -118,7 +118,7 @@ fn outcome(answered: &Result<Value, ClientError>) -> String {
     }
 }
 
-/// One URI for each entry of the table, about what is the agent's.
+/// One URI for each entry of the table, about objects of the agent.
 fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
     match entry.kind {
         ResourceKind::Servers
@@ -131,7 +131,7 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::ActivePolicyAlias
         | ResourceKind::RecentAudit => entry.uri.to_owned(),
         ResourceKind::Server => entry.uri.replace("{id}", "peer"),
-        // Under this one only calls of people are shown, and this one is an agent's.
+        // This URI shows only calls of people, and the call is an agent's.
         ResourceKind::Approval => entry.uri.replace("{id}", approval),
         ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals

@@ -1,4 +1,4 @@
-//! What an administrator says of single tools counts above everything that Octroi finds out itself.
+//! An administrator's overrides of single tools take precedence over everything that Octroi infers.
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::approvals::recorded;
 use crate::harness::{SOON, connect, octroi, stdio_entry};
-use crate::manage::{names, run, said};
+use crate::manage::{exit_and_output, names, run};
 
 const REASON: &str = "nobody may echo during the audit";
 
@@ -16,7 +16,7 @@ fn config(overrides: &str) -> String {
     format!("{}{overrides}[policy]\nprofile = \"guarded\"\n", stdio_entry("peer", &[]))
 }
 
-/// The same with a server that is not asked before somebody needs it.
+/// The same with a server that is started on first use.
 fn lazy(overrides: &str) -> String {
     config(&format!("start = \"lazy\"\n{overrides}"))
 }
@@ -54,15 +54,16 @@ async fn a_tool_that_is_switched_off_is_neither_listed_nor_called() {
         let refused = alone.call("echo", json!({"text": "x"})).await.expect_err("it is off there too");
         assert_eq!(refused.code(), Some(-32951), "{refused}");
     }
-    let told = why(&gateway, "peer.echo").await;
+    let explanation = why(&gateway, "peer.echo").await;
     assert_eq!(
-        (&told["decision"], &told["tool"]["enabled"]),
+        (&explanation["decision"], &explanation["tool"]["enabled"]),
         (&json!("deny_continue"), &json!(false)),
-        "{told}"
+        "{explanation}"
     );
-    assert_eq!(told["reason"], format!("Tool is disabled: {REASON}"), "{told}");
-    let denied = told["trace"].as_array().into_iter().flatten().find(|said| said["outcome"] == "deny");
-    assert_eq!(denied.map(|said| &said["gate"]), Some(&json!("disabled")), "{told}");
+    assert_eq!(explanation["reason"], format!("Tool is disabled: {REASON}"), "{explanation}");
+    let denied =
+        explanation["trace"].as_array().into_iter().flatten().find(|verdict| verdict["outcome"] == "deny");
+    assert_eq!(denied.map(|verdict| &verdict["gate"]), Some(&json!("disabled")), "{explanation}");
     let (directory, _) = gateway.stop_and_keep().await;
     let log = recorded(directory.path());
     assert_eq!(
@@ -81,7 +82,7 @@ async fn a_new_word_about_a_tool_counts_at_once() {
     let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
     let reload = async |config: &str| {
         gateway.rewrite_config(config);
-        let (code, text) = said(&run(&gateway.directory().join("data"), &["reload"]).await);
+        let (code, text) = exit_and_output(&run(&gateway.directory().join("data"), &["reload"]).await);
         assert_eq!(code, Some(0), "{text}");
     };
     // The server is lazy: it has not listed its tools again when the answer to the reload comes.
@@ -120,9 +121,9 @@ async fn a_name_that_the_server_does_not_have_is_warned_of() {
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     assert!(lists_echo(&agent).await);
     let warning = "`tools_override` names `ehco`, which server `peer` does not have; did you mean `echo`?";
-    let (_, status) = said(&run(&gateway.directory().join("data"), &["status"]).await);
+    let (_, status) = exit_and_output(&run(&gateway.directory().join("data"), &["status"]).await);
     assert!(status.contains(warning), "{status}");
-    let (_, one) = said(&run(&gateway.directory().join("data"), &["get", "peer"]).await);
+    let (_, one) = exit_and_output(&run(&gateway.directory().join("data"), &["get", "peer"]).await);
     assert!(one.contains(warning), "{one}");
     let (_, log) = gateway.stop_and_keep().await;
     assert_eq!(log.matches(warning).count(), 1, "{log}");
@@ -134,7 +135,7 @@ async fn what_people_know_about_tools_counts_when_it_is_read_again() {
     let knowledge = format!("{}[[inference]]\ntools = \"peer.echo\"\nrisk = \"critical\"\n", config(""));
     for (config, risk) in [(config(""), "low"), (knowledge, "critical"), (config(""), "low")] {
         gateway.rewrite_config(&config);
-        let (code, text) = said(&run(&gateway.directory().join("data"), &["reload"]).await);
+        let (code, text) = exit_and_output(&run(&gateway.directory().join("data"), &["reload"]).await);
         assert_eq!(code, Some(0), "{text}");
         assert_eq!(why(&gateway, "peer.echo").await["tool"]["risk"], risk);
     }

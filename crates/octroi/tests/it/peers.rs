@@ -1,6 +1,6 @@
 //! Real clients of both eras with real servers, through Octroi.
 //!
-//! What a client does is a plan of `tests/peers`; here are only who meets whom, and what came of it. All
+//! The steps of a client are a plan in `tests/peers`; here are only the combinations and their results. All
 //! servers are mounted at once, so every client sees the merged lists.
 
 mod cast;
@@ -14,12 +14,12 @@ use octroi_testkit::client::options::Transport;
 use octroi_testkit::gateway::{TestGateway, stdio_transport};
 use serde_json::json;
 
-use self::cast::{Client, Outcome};
+use self::cast::{PlanOutcome, RealClient};
 use self::installed::{Everything, Installed};
 use crate::harness::{keep, octroi, remote_entry};
 use crate::processes::{descendants, left_of};
 
-/// Name in the gateway, plan, and how the server is reached.
+/// Name in the gateway, plan, and transport of the server.
 const SERVERS: [(&str, &str, &str); 6] = [
     ("everything", "everything", "server-everything, stdio"),
     ("everything-http", "everything", "server-everything, Streamable HTTP"),
@@ -35,15 +35,15 @@ const OVER_STDIO: [&str; 3] = ["everything", "fs", "merged"];
 /// A variable that marks the servers of one gateway, so that they are known when their parent is gone.
 const MARK: &str = "OCTROI_TEST_GATEWAY";
 
-/// They take turns: whom a server that all share asks can be told only while one client uses it.
-const CLIENTS: [Client; 4] = [cast::NODE_V1, cast::NODE_V2, cast::PYTHON_V1, cast::PYTHON_V2];
+/// They take turns: with a shared server, the recipient of a question is clear only while one client uses it.
+const CLIENTS: [RealClient; 4] = [cast::NODE_V1, cast::NODE_V2, cast::PYTHON_V1, cast::PYTHON_V2];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn real_clients_use_real_servers() {
     let installed = Installed::find();
     let http = Everything::start(&installed, "streamableHttp", "mcp").await;
     let sse = Everything::start(&installed, "sse", "sse").await;
-    // The two gateways have nothing in common but the remote servers, which keep sessions apart.
+    // The two gateways share only the remote servers, which keep sessions apart.
     let (over_http, over_stdio) =
         tokio::join!(through_up(&installed, [&http, &sse]), through_stdio(&installed, [&http, &sse]));
     let rows: Vec<Row> = over_http.into_iter().chain(over_stdio).collect();
@@ -61,8 +61,8 @@ async fn real_clients_use_real_servers() {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// A client and how it fared with each server.
-type Row = (String, BTreeMap<&'static str, Outcome>);
+/// A client and its outcome with each server.
+type Row = (String, BTreeMap<&'static str, PlanOutcome>);
 
 async fn through_up(installed: &Installed, remote: [&Everything; 2]) -> Vec<Row> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -91,18 +91,18 @@ async fn through_stdio(installed: &Installed, remote: [&Everything; 2]) -> Vec<R
         let cells = meet_all(installed, client, &way, servers.clone(), &files).await;
         rows.push((format!("{} over stdio", client.label), cells));
     }
-    // A client that ends Octroi has little patience, and a server that is busy does not leave by itself.
+    // A client gives Octroi little time to end, and a busy server does not end by itself.
     assert_eq!(left_of(&started_for(&files)).await, [0; 0], "processes outlive the gateway");
     rows
 }
 
 async fn meet_all(
     installed: &Installed,
-    client: &Client,
+    client: &RealClient,
     way: &Transport,
     servers: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
     files: &Path,
-) -> BTreeMap<&'static str, Outcome> {
+) -> BTreeMap<&'static str, PlanOutcome> {
     let mut cells = BTreeMap::new();
     for (server, plan, _) in servers {
         clear(files);
@@ -118,7 +118,7 @@ fn clear(files: &Path) {
     }
 }
 
-/// What was started with this directory in its environment.
+/// The processes with this directory in their environment.
 fn started_for(files: &Path) -> Vec<u32> {
     let mark = format!("{MARK}={}", files.display());
     std::fs::read_dir("/proc")
@@ -161,7 +161,7 @@ fn render(rows: &[Row]) -> String {
         let _ = write!(out, "\n| {client} |");
         for (server, _, _) in SERVERS {
             let _ = match cells.get(server) {
-                Some(Outcome { passed, failed }) => {
+                Some(PlanOutcome { passed, failed }) => {
                     write!(out, " {passed} of {} |", passed + failed.len())
                 }
                 None => write!(out, " not run |"),

@@ -1,4 +1,4 @@
-//! Definitions that change are kept back until a person has seen what changed.
+//! Changed definitions are quarantined until a person has reviewed the change.
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
@@ -13,7 +13,7 @@ async fn offers_echo(client: &TestClient) -> bool {
     names(&client.list_tools().await.expect("a list")).contains(&"peer_echo")
 }
 
-/// Has the server change what it says of `echo`, and waits until that has arrived.
+/// Makes the server change the definition of `echo`, and waits until the gateway has it.
 async fn reword(agent: &TestClient) {
     let mut watcher =
         agent.watch(Watch { tools: true, ..Watch::default() }).await.expect("it can be watched");
@@ -28,11 +28,11 @@ async fn reword(agent: &TestClient) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_changed_tool_is_kept_back_until_accepted() {
+async fn a_changed_tool_is_quarantined_until_accepted() {
     for era in [Era::Modern, Era::Legacy("2025-11-25")] {
         let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        assert!(command(&gateway, 0, &["pins"]).await.contains("nothing is quarantined that nobody"));
+        assert!(command(&gateway, 0, &["pins"]).await.contains("no quarantined definition waits"));
         reword(&agent).await;
 
         let error = agent.call("peer_echo", json!({"text": "x"})).await.expect_err("kept back");
@@ -55,13 +55,13 @@ async fn a_changed_tool_is_kept_back_until_accepted() {
             person.request("resources/read", json!({"uri": "resource://pins/held"})).await.expect("contents");
         assert!(read["contents"][0]["text"].as_str().unwrap_or_default().contains("whatever else"), "{read}");
 
-        let shown = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
-        assert!(shown.contains("accepted by first use") && shown.contains("inputSchema"), "{shown}");
+        let output = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
+        assert!(output.contains("accepted by first use") && output.contains("inputSchema"), "{output}");
         command(&gateway, 1, &["pins", "show", "peer.nobody"]).await;
         command(&gateway, 1, &["pins", "accept", "peer.echo", "--kind", "prompt"]).await;
         command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
         assert!(!offers_echo(&agent).await, "it stays out");
-        // Accepting means what was looked at, not whatever the server says by then.
+        // Accepting applies to the definition that was shown, not to what the server lists by then.
         let arguments = json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)});
         let stale = person.call("pins_accept", arguments).await.expect("a result");
         assert!(
@@ -114,7 +114,7 @@ async fn a_lock_file_stands_above_what_was_accepted() {
     gateway.stop().await;
 }
 
-/// Waits until `echo` is kept back or not, whatever the server has to do for it.
+/// Waits until `echo` is quarantined or not.
 async fn until_offered(agent: &TestClient, is_offered: bool) {
     let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
     for _ in 0..10 {
@@ -127,28 +127,25 @@ async fn until_offered(agent: &TestClient, is_offered: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_kept_out_stays_out_and_asks_nobody_again() {
+async fn a_rejected_definition_stays_rejected_and_needs_no_review_again() {
     let config = stdio_entry("peer", &["--fault", "reword"]);
     let gateway = TestGateway::start(&octroi(), &config).await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     reword(&agent).await;
     let person = person(&gateway, Era::Modern).await;
     let mut watcher = person.watch(Watch::resource("resource://pins/held")).await.expect("it can be watched");
-    let said = command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
-    assert!(said.contains("kept out") && said.contains("octroi pins accept peer.echo"), "{said}");
-    assert!(watcher.next(SOON).await.is_some(), "whoever watches is told");
+    let output = command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
+    assert!(output.contains("is rejected") && output.contains("octroi pins accept peer.echo"), "{output}");
+    assert!(watcher.next(SOON).await.is_some(), "subscribers are notified");
     let listed = command(&gateway, 0, &["pins"]).await;
-    assert!(
-        listed.contains("nothing is quarantined that nobody") && !listed.contains("peer.echo"),
-        "{listed}"
-    );
+    assert!(listed.contains("no quarantined definition waits") && !listed.contains("peer.echo"), "{listed}");
     let all = command(&gateway, 0, &["pins", "--all"]).await;
-    assert!(all.contains("kept out:") && all.contains("admin keeps it out"), "{all}");
+    assert!(all.contains("rejected:") && all.contains("admin rejected it"), "{all}");
     let stale = json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)});
     let stale = person.call("pins_reject", stale).await.expect("a result");
     assert_eq!(stale["isError"], true, "{stale}");
 
-    // It is remembered: when the server lists it again after a restart, nobody is asked.
+    // The rejection survives a restart: the definition does not wait for review again.
     let (directory, _) = gateway.stop_and_keep().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
@@ -156,9 +153,9 @@ async fn what_is_kept_out_stays_out_and_asks_nobody_again() {
     until_offered(&agent, true).await;
     reword(&agent).await;
     assert!(!command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
-    let shown = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
-    assert!(shown.contains("admin keeps it out"), "{shown}");
-    // Forgetting what was accepted does not let in what was refused, though the mode is `trust_first`.
+    let output = command(&gateway, 0, &["pins", "show", "peer.echo"]).await;
+    assert!(output.contains("admin rejected it"), "{output}");
+    // Forgetting accepted definitions does not accept a rejected one, though the mode is `trust_first`.
     command(&gateway, 0, &["pins", "forget", "peer.echo"]).await;
     assert!(!offers_echo(&agent).await);
     let accepted = command(&gateway, 0, &["pins", "accept", "peer.echo"]).await;
@@ -166,25 +163,25 @@ async fn what_is_kept_out_stays_out_and_asks_nobody_again() {
     assert!(offers_echo(&agent).await);
     assert!(!command(&gateway, 0, &["pins", "--all"]).await.contains("peer.echo"));
     let (directory, log) = gateway.stop_and_keep().await;
-    assert!(!log.contains("kept back"), "nobody was asked again: {log}");
+    assert!(!log.contains("quarantined"), "nobody was asked again: {log}");
     let log = recorded(directory.path());
     assert_eq!(log.matches("definition_kept_out").count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_definition_than_the_one_kept_out_is_asked_about() {
+async fn another_definition_than_the_rejected_one_needs_review() {
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--fault", "reword"])).await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     reword(&agent).await;
     command(&gateway, 0, &["pins", "keep-out", "peer.echo"]).await;
     let (directory, _) = gateway.stop_and_keep().await;
-    // Another program under the name of the old one: its `echo` is neither the accepted one nor the refused one.
+    // Another program under the name of the old one: its `echo` is neither the accepted nor the rejected one.
     let config =
         format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!([octroi(), "demo-server"]));
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    // Until it has answered, what the old one listed is remembered.
+    // Until it has answered, the list of the old one is used.
     let mut watcher = agent.watch(Watch::tools()).await.expect("it can be watched");
     while !names(&agent.list_tools().await.expect("a list")).contains(&"peer_write_note") {
         assert!(watcher.next(SOON).await.is_some(), "the other program did not list its tools");
@@ -201,12 +198,12 @@ async fn what_is_forgotten_counts_as_never_seen() {
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     reword(&agent).await;
     let output = run(&gateway.directory().join("data"), &["pins", "forget", "peer.echo", "--json"]).await;
-    let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let forgotten: Value = serde_json::from_slice(&output.stdout).expect("an object");
     assert_eq!(
-        (&told["forgotten"], &told["mode"], &told["waiting"]),
+        (&forgotten["forgotten"], &forgotten["mode"], &forgotten["waiting"]),
         (&json!(1), &json!("trust_first"), &json!(0))
     );
-    assert!(offers_echo(&agent).await, "the changed one was seen for the first time and taken as it is");
+    assert!(offers_echo(&agent).await, "the changed one was seen for the first time and accepted");
     let gone = command(&gateway, 1, &["pins", "forget", "peer.nobody"]).await;
     assert!(gone.contains("nothing of `peer.nobody` was accepted"), "{gone}");
     command(&gateway, 1, &["pins", "forget", "nobody"]).await;
@@ -217,13 +214,13 @@ async fn what_is_forgotten_counts_as_never_seen() {
         .rewrite_config(&format!("{}[pins]\nmode = \"ask\"\n", stdio_entry("peer", &["--fault", "reword"])));
     command(&gateway, 0, &["reload"]).await;
     assert!(offers_echo(&agent).await, "what was accepted stays so");
-    let said = command(&gateway, 0, &["pins", "forget", "peer"]).await;
+    let output = command(&gateway, 0, &["pins", "forget", "peer"]).await;
     for text in [
         "accepted definitions of peer forgotten",
         "waits for a person before it can be used",
-        "wait for a person now",
+        "wait for review now",
     ] {
-        assert!(said.contains(text), "{text}: {said}");
+        assert!(output.contains(text), "{text}: {output}");
     }
     assert!(!offers_echo(&agent).await);
     assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
@@ -244,7 +241,7 @@ async fn a_name_that_comes_back_is_not_new() {
     command(&gateway, 0, &["reload"]).await;
     gateway.wait_until_settled().await;
     let tools = agent.list_tools().await.expect("a list");
-    assert!(names(&tools).contains(&"peer_write_note"), "what was never seen is taken as it is: {tools:?}");
+    assert!(names(&tools).contains(&"peer_write_note"), "a tool that was never seen is accepted: {tools:?}");
     assert!(!names(&tools).contains(&"peer_echo"), "another `echo` than the accepted one is kept back");
     assert!(command(&gateway, 0, &["pins"]).await.contains("peer.echo"));
     gateway.stop().await;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use expect_test::expect;
-use octroi_gateway::audit::Reader;
+use octroi_gateway::audit::LogReader;
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era, Transport};
 use octroi_testkit::gateway::TestGateway;
@@ -18,17 +18,17 @@ mod replay;
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 pub(crate) const OTHER_TOKEN: &str = "oct_agt_other";
 
-/// Runs commands one after the other, in a directory, and gives all they say.
+/// Runs commands one after the other, in a directory; returns all their output.
 pub(crate) async fn session(gateway: &TestGateway, commands: &[&str]) -> String {
-    let mut told = String::new();
+    let mut transcript = String::new();
     for command in commands {
         let (code, text) = sh(gateway.directory(), command).await;
-        let _ = writeln!(told, "$ {command}\n{text}");
+        let _ = writeln!(transcript, "$ {command}\n{text}");
         if code != Some(0) {
-            let _ = writeln!(told, "[exit {}]", code.unwrap_or(-1));
+            let _ = writeln!(transcript, "[exit {}]", code.unwrap_or(-1));
         }
     }
-    told
+    transcript
 }
 
 /// Runs one command line, in which `octroi` is the program under test.
@@ -45,12 +45,12 @@ pub(crate) async fn sh(directory: &Path, command: &str) -> (Option<i32>, String)
         .output()
         .await
         .expect("a shell runs");
-    let told = String::from_utf8_lossy(&output.stdout).replace(&directory.display().to_string(), "DIR");
-    let lines: Vec<&str> = told.trim_end().lines().map(str::trim_end).collect();
+    let stdout = String::from_utf8_lossy(&output.stdout).replace(&directory.display().to_string(), "DIR");
+    let lines: Vec<&str> = stdout.trim_end().lines().map(str::trim_end).collect();
     (output.status.code(), timeless(&lines.join("\n")))
 }
 
-/// The text with one time in place of all times.
+/// The text with all times replaced by one.
 fn timeless(text: &str) -> String {
     const SHAPE: &[u8] = b"0000-00-00T00:00:00.000Z";
     let is_time = |at: usize| {
@@ -115,7 +115,7 @@ async fn from_a_file_to_an_active_policy_and_back() {
     let gateway = TestGateway::start(&octroi(), &config).await;
     write(&gateway, "calm.toml", CALM);
     write(&gateway, "calmer.toml", &CALM.replace("[[ask]]", "[[deny]]"));
-    let told = session(
+    let transcript = session(
         &gateway,
         &[
             "octroi policy show",
@@ -143,15 +143,15 @@ async fn from_a_file_to_an_active_policy_and_back() {
         ok    plain text is nobody's business
         calm.toml: 1 test passed
         $ octroi policy apply calm.toml < /dev/null | tail -n 2
-        error: nobody can be asked whether to go on
-        hint: say so with --yes
+        error: cannot ask for confirmation without a terminal
+        hint: confirm with --yes
         $ octroi policy apply calm.toml --yes | tail -n 4
-        added    ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
+        added    ask[1]: require approval for `peer.echo`, if argument `text` is like `*production*`
         added    no-secrets: deny every tool, if fact `secrets` holds anything (secrets stay here)
         1 test passed
         global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
         $ octroi policy apply calm.toml --yes
-        the global policy says this already
+        the global policy is the same already
         $ octroi policy diff calmer.toml
         --- global policy, version 1
         +++ calmer.toml
@@ -165,7 +165,7 @@ async fn from_a_file_to_an_active_policy_and_back() {
          args = { text = "*production*" }
          match = [{ tool = "peer.echo", arguments = { text = "drop production" } }]
         added    deny[2]: deny `peer.echo`, if argument `text` is like `*production*`
-        removed  ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
+        removed  ask[1]: require approval for `peer.echo`, if argument `text` is like `*production*`
         $ octroi policy apply calmer.toml --yes | tail -n 1
         global policy version 2 is active; undo with `octroi policy apply --version 1 --global`
         $ octroi policy show | head -n 3
@@ -189,7 +189,7 @@ async fn from_a_file_to_an_active_policy_and_back() {
         For more information, try '--help'.
         [exit 2]
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&transcript);
     gateway.stop().await;
 }
 
@@ -198,7 +198,7 @@ async fn what_becomes_of_a_call_and_why() {
     let config = format!("{}[policy]\nprofile = \"guarded\"\n", stdio_entry("peer", &[]));
     let gateway = TestGateway::start(&octroi(), &config).await;
     write(&gateway, "calm.toml", CALM);
-    let told = session(
+    let transcript = session(
         &gateway,
         &[
             "octroi policy apply calm.toml --yes | tail -n 1",
@@ -255,32 +255,32 @@ async fn what_becomes_of_a_call_and_why() {
         Gates:
           disabled: what it objects to is denied
           mode: what it objects to is denied
-          spec_frozen: a person is asked about what it objects to
-          project_binding: a person is asked about what it objects to
+          spec_frozen: what it objects to needs approval
+          project_binding: what it objects to needs approval
           blacklist: what it objects to is denied
-          admin_token: a person is asked about what it objects to
+          admin_token: what it objects to needs approval
 
         Policy floor:
-          says nothing
+          no rules
 
         Policy global, version 1:
           no-secrets: deny every tool, if fact `secrets` holds anything (secrets stay here)
-          ask[1]: ask a person about `peer.echo`, if argument `text` is like `*production*`
+          ask[1]: require approval for `peer.echo`, if argument `text` is like `*production*`
 
         Policy agent:
-          says nothing
+          no rules
 
-        Of what no rule speaks:
-          a call of low risk is made
-          a call of medium risk is made
-          a call of high risk is asked about
-          a call of critical risk is asked about
+        Calls that no rule matches:
+          a call of low risk is allowed
+          a call of medium risk is allowed
+          a call of high risk needs approval
+          a call of critical risk needs approval
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&transcript);
     gateway.stop().await;
 }
 
-/// A call that is only thought of meets the same programs and quotas as one that is made, and takes nothing.
+/// A hypothetical call is checked by the same gates and quotas as a real one, and uses up nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_and_quotas_count_for_calls_that_are_thought_of() {
     const GATE: &str = r#"while read -r line; do
@@ -313,7 +313,7 @@ async fn programs_and_quotas_count_for_calls_that_are_thought_of() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_wrong_is_told_with_lines() {
+async fn problems_are_listed_with_their_lines() {
     let config = format!("{}[policy]\nfloor = \"floor.toml\"\n", stdio_entry("peer", &[]));
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("floor.toml"), "[[deny]]\ntool = \"peer.grow\"\n").expect("written");
@@ -327,7 +327,7 @@ async fn what_is_wrong_is_told_with_lines() {
         "test.toml",
         "[[deny]]\ntool = \"peer.echo\"\n\n[[tests]]\nname = \"echo\"\ntool = \"peer.echo\"\nexpect = \"ask\"\n",
     );
-    let told = session(
+    let transcript = session(
         &gateway,
         &[
             "octroi policy check typo.toml",
@@ -338,7 +338,7 @@ async fn what_is_wrong_is_told_with_lines() {
             "octroi policy check test.toml --json",
             "octroi policy apply typo.toml --yes",
             "octroi policy apply allow.toml --floor --yes",
-            // Without a gateway less can be told, and that is said.
+            // Without a gateway less can be checked, and the output says so.
             "octroi policy check allow.toml --data .",
             "octroi policy check keys.toml --data .",
             "octroi policy test test.toml --data .",
@@ -351,18 +351,18 @@ async fn what_is_wrong_is_told_with_lines() {
         $ octroi policy check typo.toml
         typo.toml:1: allow[1] can never match: no server is called `peeer`; did you mean `peer`?
         typo.toml:4: deny[1] can never match: no tool fits `peer.ecko` and its risk and side effects; did you mean `peer.echo`?
-        error: 2 things are wrong
+        error: 2 problems found
         hint: rules are explained in docs/policies.md
         [exit 1]
         $ octroi policy check keys.toml
         keys.toml:1: a rule needs `tool`, as in `tool = "github.create_*"`; `*` means every tool
         keys.toml:2: unknown key `toool`; did you mean `tool`?
-        error: 2 things are wrong
+        error: 2 problems found
         hint: rules are explained in docs/policies.md
         [exit 1]
         $ octroi policy check allow.toml --floor
-        allow.toml:1: allow[1]: the floor only forbids and asks; allow at another level
-        error: 1 thing is wrong
+        allow.toml:1: allow[1]: the floor can only deny and ask; allow at another level
+        error: 1 problem found
         hint: rules are explained in docs/policies.md
         [exit 1]
         $ octroi policy check nothing.toml
@@ -373,21 +373,21 @@ async fn what_is_wrong_is_told_with_lines() {
         $ octroi policy test test.toml
         FAIL  echo: expects ask, got deny
         error: 1 of 1 tests failed
-        hint: `octroi policy check test.toml` tells the lines
+        hint: `octroi policy check test.toml` lists the lines
         [exit 1]
         $ octroi policy check test.toml --json
         {"ok":false,"complaints":[{"line":4,"message":"test `echo` expects ask, got deny"}],"tests":[{"name":"echo","line":4,"expected":"ask","got":"deny","passed":false}]}
-        {"error":{"kind":"failed","message":"1 thing is wrong","hint":"rules are explained in docs/policies.md"}}
+        {"error":{"kind":"failed","message":"1 problem found","hint":"rules are explained in docs/policies.md"}}
         [exit 1]
         $ octroi policy apply typo.toml --yes
         typo.toml:1: allow[1] can never match: no server is called `peeer`; did you mean `peer`?
         typo.toml:4: deny[1] can never match: no tool fits `peer.ecko` and its risk and side effects; did you mean `peer.echo`?
-        error: 2 things are wrong
+        error: 2 problems found
         hint: rules are explained in docs/policies.md
         [exit 1]
         $ octroi policy apply allow.toml --floor --yes
-        error: the floor policy stands in DIR/floor.toml
-        hint: change that file; a running gateway takes it over by itself, or with `octroi reload`
+        error: the floor policy is in DIR/floor.toml
+        hint: change that file; a running gateway reloads it by itself, or with `octroi reload`
         [exit 1]
         $ octroi policy check allow.toml --data .
         warning: no gateway is running: syntax, examples and tests are checked with what names of tools tell, but not whether tools exist
@@ -396,14 +396,14 @@ async fn what_is_wrong_is_told_with_lines() {
         warning: no gateway is running: syntax, examples and tests are checked with what names of tools tell, but not whether tools exist
         keys.toml:1: a rule needs `tool`, as in `tool = "github.create_*"`; `*` means every tool
         keys.toml:2: unknown key `toool`; did you mean `tool`?
-        error: 2 things are wrong
+        error: 2 problems found
         hint: rules are explained in docs/policies.md
         [exit 1]
         $ octroi policy test test.toml --data .
         warning: no gateway is running: syntax, examples and tests are checked with what names of tools tell, but not whether tools exist
         FAIL  echo: expects ask, got deny
         error: 1 of 1 tests failed
-        hint: `octroi policy check test.toml` tells the lines
+        hint: `octroi policy check test.toml` lists the lines
         [exit 1]
         $ octroi policy why peer.echo --data .
         error: no gateway uses .
@@ -413,7 +413,7 @@ async fn what_is_wrong_is_told_with_lines() {
         error: there is no such proposal
         hint: `octroi policy proposals` lists them
         [exit 1]
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&transcript);
     gateway.stop().await;
 }
 
@@ -439,15 +439,15 @@ pub(crate) async fn refused(client: &TestClient, tool: &str, arguments: Value) -
     result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Of two who change a policy at once, neither undoes the other's work unseen.
+/// Of two people who change a policy at once, neither overwrites the other's change unseen.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_is_replaced_only_by_who_knows_it() {
     let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
     let person = person(&gateway, Era::Modern).await;
     let set = |expected: i64| json!({"source": "[[ask]]\ntool = \"*\"", "expected_version": expected});
     assert_eq!(done(&person, "policy_set_global", set(0)).await["version"], 1);
-    let told = refused(&person, "policy_set_global", set(0)).await;
-    assert!(told.contains("version 1 is active, not 0"), "{told}");
+    let message = refused(&person, "policy_set_global", set(0)).await;
+    assert!(message.contains("version 1 is active, not 0"), "{message}");
     assert_eq!(done(&person, "policy_set_global", set(1)).await["version"], 2);
     let schema = done(&person, "policy_schema", json!({})).await;
     assert!(schema["schema"].as_str().is_some_and(|text| text.contains("peer.echo")));

@@ -1,4 +1,4 @@
-//! Policies that stand in files, from the first start on.
+//! Policies in files, from the first start on.
 
 use octroi_testkit::client::error::ClientError;
 use octroi_testkit::client::options::{ClientOptions, Era};
@@ -17,8 +17,8 @@ when { context.args.text like "*bad*" };
 "#;
 const FLOOR: &str = "[[deny]]\nid = \"no-sums\"\ntool = \"peer.add\"\n";
 
-/// At the first start no tool is known that the policies could be checked against. Until then everything is
-/// refused, and from then on they hold.
+/// At the first start no tool is known that the policies could be checked against. Until one is known
+/// everything is denied, and then the policies take effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_holds_as_soon_as_its_tools_are_known_and_nothing_passes_before() {
     let config = format!(

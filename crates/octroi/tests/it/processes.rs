@@ -1,9 +1,9 @@
-//! Which processes descend from the gateway, and whether they are gone.
+//! The processes that descend from the gateway, and whether they have ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Everything that `ancestor` started, however deep.
+/// All descendants of `ancestor`.
 pub(crate) fn descendants(ancestor: u32) -> Vec<u32> {
     let parents: BTreeMap<u32, u32> = std::fs::read_dir("/proc")
         .expect("the processes can be listed")
@@ -20,7 +20,7 @@ pub(crate) fn descendants(ancestor: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Those that still run, after the time that they have to leave and a moment for the system to clear up.
+/// Those that still run after their grace period and a moment for the system to clean up.
 pub(crate) async fn left_of(processes: &[u32]) -> Vec<u32> {
     let running = || -> Vec<u32> { processes.iter().copied().filter(|id| parent(*id).is_some()).collect() };
     for _ in 0..80 {
@@ -32,7 +32,7 @@ pub(crate) async fn left_of(processes: &[u32]) -> Vec<u32> {
     running()
 }
 
-/// The parent of a process that runs; a dead one that nobody has waited for does not.
+/// The parent of a running process; `None` for a zombie.
 fn parent(id: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second field is the program's name in brackets, which may hold anything.

@@ -1,4 +1,4 @@
-//! Every tool there is can be asked about, as the gates see it.
+//! The catalogue of all tools, as the gates see them.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::policy::{done, refused};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
-/// Two servers with the same tools; of the second one two tools are others.
+/// Two servers with the same tools; two tools of the second one have overrides.
 fn config() -> String {
-    let said = "[mcp.servers.tools_override]\n\
+    let overrides = "[mcp.servers.tools_override]\n\
         echo = { enabled = false, reason = \"nobody needs it twice\" }\n\
         touch = { risk = \"critical\", side_effects = [\"fs.delete\", \"payments\"] }\n";
-    format!("{}{}{said}", stdio_entry("one", &[]), stdio_entry("two", &["--tools", "3"]))
+    format!("{}{}{overrides}", stdio_entry("one", &[]), stdio_entry("two", &["--tools", "3"]))
 }
 
 fn ids(listed: &Value) -> BTreeSet<String> {
@@ -38,7 +38,7 @@ async fn every_tool_is_found_by_what_it_is() {
         for id in ["mcp:one:echo", "mcp:two:echo", "mcp:two:touch", "builtin:servers_list"] {
             assert!(all.contains(id), "{era:?}: {id} is not in {all:?}");
         }
-        // Each of these words sorts all tools, and none into two places.
+        // Each of these arguments divides all tools into disjoint sets.
         for (argument, words) in [
             ("risk_levels", &["low", "medium", "high", "critical"][..]),
             ("source_types", &["mcp", "extension", "builtin"]),
@@ -52,12 +52,12 @@ async fn every_tool_is_found_by_what_it_is() {
             assert_eq!(list(json!({ argument: words })).await, all, "{era:?}: {argument}");
         }
         let touch = BTreeSet::from(["mcp:two:touch".to_owned()]);
-        for wanted in [
+        for filter in [
             json!({"side_effect_tags": ["payments"]}),
             json!({"side_effect_tags": ["fs.delete", "nothing"], "source_types": ["mcp"]}),
             json!({"risk_levels": ["CRITICAL"], "servers": ["two"]}),
         ] {
-            assert_eq!(list(wanted.clone()).await, touch, "{era:?}: {wanted}");
+            assert_eq!(list(filter.clone()).await, touch, "{era:?}: {filter}");
         }
         assert_eq!(list(json!({"source_types": ["extension"]})).await, BTreeSet::new());
         let wrong = refused(&person, "tools_list_catalog", json!({"risk_levels": ["huge"]})).await;
@@ -158,7 +158,7 @@ async fn the_command_line_lists_tools() {
     "#]]
     .assert_eq(&command(&gateway, 0, &["tools", "show", "two.touch"]).await);
     expect![[r#"
-        no such tools; `octroi status` says which servers run
+        no such tools; `octroi status` shows which servers are running
     "#]]
     .assert_eq(&command(&gateway, 0, &["tools", "--effect", "no.such"]).await);
     expect![[r#"
@@ -174,7 +174,7 @@ async fn the_command_line_lists_tools() {
     "#]]
     .assert_eq(&command(&gateway, 2, &["tools", "--risk", "huge"]).await);
     expect![[r#"
-        2 servers gave their lists again
+        2 servers refreshed
     "#]]
     .assert_eq(&command(&gateway, 0, &["refresh"]).await);
     expect![[r#"
@@ -187,7 +187,7 @@ async fn the_command_line_lists_tools() {
     gateway.stop().await;
 }
 
-/// The example of a server, by the entry that the guide gives for it.
+/// The example server, with the entry that the guide gives for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_example_of_a_server_works() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

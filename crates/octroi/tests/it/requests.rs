@@ -1,4 +1,4 @@
-//! Prompts and resources leave records like calls do.
+//! Prompts and resources are recorded like calls.
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::audit::{of_kind, records};
 use crate::harness::{SOON, connect, octroi, stdio_entry};
-use crate::manage::{run, said};
+use crate::manage::{exit_and_output, run};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 const SECRET: &str = "hunter2-is-not-a-password";
@@ -21,7 +21,7 @@ async fn greet(client: &TestClient, name: &str) -> Result<Value, String> {
     client.request("prompts/get", params).await.map_err(|error| error.to_string())
 }
 
-/// What was recorded, once so many ends are there; nobody waits for those.
+/// The records, once there are this many ends, which are written asynchronously.
 async fn recorded(gateway: &TestGateway, n_ends: usize) -> Vec<Value> {
     let data = gateway.directory().join("data");
     let deadline = std::time::Instant::now() + SOON;
@@ -63,23 +63,23 @@ async fn what_is_read_is_recorded_before_and_after() {
             assert_eq!(start["context"][member], end["context"][member], "{member}");
         }
     }
-    let told: Vec<_> = ends[..3]
+    let endings: Vec<_> = ends[..3]
         .iter()
         .map(|end| &end["context"])
         .map(|context| (context["method"].clone(), context["outcome"].clone()))
         .collect();
     assert_eq!(
-        told[..2],
+        endings[..2],
         [(json!("resources/read"), json!("completed")), (json!("prompts/get"), json!("completed")),]
     );
-    assert_eq!(told[2].0, "resources/read");
-    assert_ne!(told[2].1, "completed", "{:#?}", ends[2]);
+    assert_eq!(endings[2].0, "resources/read");
+    assert_ne!(endings[2].1, "completed", "{:#?}", ends[2]);
     assert_eq!(
         (&starts[0]["context"]["uri"], &starts[1]["context"]["name"]),
         (&json!("peer://static"), &json!("greet"))
     );
     assert!(!serde_json::to_string(&all).expect("text").contains(SECRET));
-    let (_, listed) = said(&run(&gateway.directory().join("data"), &["audit", "list"]).await);
+    let (_, listed) = exit_and_output(&run(&gateway.directory().join("data"), &["audit", "list"]).await);
     for text in ["peer resources/read peer://static", "peer prompts/get greet", "completed"] {
         assert!(listed.contains(text), "{text}: {listed}");
     }

@@ -1,17 +1,17 @@
-//! How long a test goes on: for its own number of rounds, or in a soak until its time is over.
+//! How long a test runs: for its own number of rounds, or in a soak until the time is over.
 
 use std::time::{Duration, Instant};
 
 /// Set by `cargo xtask soak`; without it every test is as long as it always is.
 const MINUTES: &str = "OCTROI_SOAK_MINUTES";
 
-/// The numbers of the rounds: at least so many, and more while the soak's time is not over.
+/// The numbers of the rounds: at least this many, and more while the soak's time is not over.
 pub(crate) fn rounds(at_least: u64) -> impl Iterator<Item = u64> {
     let until = minutes().map(|minutes| Instant::now() + minutes);
     rounds_while(at_least, move || until.is_some_and(|until| Instant::now() < until))
 }
 
-/// So long, or as long as the soak.
+/// This long, or as long as the soak.
 pub(crate) fn at_least(span: Duration) -> Duration {
     minutes().map_or(span, |minutes| span.max(minutes))
 }

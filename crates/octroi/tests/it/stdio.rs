@@ -1,4 +1,4 @@
-//! `octroi stdio`: a relay to the gateway that runs, or the gateway itself, and governed either way.
+//! `octroi stdio`: a relay to the running gateway, or the gateway itself, and governed either way.
 
 mod endings;
 mod governed;
@@ -19,17 +19,17 @@ use crate::processes::descendants;
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 
-/// What this client makes of its gateway.
+/// Whether a process is the gateway of its data directory, or relays to it.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum GatewayRole {
     Owner,
     Relay,
 }
 
 /// Only the owner starts servers.
-async fn part_of(client: &TestClient) -> Part {
+async fn role_of(client: &TestClient) -> GatewayRole {
     let process = client.process_id().await.expect("it runs");
-    if descendants(process).is_empty() { Part::Relay } else { Part::Owner }
+    if descendants(process).is_empty() { GatewayRole::Relay } else { GatewayRole::Owner }
 }
 
 async fn client(transport: &Transport, era: Era, options: ClientOptions) -> TestClient {
@@ -40,7 +40,7 @@ async fn echo(client: &TestClient, text: &str) {
     assert_eq!(client.call_text("peer_echo", json!({ "text": text })).await.as_deref(), Ok(text));
 }
 
-/// What the program says to these lines, all written at once.
+/// Runs the program with these lines as input, all written at once.
 async fn answers(data: &Path, flags: &[&str], lines: &[Value]) -> Output {
     let mut child = tokio::process::Command::new(octroi())
         .args(["stdio", "--data"])
@@ -54,7 +54,7 @@ async fn answers(data: &Path, flags: &[&str], lines: &[Value]) -> Output {
         .expect("octroi runs");
     let mut input = child.stdin.take().expect("standard input");
     let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
-    // A program that ended before it read anything has said why.
+    // A program that ended before it read anything has printed why.
     let _ = input.write_all(text.as_bytes()).await;
     drop(input);
     child.wait_with_output().await.expect("it ends")
@@ -74,13 +74,13 @@ async fn a_relay_passes_everything_on() {
                 let outcome = tokio::time::timeout(SOON * 2, attempt(feature, who)).await;
                 assert_eq!(outcome.expect("in time"), Ok(()), "{era:?} to {server}: {feature}");
             }
-            // An argument that has to stand in a header too, of which the client knows nothing.
+            // An argument that also has to be sent as a header, which the client does not know.
             for region in ["eu", "städte", "eu"] {
                 let text = accepting.call_text("peer_route", json!({ "region": region })).await;
                 assert_eq!(text.as_deref(), Ok(region), "{era:?} to {server}");
             }
             for client in [accepting, declining] {
-                assert_eq!(part_of(&client).await, Part::Relay);
+                assert_eq!(role_of(&client).await, GatewayRole::Relay);
                 assert_eq!((client.strays(), client.stderr()), (Vec::new(), String::new()));
                 let status = client.close().await.expect("it ends").expect("a status");
                 assert_eq!(status.code(), Some(0), "{era:?} to {server}");
@@ -152,28 +152,28 @@ async fn whoever_does_not_wait_is_answered_too() {
             ("5", "-32600"),
             ("null", "-32600"),
         ];
-        let expected = expected.map(|(id, said)| (id.to_owned(), said.to_owned()));
-        assert_eq!(told(&all), expected);
-        assert_eq!(told(&one), [("\"a\"".to_owned(), "-32600".to_owned())]);
+        let expected = expected.map(|(id, answer)| (id.to_owned(), answer.to_owned()));
+        assert_eq!(answers_by_id(&all), expected);
+        assert_eq!(answers_by_id(&one), [("\"a\"".to_owned(), "-32600".to_owned())]);
     }
 }
 
-/// What was said to which request: the code of an error, or the text of a result.
-fn told(output: &Output) -> Vec<(String, String)> {
+/// The answer to each request: the code of an error, or the text of a result.
+fn answers_by_id(output: &Output) -> Vec<(String, String)> {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut told: Vec<(String, String)> = text
+    let mut answers: Vec<(String, String)> = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("a message"))
         .filter(|message| message.get("id").is_some())
         .map(|message| {
-            let said = match &message["error"]["code"] {
+            let answer = match &message["error"]["code"] {
                 Value::Null => message["result"]["content"][0]["text"].clone(),
                 code => code.clone(),
             };
-            (message["id"].to_string(), said.to_string())
+            (message["id"].to_string(), answer.to_string())
         })
         .collect();
-    told.sort();
-    told
+    answers.sort();
+    answers
 }

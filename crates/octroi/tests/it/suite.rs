@@ -6,25 +6,25 @@ use std::process::Output;
 
 use serde::Deserialize;
 
-/// What each scenario's checks came to.
-pub(crate) type Report = BTreeMap<String, Tally>;
+/// The results of each scenario's checks.
+pub(crate) type SuiteReport = BTreeMap<String, ScenarioTally>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct ScenarioTally {
     pub(crate) passed: usize,
     /// `check-id: what is wrong`.
     pub(crate) failed: Vec<String>,
     pub(crate) warned: Vec<String>,
 }
 
-/// A check that did not come out as it should.
+/// A check without the expected result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Complaint {
+pub(crate) struct FailedCheck {
     pub(crate) revision: String,
-    /// What stood between the suite and what it looks at.
+    /// What was between the suite and its subject.
     pub(crate) through: String,
     pub(crate) check: String,
-    /// The whole story, for the reader of the failed test.
+    /// All details, for the reader of the failed test.
     pub(crate) line: String,
 }
 
@@ -44,7 +44,7 @@ struct Expected {
 }
 
 impl Expected {
-    fn is_about(&self, complaint: &Complaint) -> bool {
+    fn is_about(&self, complaint: &FailedCheck) -> bool {
         self.revision == complaint.revision
             && self.through == complaint.through
             && self.check == complaint.check
@@ -60,13 +60,13 @@ struct Check {
 }
 
 /// Fails on a complaint that the baseline does not expect, and on an expectation that is not met.
-pub(crate) fn judge(baseline: &str, complaints: &[Complaint]) {
+pub(crate) fn judge(baseline: &str, complaints: &[FailedCheck]) {
     let text = std::fs::read_to_string(suite().join(baseline)).expect("the baseline can be read");
     let verdict = verdict(&text, complaints);
     assert!(verdict.is_empty(), "against {baseline}:\n{}", verdict.join("\n"));
 }
 
-fn verdict(baseline: &str, complaints: &[Complaint]) -> Vec<String> {
+fn verdict(baseline: &str, complaints: &[FailedCheck]) -> Vec<String> {
     let baseline: Baseline = toml::from_str(baseline).expect("the baseline is valid");
     let mut verdict = Vec::new();
     for complaint in complaints {
@@ -85,13 +85,13 @@ fn verdict(baseline: &str, complaints: &[Complaint]) -> Vec<String> {
     verdict
 }
 
-/// The id of the check that a line of a [`Tally`] is about.
+/// The id of the check that a line of a [`ScenarioTally`] is about.
 pub(crate) fn check_id(line: &str) -> String {
     line.split(':').next().unwrap_or_default().to_owned()
 }
 
-/// Runs the suite and reads what it left behind.
-pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> (Report, Output) {
+/// Runs the suite and reads its report files.
+pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> (SuiteReport, Output) {
     let results = tempfile::tempdir().expect("a temporary directory");
     let output = command(arguments)
         .arg("-o")
@@ -127,8 +127,8 @@ fn suite() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance")
 }
 
-fn read(directory: &Path) -> Report {
-    let mut report = Report::new();
+fn read(directory: &Path) -> SuiteReport {
+    let mut report = SuiteReport::new();
     let entries = std::fs::read_dir(directory).expect("the results can be listed");
     for entry in entries.flatten() {
         let checks: PathBuf = entry.path().join("checks.json");
@@ -162,7 +162,7 @@ fn a_baseline_excuses_what_it_names_and_nothing_else() {
     let line = |reason: &str| {
         format!("[[expected]]\nrevision = \"r\"\nthrough = \"t\"\ncheck = \"known\"\nreason = \"{reason}\"\n")
     };
-    let complaint = |check: &str| Complaint {
+    let complaint = |check: &str| FailedCheck {
         revision: "r".to_owned(),
         through: "t".to_owned(),
         check: check.to_owned(),

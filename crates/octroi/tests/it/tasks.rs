@@ -1,4 +1,4 @@
-//! A client that knows tasks gets one while a person is asked, and comes back for the result.
+//! A client that supports tasks gets one while an approval is pending, and polls for the result.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn guarded(entry: &str, approvals: &str, policy: &str) -> String {
     )
 }
 
-/// A person is asked about some tools of a peer.
+/// Some tools of a peer need approval.
 fn peer(approvals: &str, policy: &str, flags: &[&str]) -> String {
     let risks =
         "risk_overrides = { echo = \"high\", ask = \"high\", slow = \"high\", protocol_error = \"high\" }\n";
@@ -54,17 +54,17 @@ fn created(result: &Value) -> (String, String) {
 }
 
 async fn get(agent: &TestClient, task: &str) -> Value {
-    let shown = agent.request("tasks/get", json!({ "taskId": task })).await.expect("the task");
-    assert_eq!((&shown["resultType"], &shown["taskId"]), (&json!("complete"), &json!(task)), "{shown}");
-    shown
+    let state = agent.request("tasks/get", json!({ "taskId": task })).await.expect("the task");
+    assert_eq!((&state["resultType"], &state["taskId"]), (&json!("complete"), &json!(task)), "{state}");
+    state
 }
 
-/// The task, as soon as it is in another state than this.
+/// The task, as soon as its status is another one than this.
 async fn after(agent: &TestClient, task: &str, status: &str) -> Value {
     for _ in 0..400 {
-        let shown = get(agent, task).await;
-        if shown["status"] != status {
-            return shown;
+        let state = get(agent, task).await;
+        if state["status"] != status {
+            return state;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
@@ -105,7 +105,7 @@ async fn an_approved_task_is_made_once_and_its_result_can_be_fetched() {
     assert_eq!(n_calls(&agent, "peer_calls_count").await, "1");
     assert_ne!(call(&agent, "peer_echo", json!({"text": "x"})).await.0, task, "the grant is used up");
 
-    // Also with a person's own arguments, and where a rule that allows all was remembered with them.
+    // Also with arguments that a person edited, and with a rule that was remembered for them.
     for (number, options) in [
         &["--args", r#"{"text":"edited"}"#][..],
         &["--args", r#"{"text":"edited"}"#, "--remember", "tool", "--yes"],
@@ -117,12 +117,12 @@ async fn an_approved_task_is_made_once_and_its_result_can_be_fetched() {
         command(&gateway, 0, &[&["approve", &id], options].concat()).await;
         let done = after(&agent, &task, "working").await;
         assert_eq!(done["result"]["content"][0]["text"], "edited", "{done}");
-        let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-        assert!(shown.contains("done") && shown.contains("completed"), "{shown}");
+        let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+        assert!(output.contains("done") && output.contains("completed"), "{output}");
     }
     assert_eq!(n_calls(&agent, "peer_calls_count").await, "3");
 
-    // A server's error is the task's.
+    // A server's error becomes the task's.
     let (task, id) = call(&agent, "peer_protocol_error", json!({})).await;
     command(&gateway, 0, &["approve", &id]).await;
     let failed = after(&agent, &task, "working").await;
@@ -158,11 +158,11 @@ async fn what_nobody_approves_ends_as_a_call_would() {
                 command(&gateway, 0, &[&[*verb, &*id], options].concat()).await;
             }
             let over = after(&agent, &task, "working").await;
-            let (status, told) = match style {
+            let (status, is_reported) = match style {
                 "rpc" => ("failed", over["error"]["code"] == code),
                 _ => ("completed", over["result"]["isError"] == true),
             };
-            assert!(over["status"] == status && told, "{over}");
+            assert!(over["status"] == status && is_reported, "{over}");
             assert_eq!(over.to_string().contains("not today"), decision.contains(&"not today"), "{over}");
             assert_eq!(get(&agent, &task).await, over, "what is over stays as it is");
             assert_eq!(n_calls(&agent, "peer_calls_count").await, "0");
@@ -176,8 +176,8 @@ async fn a_client_can_cancel_its_task() {
     let gateway = TestGateway::start(&octroi(), &peer("wait = \"200ms\"", "", &[])).await;
     let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
     let cancel = async |task: &str| {
-        let told = agent.request("tasks/cancel", json!({ "taskId": task })).await.expect("an acknowledgment");
-        assert_eq!(told, json!({"resultType": "complete"}));
+        let done = agent.request("tasks/cancel", json!({ "taskId": task })).await.expect("an acknowledgment");
+        assert_eq!(done, json!({"resultType": "complete"}));
     };
 
     let (task, id) = call(&agent, "peer_echo", json!({"text": "x"})).await;
@@ -206,9 +206,9 @@ async fn a_client_can_cancel_its_task() {
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    assert_eq!(n_calls(&agent, "peer_cancelled_count").await, "1", "the server is told");
-    let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-    assert!(shown.contains("done") && shown.contains("cancelled"), "{shown}");
+    assert_eq!(n_calls(&agent, "peer_cancelled_count").await, "1", "the server is notified");
+    let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+    assert!(output.contains("done") && output.contains("cancelled"), "{output}");
     gateway.stop().await;
 }
 
@@ -241,14 +241,14 @@ async fn tasks_are_for_their_owner_and_for_clients_that_know_them() {
         }
     }
     assert_eq!(get(&agent, &task).await["status"], "working", "nobody has touched it");
-    // Who knows no tasks waits, and is told to come back.
+    // A client without support for tasks waits, and is asked to retry.
     for client in [&plain, &legacy] {
-        let told = client.call("peer_echo", json!({"text": "x"})).await.expect("a result");
-        assert_eq!(told["_meta"]["octroi/error"]["approval"], json!(id), "{told}");
+        let result = client.call("peer_echo", json!({"text": "x"})).await.expect("a result");
+        assert_eq!(result["_meta"]["octroi/error"]["approval"], json!(id), "{result}");
     }
 
-    // A client that can show a page is sent there first, and gets a task when it comes back too early.
-    let (sender, mut shown) = tokio::sync::mpsc::channel(8);
+    // A client that can open a page is sent there first, and gets a task when it returns too early.
+    let (sender, mut pages) = tokio::sync::mpsc::channel(8);
     let capabilities =
         json!({"elicitation": {"url": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
     let user = ClientOptions::answering(capabilities, move |_, params| {
@@ -257,8 +257,8 @@ async fn tasks_are_for_their_owner_and_for_clients_that_know_them() {
     });
     let client = connect(&gateway, Era::Modern, user).await;
     let (task, id) = call(&client, "peer_echo", json!({"text": "page"})).await;
-    assert_eq!(shown.try_recv(), Ok(json!(format!("{}/approvals/{id}", gateway.base))));
-    assert!(shown.try_recv().is_err(), "it is sent there once");
+    assert_eq!(pages.try_recv(), Ok(json!(format!("{}/approvals/{id}", gateway.base))));
+    assert!(pages.try_recv().is_err(), "it is sent there once");
     command(&gateway, 0, &["approve", &id]).await;
     assert_eq!(after(&client, &task, "working").await["result"]["content"][0]["text"], "page");
     gateway.stop().await;
@@ -285,26 +285,26 @@ async fn a_restart_takes_tasks_and_leaves_approvals() {
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let agent = connect(&gateway, Era::Modern, knows_tasks()).await;
-    for (task, said) in [
+    for (task, text) in [
         (&waiting, "Make the identical call again"),
         (&running, "nobody knows how far it came"),
         (&denied, "policy_denied_continue"),
     ] {
         let lost = get(&agent, task).await;
         assert_eq!(lost["status"], "failed", "{lost}");
-        assert!(lost["error"]["message"].as_str().is_some_and(|message| message.contains(said)), "{lost}");
+        assert!(lost["error"]["message"].as_str().is_some_and(|message| message.contains(text)), "{lost}");
         let transport = Transport::Http { url: gateway.url(), token: Some(OTHER_TOKEN.to_owned()) };
         let other = TestClient::connect(transport, Era::Modern, knows_tasks()).await.expect("a client");
         let refused = other.request("tasks/get", json!({ "taskId": task })).await.expect_err("not theirs");
         assert_eq!(refused.code(), Some(-32602), "{refused}");
     }
-    // The grant is used by the identical call, at once.
+    // The identical call uses the grant immediately.
     command(&gateway, 0, &["approve", &id]).await;
     let lost = get(&agent, &waiting).await;
     assert!(lost["error"]["message"].as_str().is_some_and(|text| text.contains("has approved it")), "{lost}");
     let done = agent.call("peer_echo", json!({"text": "x"})).await.expect("a result");
     assert_eq!(done["content"][0]["text"], "x", "{done}");
-    // What still waits can be taken up again, under its old name.
+    // A pending task can be resumed under its old id.
     let (task, id) = call(&agent, "peer_echo", json!({"text": "y"})).await;
     let directory = gateway.kill().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
@@ -333,19 +333,19 @@ async fn a_server_may_ask_in_the_middle_of_a_task() {
         for (key, name) in [("nobody asked", "eve"), (key, "ann"), (key, "bob")] {
             let responses = json!({ key: {"action": "accept", "content": { "name": name }} });
             let params = json!({"taskId": task, "inputResponses": responses});
-            let told = agent.request("tasks/update", params).await.expect("an acknowledgment");
-            assert_eq!(told, json!({"resultType": "complete"}));
+            let acknowledgment = agent.request("tasks/update", params).await.expect("an acknowledgment");
+            assert_eq!(acknowledgment, json!({"resultType": "complete"}));
         }
         let done = match after(&agent, &task, "input_required").await {
-            shown if shown["status"] == "working" => after(&agent, &task, "working").await,
-            shown => shown,
+            state if state["status"] == "working" => after(&agent, &task, "working").await,
+            state => state,
         };
         assert_eq!(done["status"], "completed", "{era}: {done}");
         assert_eq!(done["result"]["content"][0]["text"], "hello ann", "{era}: {done}");
-        let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-        assert!(shown.contains("done") && shown.contains("completed"), "{era}: {shown}");
+        let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+        assert!(output.contains("done") && output.contains("completed"), "{era}: {output}");
 
-        // A question that nobody will answer goes with its task.
+        // A question that nobody will answer ends with its task.
         let (task, id) = call(&agent, "peer_ask", json!({"again": true})).await;
         command(&gateway, 0, &["approve", &id]).await;
         assert_eq!(after(&agent, &task, "working").await["status"], "input_required");
@@ -356,8 +356,8 @@ async fn a_server_may_ask_in_the_middle_of_a_task() {
                 break;
             }
         }
-        let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
-        assert!(shown.contains("done") && shown.contains("cancelled"), "{era}: {shown}");
+        let output = command(&gateway, 0, &["approvals", "show", &id]).await;
+        assert!(output.contains("done") && output.contains("cancelled"), "{era}: {output}");
         gateway.stop().await;
     }
 }
@@ -374,18 +374,18 @@ async fn a_servers_own_task_goes_on_behind_ours() {
     let options = ClientOptions { capabilities, ..ClientOptions::default() };
     let agent = connect(&gateway, Era::Modern, options).await;
     let answer = async |task: &str, content: Value| {
-        let shown = after(&agent, task, "working").await;
-        assert_eq!(shown["status"], "input_required", "{shown}");
+        let state = after(&agent, task, "working").await;
+        assert_eq!(state["status"], "input_required", "{state}");
         let key =
-            shown["inputRequests"].as_object().and_then(|all| all.keys().next()).expect("a key").clone();
+            state["inputRequests"].as_object().and_then(|all| all.keys().next()).expect("a key").clone();
         let responses = json!({ key: {"action": "accept", "content": content} });
         let params = json!({"taskId": task, "inputResponses": responses});
         agent.request("tasks/update", params).await.expect("an acknowledgment");
     };
     let finished = async |task: &str| loop {
-        let shown = get(&agent, task).await;
-        if !["working", "input_required"].contains(&shown["status"].as_str().unwrap_or_default()) {
-            return shown;
+        let state = get(&agent, task).await;
+        if !["working", "input_required"].contains(&state["status"].as_str().unwrap_or_default()) {
+            return state;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     };
@@ -416,7 +416,7 @@ async fn a_servers_own_task_goes_on_behind_ours() {
     let (task, id) = call(&agent, "jobs_slow_compute", json!({"seconds": 600})).await;
     command(&gateway, 0, &["approve", &id]).await;
     for _ in 0..400 {
-        // The words are the server's once it has the call.
+        // Once the server has the call, the status message is the server's.
         if !get(&agent, &task).await["statusMessage"].as_str().unwrap_or_default().contains("person") {
             break;
         }
@@ -487,14 +487,14 @@ async fn a_task_is_made_once_whenever_the_gateway_is_killed() {
             continue;
         }
         assert_eq!(n_before, 0, "{note} was made, and its approval can still be used: {states:?}");
-        let told = agent.call("notes_write", json!({ "note": note })).await.expect("a result or a task");
-        if told["resultType"] == "task" {
-            let (task, _) = created(&told);
+        let result = agent.call("notes_write", json!({ "note": note })).await.expect("a result or a task");
+        if result["resultType"] == "task" {
+            let (task, _) = created(&result);
             once::approve_once(&person, &note).await;
             let done = after(&agent, &task, "working").await;
             assert!(once::is_noted(done.get("result")), "{note}: {done}");
         } else {
-            assert!(once::is_noted(Some(&told)), "{note}: {told}");
+            assert!(once::is_noted(Some(&result)), "{note}: {result}");
         }
         assert_eq!(once::n_written(&log, &note), 1, "{note}");
         n_completed += 1;

@@ -1,4 +1,4 @@
-//! Agents hear what becomes of their proposals, and nothing of the proposals of others.
+//! Agents are notified about their own proposals, and not about the proposals of others.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::policy::{OTHER_TOKEN, as_holder, done, two_agents};
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_is_told_when_its_proposal_is_decided() {
+async fn an_agent_is_notified_when_its_proposal_is_decided() {
     let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"\nproposals = true")).await;
     for era in [Era::Modern, Era::Legacy("2025-11-25")] {
         let agent = connect(&gateway, era, ClientOptions::default()).await;
@@ -30,12 +30,12 @@ async fn an_agent_is_told_when_its_proposal_is_decided() {
         let active = "resource://approval-policy/policy";
 
         let state = "resource://agents/tester/policy/state";
-        // What is another's does not exist for it.
+        // For it, another agent's proposal does not exist.
         for uri in [of(first), state.to_owned()] {
             let watched = other.watch(Watch::resource(&*uri)).await;
             if let Ok(mut watched) = watched {
                 done(&person, "agents_set_policy", json!({"agent_id": "tester", "source": ""})).await;
-                assert!(watched.next(SHORT).await.is_none(), "{era:?}: {uri} is told to another agent");
+                assert!(watched.next(SHORT).await.is_none(), "{era:?}: {uri} is reported to another agent");
             }
         }
 
@@ -43,8 +43,8 @@ async fn an_agent_is_told_when_its_proposal_is_decided() {
         let mut of_active = agent.watch(Watch::resource(active)).await.expect("its own can be watched");
         let mut others_active = other.watch(Watch::resource(active)).await.expect("its own can be watched");
         done(&person, "agents_reject_proposal", json!({"id": first, "reason": "no"})).await;
-        let told = of_first.next(SOON).await.expect("it was decided");
-        assert!(told.to_string().contains(&of(first)), "{era:?}: {told}");
+        let notice = of_first.next(SOON).await.expect("it was decided");
+        assert!(notice.to_string().contains(&of(first)), "{era:?}: {notice}");
         assert!(of_active.next(SHORT).await.is_none(), "{era:?}: a refused one changes nothing");
         let mut of_state = agent.watch(Watch::resource(state)).await.expect("its own can be watched");
         done(&person, "agents_approve_proposal", json!({ "id": second })).await;

@@ -1,4 +1,4 @@
-//! What a token reaches is decided by whose it is: people manage, agents call, and nobody does both.
+//! The owner of a token decides what it reaches: people manage, agents call tools, and no token does both.
 
 mod calls;
 mod first_start;
@@ -14,15 +14,19 @@ use crate::harness::{SOON, connect, octroi, stdio_entry};
 use crate::manage::{command, names, person};
 
 const ERAS: [Era; 3] = [Era::Modern, Era::Legacy("2025-11-25"), Era::Legacy("2025-03-26")];
-/// Of a person whom the configuration names.
+/// The token of a person in the configuration.
 const HUMAN_TOKEN: &str = "oct_hum_ann";
 
 fn config() -> String {
     format!("{}[[tokens]]\ntoken = \"{HUMAN_TOKEN}\"\nrole = \"human\"\n", stdio_entry("peer", &[]))
 }
 
-/// Every way in, for the holder of a token. The directory is for a gateway that a client starts itself.
-fn doors(gateway: &TestGateway, directory: &std::path::Path, token: &str) -> Vec<(&'static str, Transport)> {
+/// Every way to connect with a token. The directory is for a gateway that a client starts itself.
+fn transports(
+    gateway: &TestGateway,
+    directory: &std::path::Path,
+    token: &str,
+) -> Vec<(&'static str, Transport)> {
     let http = |url: String| Transport::Http { url, token: Some(token.to_owned()) };
     let with_token = |transport: Transport| match transport {
         Transport::Stdio { command, mut args, env } => {
@@ -44,7 +48,7 @@ fn uris<'a>(items: &'a [Value], member: &str) -> Vec<&'a str> {
     items.iter().filter_map(|item| item[member].as_str()).collect()
 }
 
-/// What a client is told when it wants something that its token does not reach.
+/// The message of a request that must be refused.
 fn message(refused: Result<Value, ClientError>) -> String {
     match refused {
         Ok(result) => panic!("it was done: {result}"),
@@ -58,8 +62,8 @@ async fn a_persons_token_reaches_management_only() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (door, transport) in doors(&gateway, directory.path(), HUMAN_TOKEN) {
-            let place = format!("{door}, {era:?}");
+        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN) {
+            let place = format!("{path}, {era:?}");
             let person = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
             let instructions = person.hello()["instructions"].as_str().expect(&place);
             for words in ["an agent's token", "tools_call", "octroi call"] {
@@ -102,15 +106,15 @@ async fn a_persons_token_reaches_management_only() {
                     }),
                 ),
             ] {
-                let told = message(person.request(method, params.clone()).await);
+                let answer = message(person.request(method, params.clone()).await);
                 for words in ["an agent's token", "octroi call"] {
-                    assert!(told.contains(words), "{place} {method} {params}: {told}");
+                    assert!(answer.contains(words), "{place} {method} {params}: {answer}");
                 }
             }
             person.close().await.expect(&place);
         }
     }
-    // Nothing of it has come to the server.
+    // Nothing has reached the server.
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     assert_eq!(agent.call_text("peer_calls_count", json!({})).await.as_deref(), Ok("0"));
     gateway.stop().await;
@@ -121,10 +125,10 @@ async fn an_agents_token_reaches_servers_only() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (door, transport) in doors(&gateway, directory.path(), AGENT_TOKEN) {
-            let place = format!("{door}, {era:?}");
+        for (path, transport) in transports(&gateway, directory.path(), AGENT_TOKEN) {
+            let place = format!("{path}, {era:?}");
             let agent = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
-            let echo = if door == "/mcp/servers/peer" { "echo" } else { "peer_echo" };
+            let echo = if path == "/mcp/servers/peer" { "echo" } else { "peer_echo" };
             assert_eq!(agent.call_text(echo, json!({"text": "x"})).await.as_deref(), Ok("x"), "{place}");
             let tools = agent.list_tools().await.expect(&place);
             assert!(names(&tools).contains(&echo), "{place}: {:?}", names(&tools));
@@ -140,8 +144,8 @@ async fn an_agents_token_reaches_servers_only() {
                 ),
                 ("resources/read", json!({"uri": "resource://servers/list"})),
             ] {
-                let told = message(agent.request(method, params.clone()).await);
-                assert!(!told.contains("octroi call"), "{place} {method} {params}: {told}");
+                let answer = message(agent.request(method, params.clone()).await);
+                assert!(!answer.contains("octroi call"), "{place} {method} {params}: {answer}");
             }
             agent.close().await.expect(&place);
         }
@@ -154,13 +158,13 @@ async fn people_hear_of_changes_by_every_door() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (door, transport) in doors(&gateway, directory.path(), HUMAN_TOKEN) {
-            let place = format!("{door}, {era:?}");
+        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN) {
+            let place = format!("{path}, {era:?}");
             let person = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
             let watch = Watch { tools: true, resources: vec!["resource://agents/list".to_owned()] };
             let mut watcher = person.watch(watch).await.expect(&place);
             if era == Era::Modern {
-                // Its lists never change, so nobody is promised news of them.
+                // Its lists never change, so it does not offer notifications of changes.
                 let expected = json!({"resourceSubscriptions": ["resource://agents/list"]});
                 assert_eq!(watcher.acknowledged, expected, "{place}");
             }
@@ -175,7 +179,7 @@ async fn people_hear_of_changes_by_every_door() {
     gateway.stop().await;
 }
 
-/// One token would be enough for a model to do what nobody else has seen.
+/// With one token for both, a model could approve its own calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_approves_and_acts_with_one_token() {
     let config = format!(
@@ -191,13 +195,13 @@ async fn nobody_approves_and_acts_with_one_token() {
         let asked =
             crate::approvals::pending(&agent.call("peer_echo", echo.clone()).await.expect("a result"));
         let approve = json!({ "call_id": asked });
-        let told = message(agent.call("agents_approve_request", approve.clone()).await);
-        assert!(told.contains("unknown tool"), "{era:?}: {told}");
+        let answer = message(agent.call("agents_approve_request", approve.clone()).await);
+        assert!(answer.contains("unknown tool"), "{era:?}: {answer}");
         let approved = person.call("agents_approve_request", approve).await.expect("a result");
         assert_eq!(approved["structuredContent"]["state"], "approved", "{era:?}: {approved}");
-        // The person's token makes no call, and what a person tries as the agent is another call.
-        let told = message(person.call("peer_echo", echo.clone()).await);
-        assert!(told.contains("an agent's token"), "{era:?}: {told}");
+        // The person's token makes no call, and a person's call as the agent is another call.
+        let answer = message(person.call("peer_echo", echo.clone()).await);
+        assert!(answer.contains("an agent's token"), "{era:?}: {answer}");
         let tried = json!({"agent": "tester", "tool": "peer_echo", "arguments": echo});
         let tried = person.call("tools_call", tried).await.expect("a result")["structuredContent"].clone();
         assert_eq!(tried["outcome"], "waiting", "{era:?}: {tried}");
@@ -206,7 +210,7 @@ async fn nobody_approves_and_acts_with_one_token() {
         assert_eq!(count().await, n_before.to_string(), "{era:?}");
         assert_eq!(agent.call_text("peer_echo", echo.clone()).await.as_deref(), Ok(&*text), "{era:?}");
         assert_eq!(count().await, (n_before + 1).to_string(), "{era:?}");
-        // Nor does the agent use what was approved for the person.
+        // Nor can the agent use what was approved for the person.
         let approval = tried["approval"].as_str().expect("an approval");
         command(&gateway, 0, &["approve", approval]).await;
         crate::approvals::pending(&agent.call("peer_echo", echo).await.expect("a result"));
@@ -226,7 +230,7 @@ async fn listed(gateway: &TestGateway, state: &str) -> Vec<String> {
     found.filter_map(|approval| approval["id"].as_str().map(str::to_owned)).collect()
 }
 
-/// Who did what was recorded, once so much is found: what is searched is a little behind the log.
+/// Actors of the records, once this many are found: the index is a little behind the log.
 async fn actors(gateway: &TestGateway, options: &[&str], n_expected: usize) -> Vec<Value> {
     for _ in 0..100 {
         let found = crate::audit::records(&gateway.directory().join("data"), options).await;

@@ -1,4 +1,4 @@
-//! What is said of policies and decisions.
+//! Shapes of policies and decisions.
 
 use std::collections::BTreeMap;
 
@@ -19,68 +19,68 @@ use crate::wire::Wire;
 pub struct PolicyVersion {
     /// Its id
     pub id: i64,
-    /// The level at which it holds
+    /// Its level
     pub level: Wire<Level>,
-    /// Whose it is, at the level `agent`
+    /// The agent, for the level `agent`
     pub agent: Option<String>,
-    /// Its number among those that were active at the level; null if it never was
+    /// Its number among the active policies of the level; null if it never was active
     pub version: Option<i64>,
-    /// What has become of it
+    /// Its status
     pub status: PolicyStatus,
     /// The policy, as TOML
     pub source: String,
-    /// Who wrote it
+    /// Its author
     pub author: String,
-    /// Why, if it was proposed
+    /// The rationale, if it was proposed
     pub rationale: Option<String>,
-    /// What was found wrong with it, if it was proposed
+    /// The problems that were found, if it was proposed
     pub check: Option<PolicyCheck>,
-    /// When it was written, in milliseconds since 1970
+    /// When it was created, in milliseconds since 1970
     pub created_at_ms: i64,
-    /// When it was decided about
+    /// When it was decided, in milliseconds since 1970
     pub decided_at_ms: Option<i64>,
     /// Who decided
     pub decided_by: Option<String>,
-    /// What they said about it
+    /// The reason they gave
     pub reason: Option<String>,
 }
 
-/// What has become of a policy.
+/// The status of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum PolicyStatus {
-    /// It waits for a person.
+    /// It is pending review.
     Proposed,
     /// It is in effect.
     Active,
-    /// It was, until another took its place.
+    /// It was replaced by another one.
     Superseded,
-    /// A person said no.
+    /// A person rejected it.
     Rejected,
-    /// Its author took it back.
+    /// Its author withdrew it.
     Withdrawn,
 }
 
-/// What speaks against a policy.
+/// The result of checking a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyCheck {
-    /// Whether nothing does
+    /// Whether there are no problems
     pub ok: bool,
-    /// What does
+    /// The problems
     pub complaints: Vec<Complaint>,
 }
 
-/// Something that is wrong with a policy.
+/// A problem of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Complaint {
-    /// The line; 0 for the whole
+    /// The line; 0 for the whole policy
     pub line: u64,
-    /// What is wrong
+    /// The message
     pub message: String,
 }
 
-/// The active policy of a level, or that there is none.
+/// The active policy of a level, if any.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivePolicy {
     /// The policy.
@@ -88,23 +88,23 @@ pub struct ActivePolicy {
     pub policy: PolicyOrNone,
     /// Its rules, each as a sentence
     pub rules: Vec<String>,
-    /// The file that it stands in, if it stands in one
+    /// The file that contains it, if any
     pub file: Option<String>,
-    /// Every custom gate, which is asked before any policy
+    /// All custom gates, which are evaluated before any policy
     pub gates: Vec<GateStatus>,
 }
 
-/// A policy, or an empty one in its place.
+/// A policy, or an empty placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PolicyOrNone {
-    /// There is one.
+    /// There is a policy.
     Policy(Box<PolicyVersion>),
     /// There is none.
     None {
-        /// The level that was asked about
+        /// The requested level
         level: Wire<Level>,
-        /// Whose, at the level `agent`
+        /// The agent, for the level `agent`
         agent: Option<String>,
         /// Always 0
         version: i64,
@@ -114,7 +114,7 @@ pub enum PolicyOrNone {
 }
 
 impl PolicyOrNone {
-    /// The version that would have to be replaced; 0 if there is none.
+    /// The current version; 0 if there is none.
     pub fn version(&self) -> i64 {
         match self {
             Self::Policy(policy) => policy.version.unwrap_or_default(),
@@ -130,7 +130,7 @@ impl PolicyOrNone {
         }
     }
 
-    /// Who wrote it.
+    /// Its author.
     pub fn author(&self) -> Option<&str> {
         match self {
             Self::Policy(policy) => Some(&policy.author),
@@ -139,35 +139,35 @@ impl PolicyOrNone {
     }
 }
 
-/// What is and was active at a level.
+/// The current and past policies of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyVersions {
-    /// The policies, the newest first
+    /// The policies, newest first
     pub versions: Vec<PolicyVersion>,
 }
 
-/// A policy that was checked and whose tests were run.
+/// The check and the test results of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestedPolicy {
-    /// What speaks against it.
+    /// The result of the check.
     #[serde(flatten)]
     pub check: PolicyCheck,
     /// Its tests, in their order
     pub tests: Vec<TestOutcome>,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestOutcome {
     /// Its name
     pub name: String,
-    /// The line where it stands
+    /// The line of the test
     pub line: u64,
-    /// What it expects: allow, ask, deny, abort or silent
+    /// The expected verdict: allow, ask, deny, abort or silent
     pub expected: String,
-    /// What the policy says, or the error that kept it from saying anything
+    /// The actual verdict, or the error
     pub got: String,
-    /// Whether these are the same
+    /// Whether both are equal
     pub passed: bool,
 }
 
@@ -180,68 +180,68 @@ pub struct WhyRequest {
     /// The arguments of the call [default: none]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Who would call [default: a person]
+    /// The agent that would call [default: a person]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// The mode that the agent would be in [default: the agent's]
+    /// The mode of the agent [default: its current mode]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Wire<Mode>>,
 }
 
-/// What would become of a call.
+/// The decision about a hypothetical call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// What would become of it
+    /// The decision
     pub decision: Wire<Ruling>,
-    /// Why it would not just be made
+    /// The reason, unless it is allowed
     pub reason: Option<String>,
-    /// Who would call; null for a person
+    /// The agent that would call; null for a person
     pub agent: Option<String>,
     /// How strict the gates are with them
     pub profile: Wire<Profile>,
-    /// Whether they may act or only look
+    /// Whether it may act or only read
     pub mode: Wire<Mode>,
-    /// What every gate says, in the order in which they are asked
+    /// The verdicts of all gates, in their order of evaluation
     pub trace: Vec<GateVerdict>,
-    /// What the gates know of the tool
+    /// The tool as the gates see it
     pub tool: DecidedTool,
-    /// The policies in effect, the strictest first
+    /// The policies in effect, strictest first
     pub policies: Vec<PolicyInEffect>,
-    /// What the arguments and the past tell
+    /// The facts from the arguments and the history
     pub facts: CallFacts,
 }
 
-/// What one gate says.
+/// The verdict of one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateVerdict {
     /// The gate, as `mode` or `quota`
     pub gate: String,
-    /// What it says
+    /// Its outcome
     pub outcome: Wire<Outcome>,
-    /// The rule, clause or program that says it
+    /// The rule, clause or program that decided
     pub by: Option<String>,
-    /// Why
+    /// Its reason
     pub reason: Option<String>,
 }
 
-/// What the gates know of a tool.
+/// A tool as the gates see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecidedTool {
     /// Its canonical id
     pub id: String,
     /// Its server
     pub server: String,
-    /// Its name at its server
+    /// The server's name for it
     pub name: String,
-    /// How risky it is taken to be
+    /// Its risk level
     pub risk: Wire<Risk>,
-    /// What it does to the world
+    /// Its side effects
     pub side_effects: Vec<String>,
-    /// How far its server is trusted
+    /// The trust in its server
     pub trust: Wire<Trust>,
     /// Whether calls need the admin token
     pub requires_admin: bool,
-    /// Whether it is switched on
+    /// Whether it is enabled
     pub enabled: bool,
     /// The hash of its definition
     pub hash: String,
@@ -252,51 +252,51 @@ pub struct DecidedTool {
 pub struct PolicyInEffect {
     /// Its level
     pub level: Wire<Level>,
-    /// Which version of it; null if it stands in a file
+    /// Its version; null if it is in a file
     pub version: Option<i64>,
 }
 
-/// What the arguments of a call and its agent's past tell.
+/// Facts from the arguments of a call and the history of its agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallFacts {
-    /// Paths among the arguments
+    /// Paths in the arguments
     pub paths: Vec<String>,
-    /// Those of them outside the agent's project
+    /// Paths outside the agent's project
     pub paths_outside_project: Vec<String>,
-    /// Hosts among the arguments
+    /// Hosts in the arguments
     pub hosts: Vec<String>,
-    /// What SQL among the arguments does
+    /// Verbs of SQL in the arguments
     pub sql_verbs: Vec<String>,
-    /// The programs that shell commands among the arguments start
+    /// Programs that shell commands in the arguments run
     pub shell_heads: Vec<String>,
-    /// Kinds of secrets among the arguments
+    /// Kinds of secrets in the arguments
     pub secrets: Vec<String>,
-    /// How long the arguments are, in bytes
+    /// The size of the arguments, in bytes
     pub payload_bytes: u64,
-    /// Whether the agent never called the tool before
+    /// Whether this is the agent's first call of the tool
     pub is_first_use: bool,
-    /// How many calls the agent made within the last minute
+    /// The number of the agent's calls within the last minute
     pub calls_last_minute: u64,
 }
 
-/// What is in effect for an agent, in sentences.
+/// The policies in effect for an agent, in sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicySentences {
     /// The agent; null for a person
     pub agent: Option<String>,
     /// How strict the gates are
     pub profile: Wire<Profile>,
-    /// Whether it may act or only look
+    /// Whether it may act or only read
     pub mode: Wire<Mode>,
-    /// What the gates do, each in a sentence
+    /// The effects of the gates, each as a sentence
     pub gates: Vec<String>,
-    /// What the policies say, the strictest first
+    /// The rules of the policies, strictest level first
     pub levels: Vec<LevelRules>,
-    /// What becomes of calls that no rule is about
+    /// The defaults for calls that no rule matches
     pub otherwise: Vec<String>,
 }
 
-/// What the policy of a level says.
+/// The rules of one level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelRules {
     /// The level
@@ -307,52 +307,52 @@ pub struct LevelRules {
     pub rules: Vec<String>,
 }
 
-/// What another policy would have changed.
+/// The decisions that another policy would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// How many calls were decided again
+    /// The number of replayed calls
     pub n_calls: u64,
-    /// How many of them come out otherwise
+    /// How many of them would be decided differently
     pub n_flipped: u64,
-    /// How many of each kind, as in `allow → deny_continue`
+    /// The number of each kind of change, as in `allow → deny_continue`
     pub kinds: BTreeMap<String, u64>,
     /// The first thousand of them
     pub flips: Vec<Flip>,
-    /// Calls of which nothing can be said
+    /// Calls that could not be replayed
     pub cannot_tell: ReplayGaps,
-    /// How many records were read for it
+    /// The number of records that were read
     pub n_read: u64,
 }
 
-/// Why nothing can be said of some calls.
+/// Why some calls could not be replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayGaps {
-    /// Their arguments were cut, or hold secrets that were redacted
+    /// Their arguments were cut or redacted
     pub arguments_not_kept: u64,
-    /// Their tool is gone
+    /// Their tool no longer exists
     pub tool_gone: u64,
-    /// Their record cannot be read
+    /// Their record is unreadable
     pub unreadable: u64,
 }
 
-/// A call that comes out otherwise.
+/// A call that would be decided differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flip {
     /// The number of its record
     pub seq: u64,
     /// When it was made, in milliseconds since 1970
     pub at_ms: u64,
-    /// By which agent; null for a person
+    /// The agent that called; null for a person
     pub agent: Option<String>,
     /// The canonical id of the tool
     pub tool: String,
-    /// What becomes of it now
+    /// The decision now
     pub from: Wire<Ruling>,
-    /// What would become of it
+    /// The decision with the other policy
     pub to: Wire<Ruling>,
     /// The rule or clause that makes the difference
     pub rule: Option<String>,
-    /// Why
+    /// Its reason
     pub reason: Option<String>,
 }
 
@@ -363,7 +363,7 @@ pub struct SchemaText {
     pub schema: String,
 }
 
-/// An agent's policy and its proposals, as the resource shows them.
+/// An agent's policy and its proposals, as a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyState {
     /// The agent
@@ -374,17 +374,17 @@ pub struct PolicyState {
     pub version: i64,
     /// The active policy, as TOML; empty if there is none
     pub content: String,
-    /// What the agent proposed
+    /// The agent's proposals
     pub proposals: Vec<ProposalState>,
-    /// The resource that has the active policy as text
+    /// The resource with the active policy as text
     pub active_policy_uri: String,
 }
 
-/// What has become of a proposal.
+/// The status of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalState {
     /// Its id
     pub id: i64,
-    /// What has become of it
+    /// Its status
     pub status: PolicyStatus,
 }

@@ -1,5 +1,5 @@
-//! The quick way to read a record: as it was written, member by member. Every record is read once more to be put
-//! into the table that searches use, so this is worth its lines.
+//! The fast path for reading a record: member by member, in the order of writing. Every record is read again
+//! for the audit index, so the extra code pays off.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use super::Entry;
 use crate::audit::event::CallId;
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
-/// Reads a record whose members stand in the order in which they are written and whose texts need no escapes. Of
-/// any other it tells nothing.
+/// Parses a record whose members are in the order of writing and whose texts have no escapes. Returns `None`
+/// for any other record.
 pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
     let mut rest = Rest(body);
     rest.expect("{\"at_ms\":")?;
@@ -54,7 +54,7 @@ pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
     })
 }
 
-/// What is still to be read.
+/// The text that is still to be read.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -66,13 +66,13 @@ impl<'a> Rest<'a> {
     fn number(&mut self) -> Option<u64> {
         let length = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.0.split_at(length);
-        // JSON has no numbers that begin with 0, but for 0 itself.
+        // JSON numbers have no leading zero.
         let is_plain = length == 1 || !digits.starts_with('0');
         self.0 = rest;
         digits.parse().ok().filter(|_| is_plain)
     }
 
-    /// A text, after its first quote.
+    /// The rest of a string, after its opening quote.
     fn text(&mut self) -> Option<&'a str> {
         let end = self.0.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\'))?;
         let (text, rest) = self.0.split_at(end);
@@ -80,7 +80,7 @@ impl<'a> Rest<'a> {
         Some(text)
     }
 
-    /// A member with a text, if it comes next.
+    /// A member with a string, if it comes next.
     fn member(&mut self, name: &str) -> Option<&'a str> {
         let value = self.0.strip_prefix(",\"")?.strip_prefix(name)?.strip_prefix("\":\"")?;
         let mut rest = Rest(value);
@@ -89,7 +89,7 @@ impl<'a> Rest<'a> {
         Some(text)
     }
 
-    /// A member with a word, if it comes next. Nothing if the word is not known.
+    /// A member with a known word, if it comes next. The outer `None` means an unknown word.
     #[expect(clippy::option_option, reason = "there may be none, or one that cannot be read")]
     fn word<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
         match self.member(name) {

@@ -1,4 +1,4 @@
-//! JSON with comments and trailing commas, and nothing else that is loose.
+//! JSON with comments and trailing commas, otherwise strict.
 
 use jsonc_parser::ast::Value as Json;
 use jsonc_parser::common::Ranged as _;

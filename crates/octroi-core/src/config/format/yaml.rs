@@ -9,7 +9,7 @@ use super::{File, SyntaxError};
 
 /// Deeper than any configuration, and shallow enough for the stack.
 const DEPTH_MAX: usize = 64;
-/// Aliases can multiply a short text; nobody writes this much by hand.
+/// Aliases can multiply a short text; no real configuration is this large.
 const NODES_MAX: usize = 100_000;
 
 pub(super) fn parse(file: &File<'_>) -> Result<Node, SyntaxError> {
@@ -23,7 +23,7 @@ pub(super) fn parse(file: &File<'_>) -> Result<Node, SyntaxError> {
     Ok(builder.root.unwrap_or(Node { value: Value::Map(Map::default()), origin: file.line(1) }))
 }
 
-/// Puts the parser's events together.
+/// Builds the tree from the parser's events.
 struct Builder<'a> {
     file: &'a File<'a>,
     open: Vec<Open>,
@@ -32,7 +32,7 @@ struct Builder<'a> {
     root: Option<Node>,
 }
 
-/// A list or a map that has begun.
+/// A list or a map that is still open.
 struct Open {
     line: usize,
     anchor: usize,
@@ -95,7 +95,7 @@ impl Builder<'_> {
                     self.n_nodes += n_nodes;
                     self.place(node.clone(), line, column)
                 }
-                None => Err(self.file.error(line, column, "the alias stands inside of what it repeats")),
+                None => Err(self.file.error(line, column, "the alias refers to itself")),
             },
         }
     }
@@ -148,13 +148,13 @@ impl Builder<'_> {
 
     fn refuse_tag(&self, is_tagged: bool, line: usize, column: usize) -> Result<(), SyntaxError> {
         if is_tagged {
-            return Err(self.file.error(line, column, "tags are not understood here"));
+            return Err(self.file.error(line, column, "tags are not supported"));
         }
         Ok(())
     }
 }
 
-/// A scalar without quotes, by YAML's core schema.
+/// An unquoted scalar, by YAML's core schema.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

@@ -1,12 +1,11 @@
-//! The keys of what is decided and kept: policies, agents, approvals, pins, the audit log, quotas, gates and what is
-//! known about tools.
+//! The keys of governance: policies, agents, approvals, pins, the audit log, quotas, gates and inference.
 
 use super::{Key, Kind, RISKS, Word, key, names};
 use crate::config::{DenialStyle, Durability, KeptResults};
 use crate::decision::{Mode, Profile};
 use crate::pin::PinPolicy;
 
-/// Where an audit handler sends to, as written.
+/// The `kind` of an audit handler, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) enum HandlerWord {
     Webhook,

@@ -1,14 +1,14 @@
-//! Secrets that show what they are.
+//! Secrets with a recognizable format.
 
 use super::FoundSecret;
 
-/// A token with a known beginning.
+/// A token with a known prefix.
 struct Shape {
     prefix: &'static str,
     kind: &'static str,
-    /// So many characters follow at least.
+    /// The minimum number of characters after the prefix.
     length_min: usize,
-    /// Which, beside letters and digits.
+    /// The characters allowed besides letters and digits.
     marks: &'static [u8],
 }
 
@@ -52,7 +52,7 @@ const SHAPES: &[Shape] = &[
     shape("SG.", "sendgrid_key", 40, b"_-."),
 ];
 
-/// The letters that tokens begin with: most words begin with another.
+/// The first letters of all prefixes, which rule out most words.
 const FIRST_LETTERS: [bool; 256] = {
     let mut letters = [false; 256];
     let mut index = 0;
@@ -63,7 +63,7 @@ const FIRST_LETTERS: [bool; 256] = {
     letters
 };
 
-/// A token with a known beginning that begins here.
+/// A token with a known prefix at this position.
 pub(super) fn token(bytes: &[u8], at: usize) -> Option<FoundSecret> {
     let rest = &bytes[at..];
     if !FIRST_LETTERS[usize::from(*rest.first()?)] {
@@ -77,13 +77,13 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<FoundSecret> {
     })?;
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
     let length = rest[shape.prefix.len()..].iter().take_while(is_part).count();
-    // The names of Amazon's keys have exactly so many capitals and digits.
+    // AWS key ids have an exact length of upper-case letters and digits.
     let is_exact = shape.kind != "aws_key"
         || length == shape.length_min && !rest[..20].iter().any(u8::is_ascii_lowercase);
     is_exact.then(|| FoundSecret { kind: shape.kind, range: at..at + shape.prefix.len() + length })
 }
 
-/// Three parts of base64 with dots between, or up to where there is none.
+/// A JSON Web Token, or the position up to which there is none.
 pub(super) fn jwt(bytes: &[u8], at: usize) -> Result<FoundSecret, usize> {
     let part = |from: usize| {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -104,7 +104,7 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Result<FoundSecret, usize> {
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
-/// A block that holds a private key; to the end of the text if the block has none.
+/// A private key block; up to the end of the text if it is not closed.
 pub(super) fn private_key(text: &str, at: usize) -> Option<FoundSecret> {
     let rest = text.get(at..).filter(|rest| rest.starts_with(BEGIN))?;
     let title = &rest[..rest.floor_char_boundary(80)];

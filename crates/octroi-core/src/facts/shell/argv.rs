@@ -1,10 +1,10 @@
-//! Which programs one command runs: its own, and those that it is told to run.
+//! Which programs one command runs: its own, and those in its arguments.
 
 use super::super::INCOMPLETE;
 use super::{NESTED_MAX, Word, nested};
 
-/// Programs that run the program named after them: their options that take a value, and how many words of their
-/// own come before it.
+/// Programs that run another program: their options that take a value, and how many positional arguments come
+/// before that program.
 const WRAPPERS: &[(&str, &str, usize)] = &[
     ("sudo", "CDghpRrTtUu", 0),
     ("doas", "Cu", 0),
@@ -32,12 +32,12 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("start", "", 0),
 ];
 
-/// Words of the language itself that stand before a command.
+/// Shell keywords that may precede a command.
 const KEYWORDS: &[&str] = &[
     "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "!", "}", "coproc", "esac", "call",
     "@",
 ];
-/// After these come names and values, no command.
+/// After these come names and values, not a command.
 const HEADERS: &[&str] = &["for", "case", "select", "function", "in"];
 const SHELLS: &[&str] = &[
     "sh",
@@ -54,19 +54,19 @@ const SHELLS: &[&str] = &[
     "cmd",
     "cmd.exe",
 ];
-/// Their options that take a command as the words that follow.
+/// Options that are followed by a command.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Reports the programs of a command that is given word by word.
+/// Reports the programs of a command given as a list of words.
 pub(in crate::facts) fn arguments(words: &[&str], found: &mut dyn FnMut(&str)) {
-    // `-c …` alone are the arguments of a program that is named elsewhere.
+    // A lone `-c …` holds arguments of a program that is named elsewhere.
     if words.first().is_some_and(|first| first.starts_with('-')) {
         if let Some(text) = words.windows(2).find(|pair| is_script_option(pair[0])).map(|pair| pair[1]) {
             nested(text, NESTED_MAX, found);
         }
         return;
     }
-    // Not a program but a whole command line, which is read as such.
+    // Not a program but a whole command line, which is parsed as one.
     if words.first().is_some_and(|first| first.contains(char::is_whitespace)) {
         return;
     }
@@ -76,7 +76,7 @@ pub(in crate::facts) fn arguments(words: &[&str], found: &mut dyn FnMut(&str)) {
 
 /// Reports the programs of one command.
 pub(super) fn command(words: &[Word], levels_left: usize, found: &mut dyn FnMut(&str)) {
-    // `f() { rm` and `function f { rm`: what follows a brace is a command again.
+    // `f() { rm` and `function f { rm`: after a brace a command starts again.
     for words in words.split(|word| word.text == "{") {
         simple_command(words, levels_left, found);
     }
@@ -104,7 +104,7 @@ fn simple_command(words: &[Word], levels_left: usize, found: &mut dyn FnMut(&str
     }
 }
 
-/// Where the options of a wrapper end.
+/// The end of a wrapper's options.
 fn past_options(
     words: &[Word],
     mut at: usize,
@@ -117,7 +117,7 @@ fn past_options(
         at += 1;
         let takes_value = match option.strip_prefix("--") {
             Some("") => return at,
-            // Whether a value follows is not known: the next word is reported in case it is the program.
+            // It is unknown whether a value follows: the next word is reported in case it is the program.
             Some(long) if !long.contains('=') => {
                 let next = words.get(at).filter(|next| !next.text.starts_with('-'));
                 if let Some(next) = next.filter(|_| words.len() > at + 1) {
@@ -138,12 +138,12 @@ fn past_options(
     at
 }
 
-/// Commands that stand among the arguments of a program.
+/// Commands in the arguments of a program.
 fn inner(name: &str, words: &[Word], levels_left: usize, found: &mut dyn FnMut(&str)) {
     if SHELLS.contains(&name) {
         let option = words.iter().position(|word| is_script_option(&word.text));
         if let Some(script) = option.map(|at| &words[at + 1..]).filter(|script| !script.is_empty()) {
-            // The shells of Windows take all that follows, the others one word.
+            // The Windows shells take all following words, the others one.
             nested(&script[0].text, levels_left, found);
             if script.len() > 1
                 && matches!(name, "cmd" | "cmd.exe" | "pwsh" | "powershell" | "powershell.exe")
@@ -154,7 +154,8 @@ fn inner(name: &str, words: &[Word], levels_left: usize, found: &mut dyn FnMut(&
     } else if matches!(name, "eval" | "iex" | "invoke-expression" | "trap") {
         nested(&joined(words), levels_left, found);
     } else if name == "ssh" {
-        // What follows the host is run there. Where the host ends cannot be told without all options of ssh.
+        // Everything after the host runs there. Without knowing all options of ssh, the end of the host is
+        // unknown.
         let remote =
             words.iter().position(|word| !word.text.starts_with('-')).map_or(words.len(), |at| at + 1);
         if remote < words.len() {
@@ -195,7 +196,7 @@ fn report(word: &Word, found: &mut dyn FnMut(&str)) {
         return found(&word.text);
     }
     for text in std::iter::once(&word.text).chain(&word.raw) {
-        // The caret is the backslash of another shell.
+        // The caret is the escape character of the Windows shell.
         let text = text.replace('^', "");
         let is_open = text.contains(['$', '*', '?', '[', '{']);
         if is_open {
@@ -207,7 +208,7 @@ fn report(word: &Word, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// By what name the program is looked up: the raw text is a path of Windows if it names a known program.
+/// The name to look the program up by: the original text is a Windows path if it names a known program.
 fn name_of(word: &Word) -> String {
     let raw = word.raw.as_deref().map(|raw| base(raw).to_lowercase());
     raw.filter(|raw| SHELLS.contains(&raw.as_str())).unwrap_or_else(|| base(&word.text).to_lowercase())

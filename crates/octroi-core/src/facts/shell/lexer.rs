@@ -1,12 +1,12 @@
-//! Cuts a script into commands and commands into words.
+//! Splits a script into commands and commands into words.
 
 use super::super::INCOMPLETE;
 use super::{Word, argv, nested};
 
-/// Deeper nesting is no honest script.
+/// The nesting limit; real scripts are far below it.
 const FRAMES_MAX: usize = 200;
 
-/// How `"` is read. Not every shell has quotes, and not every text closes them.
+/// How `"` is interpreted. Not every shell has quotes, and not every text closes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DoubleQuotes {
     Quote,
@@ -20,14 +20,14 @@ enum Opener {
     Backtick,
 }
 
-/// A command that is being read, and what it stands in.
+/// A command that is being parsed, and what encloses it.
 struct Frame {
     opener: Opener,
     words: Vec<Word>,
     word: Word,
     is_in_word: bool,
     is_in_quotes: bool,
-    /// The next word is a file, not a part of the command.
+    /// The next word is a redirection target, not part of the command.
     is_redirected: bool,
 }
 
@@ -45,7 +45,7 @@ impl Frame {
         }
     }
 
-    /// A letter after a backslash.
+    /// A character after a backslash.
     fn push_escaped(&mut self, text: &str) {
         let raw = self.word.raw.get_or_insert_with(|| self.word.text.clone());
         raw.push('\\');
@@ -63,7 +63,7 @@ impl Frame {
     }
 
     fn redirect(&mut self) {
-        // `2>`: the number belongs to the arrow.
+        // `2>`: the number belongs to the redirection.
         if self.word.text.bytes().all(|byte| byte.is_ascii_digit()) {
             self.is_in_word = false;
             self.word = Word::default();
@@ -79,7 +79,7 @@ impl Frame {
     }
 }
 
-/// Reports the programs of all commands; says whether every double quote was closed.
+/// Reports the programs of all commands; returns whether every double quote was closed.
 pub(super) fn commands(
     text: &str,
     double_quotes: DoubleQuotes,
@@ -113,7 +113,7 @@ pub(super) fn commands(
                 None => frame.push(letter),
             },
             '$' if rest.starts_with('(') => {
-                // What it gives is not known, so the word is not known.
+                // Its output is unknown, so the word is unknown.
                 frame.push(letter);
                 rest = &rest[1..];
                 open(&mut frames, Opener::Parenthesis, found);
@@ -130,7 +130,7 @@ pub(super) fn commands(
             }
             ')' if frame.opener == Opener::Parenthesis && depth > 1 => close(&mut frames, levels_left, found),
             ';' | '|' | '&' | '\n' | '\r' | ')' => frame.end_command(levels_left, found),
-            // `<(command)` is a word.
+            // `<(command)` counts as a word.
             '<' | '>' if rest.starts_with('(') => frame.push("$"),
             '<' | '>' => {
                 frame.redirect();
@@ -139,7 +139,7 @@ pub(super) fn commands(
             }
             '#' if !frame.is_in_word => {
                 let end = rest.find('\n').unwrap_or(rest.len());
-                // To another shell it is no comment.
+                // Another shell does not treat it as a comment.
                 nested(rest[..end].trim_start_matches('#'), levels_left, found);
                 rest = &rest[end..];
             }

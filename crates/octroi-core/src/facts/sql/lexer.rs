@@ -1,28 +1,28 @@
-//! Cuts SQL into words, without comments, strings and quoted names.
+//! Splits SQL into words, without comments, strings and quoted names.
 
-/// How deep bodies of functions are looked into.
+/// How deep function bodies are parsed.
 const BODIES_MAX: usize = 3;
 
-/// Where readers differ.
+/// The dialects that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Comments nest, strings know no backslash, `$$` quotes.
+    /// Comments nest, strings have no backslash escapes, `$$` quotes.
     Standard,
-    /// `#` begins a comment, backslashes escape, `"` is a string, and some comments are run.
+    /// `#` starts a comment, backslashes escape, `"` is a string, and some comments are executed.
     MySql,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// In capitals.
+    /// A word, in upper case.
     Word(String),
     /// The end of a statement.
     End,
     Opening,
     Closing,
-    /// A number, a string, a sign.
+    /// A number, a string, or punctuation.
     Other,
-    /// Something that was too deep to be read.
+    /// Text that was nested too deeply to be parsed.
     Hidden,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
 struct Lexer {
     dialect: Dialect,
     tokens: Vec<Token>,
-    /// What has no end in this text: looked for once, and then read as a mere sign.
+    /// Opening marks that are never closed in this text: searched once, then treated as punctuation.
     unclosed: Vec<&'static str>,
 }
 
@@ -49,7 +49,7 @@ impl Lexer {
             rest = match character {
                 '-' if after.starts_with('-') => past_line(after),
                 '#' if is_mysql => past_line(after),
-                // A comment that is run, perhaps from some version on.
+                // An executable comment, possibly with a minimum version.
                 '/' if is_mysql && after.starts_with("*!") => {
                     after[2..].trim_start_matches(|digit: char| digit.is_ascii_digit())
                 }
@@ -79,14 +79,14 @@ impl Lexer {
     }
 
     fn sign<'a>(&mut self, token: Token, after: &'a str) -> &'a str {
-        // A run of signs says no more than one.
+        // A run of punctuation counts as one token.
         if token != Token::Other || self.tokens.last() != Some(&Token::Other) {
             self.tokens.push(token);
         }
         after
     }
 
-    /// Goes past what an opening mark begins, if it ends at all.
+    /// Skips what an opening mark starts, if it is closed.
     fn past<'a>(
         &mut self,
         mark: &'static str,
@@ -104,7 +104,7 @@ impl Lexer {
         })
     }
 
-    /// `$tag$ … $tag$` is a string that often is the body of a function: what it holds is read as well.
+    /// `$tag$ … $tag$` is a string that often is a function body, so its content is parsed as well.
     fn body<'a>(&mut self, rest: &'a str, bodies_left: usize) -> &'a str {
         let after = &rest[1..];
         let is_tag = |character: char| character.is_alphanumeric() || character == '_';
@@ -152,7 +152,8 @@ fn past_comment(text: &str, nests: bool) -> Option<&str> {
     }
 }
 
-/// Past the closing mark. Doubled marks need no care: they end one string and begin the next.
+/// Skips past the closing mark. A doubled mark ends one string and starts the next, so it needs no special
+/// case.
 fn past_quote(text: &str, mark: char, has_backslashes: bool) -> Option<&str> {
     let mut rest = text;
     loop {

@@ -1,4 +1,4 @@
-//! Whether a JSON Schema takes more or less than before, keyword by keyword.
+//! Whether a JSON Schema accepts more or less than before, keyword by keyword.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use crate::json::Node;
 
 const ANYTHING: Node = Node::Bool(true);
 
-/// Notes every change between two schemas; a schema that is absent takes anything.
+/// Records every change between two schemas; a missing schema accepts anything.
 pub(super) fn compare(differ: &mut Differ, place: JsonPath, sides: Sides<'_>) {
     Comparer { differ, can_tell: true }.schema(place, sides);
 }
 
 struct Comparer<'a> {
     differ: &'a mut Differ,
-    /// False below keywords that turn directions round, such as `not`.
+    /// False below keywords that invert the direction, such as `not`.
     can_tell: bool,
 }
 
@@ -79,7 +79,7 @@ impl Comparer<'_> {
                 };
                 self.note(place, sides, class);
             }
-            // Among them `oneOf`, `not` and `if`, which take more when what stands below them takes less.
+            // Among them `oneOf`, `not` and `if`, which accept more when their subschemas accept less.
             _ => self.unclear(place, sides),
         }
     }
@@ -101,7 +101,7 @@ impl Comparer<'_> {
         }
     }
 
-    /// Schemas that are used elsewhere, or only for some names: which way they turn cannot be told from here.
+    /// Schemas that are referenced elsewhere, or apply only to some names: their direction is unclear.
     fn named_schemas(&mut self, place: JsonPath, sides: Sides<'_>) {
         let (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) = sides else {
             return self.unclear(place, sides);
@@ -119,7 +119,7 @@ impl Comparer<'_> {
         Comparer { differ: self.differ, can_tell: false }
     }
 
-    /// Goes down to what differs without a claim about what it means.
+    /// Descends to the differences without claiming a direction.
     fn unclear(&mut self, place: JsonPath, sides: Sides<'_>) {
         match sides {
             (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) => {
@@ -141,11 +141,11 @@ impl Comparer<'_> {
         }
     }
 
-    /// A list whose order says nothing: each value that came or went is a change of its own.
+    /// A list whose order is irrelevant: each value that was added or removed is one change.
     fn members_of_set(&mut self, place: JsonPath, sides: Sides<'_>, when_added: ChangeClass) {
         let (old, new) = match sides {
             (Some(Node::List(old)), Some(Node::List(new))) => (old.as_slice(), new.as_slice()),
-            // Without `required` nothing is required; without `enum` everything may be.
+            // Without `required` nothing is required; without `enum` everything is allowed.
             (None, Some(Node::List(new))) if when_added == ChangeClass::SchemaNarrowed => {
                 ([].as_slice(), new.as_slice())
             }
@@ -168,12 +168,12 @@ impl Comparer<'_> {
             self.note(place.clone(), (None, Some(item)), when_added);
         }
         if gone.is_empty() && added.is_empty() {
-            // The order, or an empty list in place of none.
+            // Only the order differs, or an empty list replaces a missing one.
             self.note(place, sides, ChangeClass::SchemaChanged);
         }
     }
 
-    /// `anyOf` takes more with each branch, `allOf` less.
+    /// `anyOf` accepts more with each branch, `allOf` less.
     fn branches(&mut self, place: JsonPath, sides: Sides<'_>, is_any: bool) {
         let (Some(Node::List(old)), Some(Node::List(new))) = sides else {
             return self.note(place, sides, by_presence(sides));
@@ -204,11 +204,11 @@ fn texts(items: &[Node]) -> BTreeSet<String> {
 }
 
 fn text(item: &Node) -> String {
-    // What has no canonical form is like nothing but itself.
+    // A value without a canonical form equals only itself.
     canonical_text(item).unwrap_or_else(|_| format!("{item:?}"))
 }
 
-/// For keywords that take less wherever they stand.
+/// For keywords whose presence always restricts.
 fn by_presence(sides: Sides<'_>) -> ChangeClass {
     match sides {
         (None, Some(_)) => ChangeClass::SchemaNarrowed,
@@ -217,7 +217,7 @@ fn by_presence(sides: Sides<'_>) -> ChangeClass {
     }
 }
 
-/// Between schemas of which at least one is no object.
+/// Compares schemas of which at least one is not an object.
 fn between_whole(old: &Node, new: &Node) -> ChangeClass {
     let takes_all = |schema: &Node| *schema == ANYTHING || *schema == Node::Map(Vec::new());
     let takes_none = |schema: &Node| *schema == Node::Bool(false);
@@ -225,7 +225,7 @@ fn between_whole(old: &Node, new: &Node) -> ChangeClass {
     if !is_schema(old) || !is_schema(new) {
         ChangeClass::SchemaChanged
     } else if takes_all(old) == takes_all(new) && takes_none(old) == takes_none(new) {
-        // `true` and `{}` take the same.
+        // `true` and `{}` are equivalent.
         ChangeClass::SchemaChanged
     } else if takes_none(old) || takes_all(new) {
         ChangeClass::SchemaWidened
@@ -259,7 +259,7 @@ fn between_types(sides: Sides<'_>) -> ChangeClass {
     }
 }
 
-/// The types that are taken; `number` takes integers too.
+/// The accepted types; `number` includes integers.
 fn types(keyword: &Node) -> Option<BTreeSet<&str>> {
     let mut types: BTreeSet<_> = match keyword {
         Node::Text(name) => [name.as_str()].into(),

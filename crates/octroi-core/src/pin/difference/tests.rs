@@ -13,8 +13,9 @@ fn check(old: &str, new: &str, expected: Expect) {
 fn classes(old: &str, new: &str) -> Vec<(String, &'static str)> {
     let wrap = |schema: &str| format!(r#"{{"name":"t","inputSchema":{schema}}}"#);
     let changes = difference(wrap(old).as_bytes(), wrap(new).as_bytes());
-    let path =
-        |change: &Change| change.path.trim_start_matches("inputSchema").trim_start_matches('.').to_owned();
+    let path = |change: &DefinitionChange| {
+        change.path.trim_start_matches("inputSchema").trim_start_matches('.').to_owned()
+    };
     changes.iter().map(|change| (path(change), change.class.as_str())).collect()
 }
 
@@ -22,7 +23,7 @@ const WIDER: &str = "schema widened";
 const NARROWER: &str = "schema narrowed";
 const CHANGED: &str = "schema changed";
 
-/// Two schemas, where they differ, and what it means there and back.
+/// Two schemas, where they differ, and the class of the change in both directions.
 const DIRECTIONS: &[(&str, &str, &str, &str, &str)] = &[
     (r#"{"properties":{}}"#, r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
     (r"{}", r#"{"properties":{"a":{}}}"#, "properties.a", WIDER, NARROWER),
@@ -122,7 +123,7 @@ const DIRECTIONS: &[(&str, &str, &str, &str, &str)] = &[
         WIDER,
         NARROWER,
     ),
-    // A parameter that happens to be named like a keyword.
+    // A parameter that is named like a keyword.
     (
         r#"{"properties":{"description":{"type":"string"}}}"#,
         r#"{"properties":{"description":{}}}"#,
@@ -228,7 +229,7 @@ fn large_definitions_are_compared_in_time_that_grows_with_their_length() {
     assert_eq!(changes[0].path, format!("[\"{}…\"].inputSchema.properties.a0", "k".repeat(80)));
 }
 
-/// Definitions with the members and values that matter.
+/// Definitions with the members and values that are relevant here.
 fn definitions() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::canonical::canonical_text;
-use super::super::characters::shown;
-use super::{Change, ChangeClass, JsonPath, schema};
+use super::super::characters::escaped;
+use super::{ChangeClass, DefinitionChange, JsonPath, schema};
 use crate::json::Node;
 
-/// What stood somewhere and what stands there now.
+/// The old and the new value at a path.
 pub(super) type Sides<'a> = (Option<&'a Node>, Option<&'a Node>);
 
 /// All changes between two definitions.
-pub(super) fn changes(old: &Node, new: &Node) -> Vec<Change> {
+pub(super) fn changes(old: &Node, new: &Node) -> Vec<DefinitionChange> {
     let mut differ = Differ::default();
     differ.definition(old, new);
     differ.changes
@@ -20,16 +20,16 @@ pub(super) fn changes(old: &Node, new: &Node) -> Vec<Change> {
 /// Collects changes.
 #[derive(Default)]
 pub(super) struct Differ {
-    changes: Vec<Change>,
+    changes: Vec<DefinitionChange>,
 }
 
 impl Differ {
-    /// Notes a change, unless both sides are the same value.
+    /// Records a change, unless both sides are the same value.
     pub(super) fn note(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
         match sides {
             (Some(old), Some(new)) if is_same(old, new) => {}
             (None, None) => {}
-            (old, new) => self.changes.push(Change {
+            (old, new) => self.changes.push(DefinitionChange {
                 path: place.into_text(),
                 old: old.map(value_text),
                 new: new.map(value_text),
@@ -55,7 +55,7 @@ impl Differ {
         }
     }
 
-    /// Goes down while both sides are of one kind; names that hold words are text wherever they stand.
+    /// Descends while both sides have the same type; members that hold prose are text at any depth.
     pub(super) fn tree(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
         match sides {
             (Some(old @ Node::Map(_)), Some(new @ Node::Map(_))) => {
@@ -73,7 +73,7 @@ impl Differ {
         }
     }
 
-    /// The arguments of a prompt: a list of objects that go by their names.
+    /// The arguments of a prompt: a list of objects that are identified by their names.
     fn arguments(&mut self, place: JsonPath, sides: Sides<'_>) {
         let nothing = Node::List(Vec::new());
         let old = sides.0.unwrap_or(&nothing);
@@ -91,7 +91,7 @@ impl Differ {
                 (Some(_), None) => self.note(place, sides, ChangeClass::SchemaNarrowed),
             }
         }
-        // Their order, or an empty list in place of none, is all that differs.
+        // Only their order differs, or an empty list replaces a missing one.
         if self.changes.len() == before {
             self.note(place, sides, ChangeClass::Other);
         }
@@ -110,17 +110,17 @@ impl Differ {
     }
 }
 
-/// Whether a member of this name holds words.
+/// Whether a member of this name holds prose.
 pub(super) fn is_wording(name: &str) -> bool {
     matches!(name, "title" | "description" | "$comment" | "examples" | "instructions")
 }
 
-/// Whether two values have one canonical form.
+/// Whether two values have the same canonical form.
 pub(super) fn is_same(old: &Node, new: &Node) -> bool {
     old == new || canonical_text(old).is_ok_and(|old| canonical_text(new).is_ok_and(|new| old == new))
 }
 
-/// The values of both by name, those of the new one first.
+/// The values of both sides by name, those of the new side first.
 pub(super) fn members<'a>(old: &'a Node, new: &'a Node) -> Vec<(&'a str, Sides<'a>)> {
     join(named_members(old), named_members(new))
 }
@@ -132,7 +132,7 @@ fn named_members(node: &Node) -> Vec<(&str, &Node)> {
     }
 }
 
-/// Pairs what has the same name. Servers write these lists, so the cost must not grow with the square.
+/// Pairs members by name. Servers write these lists, so the cost must not be quadratic.
 fn join<'a>(old: Vec<(&'a str, &'a Node)>, new: Vec<(&'a str, &'a Node)>) -> Vec<(&'a str, Sides<'a>)> {
     let by_name: HashMap<&str, &Node> = old.iter().copied().collect();
     let new_names: HashSet<&str> = new.iter().map(|(name, _)| *name).collect();
@@ -143,14 +143,14 @@ fn join<'a>(old: Vec<(&'a str, &'a Node)>, new: Vec<(&'a str, &'a Node)>) -> Vec
 
 fn value_text(node: &Node) -> String {
     match node {
-        Node::Text(text) => shown(text),
+        Node::Text(text) => escaped(text),
         Node::Null | Node::Bool(_) | Node::Number(_) | Node::List(_) | Node::Map(_) => {
-            shown(&canonical_text(node).unwrap_or_else(|error| error.to_string()))
+            escaped(&canonical_text(node).unwrap_or_else(|error| error.to_string()))
         }
     }
 }
 
-/// Items by their names; `None` if one has none or two have the same.
+/// Items by their names; `None` if a name is missing or duplicate.
 fn by_name(list: &Node) -> Option<Vec<(&str, &Node)>> {
     let Node::List(items) = list else { return None };
     let named: Option<Vec<_>> = items.iter().map(|item| Some((item.get("name")?.as_text()?, item))).collect();

@@ -1,15 +1,15 @@
-//! What the eye does not see, or takes for something else.
+//! Characters that are invisible, or look like others.
 
-use super::super::characters::{Hidden, hidden, looks_like, shown_in_line};
+use super::super::characters::{Hidden, escaped_in_line, hidden, looks_like};
 use super::{FindingKind, FoundInText, Severity};
 
-/// So many zero-width characters carry a message rather than a layout.
+/// This many zero-width characters carry a message rather than a layout.
 const ZERO_WIDTH_MANY: usize = 8;
 const SPACES_MANY: usize = 40;
 const LINE_ENDS_MANY: usize = 8;
 const BLOB_LENGTH: usize = 100;
 
-/// The flags of England, Scotland and Wales are the only tags that are drawn.
+/// The flags of England, Scotland and Wales are the only tags that are displayed.
 const FLAG: char = '\u{1f3f4}';
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
@@ -61,12 +61,12 @@ pub(super) fn characters(text: &str) -> Vec<FoundInText> {
     }
     for found in found.iter_mut().filter(|found| found.kind == FindingKind::HiddenText && !tags.is_empty()) {
         let spelled: String = tags.chars().take(super::EXCERPT_LENGTH).collect();
-        found.note = Some(format!("hidden characters spell `{}`", shown_in_line(&spelled)));
+        found.note = Some(format!("hidden characters spell `{}`", escaped_in_line(&spelled)));
     }
     found
 }
 
-/// How long the tags are that make a flag of the character before them.
+/// The length of the tag sequence that makes a flag of the preceding character.
 fn flag_length(character: char, after: &str) -> Option<usize> {
     if character != FLAG {
         return None;
@@ -83,7 +83,7 @@ fn flag_length(character: char, after: &str) -> Option<usize> {
     }
 }
 
-/// One selector after a sign that has forms is how emoji are written; two in a row carry data.
+/// One selector after a character with variants is how emoji are written; two in a row carry data.
 fn variation_selector(character: char, before: Option<char>) -> Option<(FindingKind, Severity)> {
     let Some(before) = before else { return Some((FindingKind::VariationSelector, Severity::Warning)) };
     if hidden(before) == Some(Hidden::VariationSelector) {
@@ -92,7 +92,7 @@ fn variation_selector(character: char, before: Option<char>) -> Option<(FindingK
     let is_supplement = character >= '\u{e0100}';
     let has_forms = match before {
         '0'..='9' | '#' | '*' => character == '\u{fe0f}' || character == '\u{fe0e}',
-        // Ideographs have many forms, signs only two.
+        // Ideographs have many variants, other characters only two.
         '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}' => true,
         '\u{a9}'
         | '\u{ae}'
@@ -104,7 +104,7 @@ fn variation_selector(character: char, before: Option<char>) -> Option<(FindingK
     if has_forms { None } else { Some((FindingKind::VariationSelector, Severity::Warning)) }
 }
 
-/// Emoji are joined from parts, and some scripts need joiners to be spelled well.
+/// Emoji are joined from parts, and some scripts need joiners for correct spelling.
 fn joins_script(character: char, before: Option<char>, after: &str) -> bool {
     let is_joiner = matches!(character, '\u{200c}' | '\u{200d}');
     let needs_joiners = |neighbour: char| {
@@ -115,12 +115,12 @@ fn joins_script(character: char, before: Option<char>, after: &str) -> bool {
     is_joiner && before.is_some_and(needs_joiners) && after.chars().next().is_some_and(needs_joiners)
 }
 
-/// Letters of other scripts that stand among Latin ones, or that spell a whole name.
+/// Letters of other scripts among Latin ones, or that spell a whole name.
 pub(super) fn confusables(text: &str, is_name: bool) -> Option<FoundInText> {
     if text.is_ascii() {
         return None;
     }
-    // A text in another script has words of look-alikes only by chance.
+    // In a text of another script, words of look-alikes only are a coincidence.
     let is_foreign =
         text.chars().any(|letter| is_letter_of_other_script(letter) && looks_like(letter).is_none());
     let mut at = 0;
@@ -143,7 +143,7 @@ pub(super) fn confusables(text: &str, is_name: bool) -> Option<FoundInText> {
     None
 }
 
-/// A word with its look-alikes written out, and what it is read as: to the eye both are the same.
+/// A word with its look-alikes escaped, and what it reads like: both look the same.
 fn spelled(word: &str) -> String {
     let word = word.trim_end_matches(|character: char| !character.is_alphanumeric());
     let (mut written, mut read) = (String::new(), String::new());
@@ -156,14 +156,14 @@ fn spelled(word: &str) -> String {
         }
         read.push(ascii.unwrap_or(letter));
     }
-    format!("`{written}` reads like `{}`", shown_in_line(&read))
+    format!("`{written}` reads like `{}`", escaped_in_line(&read))
 }
 
 fn is_letter_of_other_script(letter: char) -> bool {
     letter.is_alphabetic() && letter >= '\u{370}'
 }
 
-/// Space that pushes the rest of a text out of the window.
+/// White space that pushes the rest of a text out of the window.
 pub(super) fn padding(text: &str) -> Option<FoundInText> {
     let (mut n_spaces, mut n_line_ends) = (0, 0);
     for (at, character) in text.char_indices() {
@@ -198,7 +198,7 @@ pub(super) fn blob(text: &str) -> Option<FoundInText> {
     None
 }
 
-/// Words and paths have few digits and change between capitals and small letters seldom.
+/// Words and paths have few digits and rarely change between upper and lower case.
 fn is_encoded(run: &[u8]) -> bool {
     let is_hex = run.iter().all(u8::is_ascii_hexdigit) && run.iter().any(u8::is_ascii_digit);
     let kind = |byte: &u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());

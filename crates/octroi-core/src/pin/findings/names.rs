@@ -8,20 +8,20 @@ use super::{FindingKind, FoundInText, Severity};
 /// The tools of all servers, by name. Built once for all definitions.
 #[derive(Clone, Debug, Default)]
 pub struct KnownTools {
-    by_name: HashMap<String, Known>,
+    by_name: HashMap<String, NamedTool>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct NamedTool {
     servers: BTreeSet<String>,
-    /// Whether the name is more than a word that any text may hold.
+    /// Whether the name is more specific than a common word.
     is_distinctive: bool,
 }
 
 impl KnownTools {
-    /// From pairs of server and tool.
+    /// Built from pairs of server and tool.
     pub fn new<'a>(names: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut by_name: HashMap<String, Known> = HashMap::new();
+        let mut by_name: HashMap<String, NamedTool> = HashMap::new();
         for (server, tool) in names {
             let known = by_name.entry(tool.to_lowercase()).or_default();
             known.servers.insert(server.to_owned());
@@ -51,7 +51,7 @@ fn is_distinctive(tool: &str) -> bool {
     has_mark || has_hump
 }
 
-/// Runs of what names are made of, whole and at every dot and slash.
+/// Runs of name characters, whole and split at every dot and slash.
 fn tokens(text: &str) -> Vec<(usize, &str)> {
     let is_joint = |character: char| matches!(character, '.' | '/' | ':');
     let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
@@ -69,14 +69,14 @@ fn tokens(text: &str) -> Vec<(usize, &str)> {
         }
         for part in parts {
             tokens.push((part_start, part));
-            // Every joint is one byte.
+            // Every separator is one byte.
             part_start += part.len() + 1;
         }
     }
     tokens
 }
 
-/// Whether a common word is meant as a name: it stands in quotes, after a dot, or before `()` or `tool`.
+/// Whether a common word is used as a name: it is in quotes, after a dot, or before `()` or `tool`.
 fn is_marked(text: &str, at: usize, token: &str) -> bool {
     let before = text[..at].chars().next_back();
     let after = &text[at + token.len()..];

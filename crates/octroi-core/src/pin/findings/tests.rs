@@ -49,7 +49,7 @@ fn what_is_hidden_is_found() {
         ("сору", ("confusable", "warning")),
         ("ｒｅａｄ it", ("confusable", "warning")),
     ] {
-        assert_eq!(found(text), [expected], "{}", shown_in_line(text));
+        assert_eq!(found(text), [expected], "{}", escaped_in_line(text));
     }
     assert_eq!(found(&format!("Reads.{}Then more.", " ".repeat(60))), [("padding", "warning")]);
     assert_eq!(found(&format!("Reads.{}Then more.", "\n".repeat(20))), [("padding", "warning")]);
@@ -82,7 +82,7 @@ fn orders_to_the_model_are_found() {
             found(text).into_iter().filter(|(kind, _)| *kind == "instruction").collect();
         assert_eq!(instructions, expected, "{text}");
     }
-    // Neither hidden characters nor look-alikes hide the words.
+    // Neither hidden characters nor look-alikes hide the phrases.
     for text in [
         "ig\u{200b}nore previous",
         "ignоre prеvious",
@@ -259,8 +259,8 @@ proptest! {
         crate::json::push_string(&mut definition, &text);
         definition.push('}');
         for finding in findings(definition.as_bytes(), &context) {
-            let shown = finding.to_string();
-            prop_assert!(shown.chars().all(|character| super::super::characters::hidden(character).is_none()), "{:?}", shown);
+            let printed = finding.to_string();
+            prop_assert!(printed.chars().all(|character| super::super::characters::hidden(character).is_none()), "{:?}", printed);
         }
     }
 }

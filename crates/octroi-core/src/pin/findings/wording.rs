@@ -1,12 +1,12 @@
-//! Words that speak to a model, and paths that should not be spoken of.
+//! Phrases addressed to a model, and sensitive paths.
 
 use super::super::characters::{hidden, looks_like};
 use super::{FindingKind, FoundInText, Severity};
 
-/// A text as a model would understand it: small letters, nothing hidden, look-alikes replaced.
+/// A text as a model would read it: lower case, no hidden characters, look-alikes replaced.
 pub(super) struct Normal {
     pub(super) text: String,
-    /// For each byte of `text` the byte of the original.
+    /// For each byte of `text`, the byte offset in the original.
     origin: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Normal {
         self.origin.resize(self.text.len(), at);
     }
 
-    /// Where in the original this byte comes from.
+    /// The offset of this byte in the original.
     pub(super) fn origin(&self, at: usize) -> usize {
         self.origin.get(at).copied().unwrap_or(0)
     }
@@ -55,7 +55,7 @@ struct Pattern {
     severity: Severity,
 }
 
-/// Nobody who describes a tool has reason to speak so.
+/// No description of a tool has a reason to contain these.
 const PATTERNS: &[Pattern] = &[
     Pattern {
         verbs: &[
@@ -111,7 +111,7 @@ const PATTERNS: &[Pattern] = &[
 /// Only after one of these is the second pattern an order to keep silent.
 const NEGATIONS: &[&str] = &["not", "don't", "dont", "never", "cannot", "can't", "avoid", "without"];
 
-/// Fixed phrases. Each begins and ends at the edge of a word.
+/// Fixed phrases. Each starts and ends at a word boundary.
 const PHRASES: &[(&str, Severity)] = &[
     ("<important", Severity::Danger),
     ("</important", Severity::Danger),
@@ -174,16 +174,16 @@ const PHRASES: &[(&str, Severity)] = &[
     ("important:", Severity::Note),
 ];
 
-/// Orders to a model: the gravest one of this text.
+/// Instructions to a model: the most severe one of this text.
 pub(super) fn instructions(normal: &Normal, is_name: bool) -> Vec<FoundInText> {
-    // In names words are joined: `do_not_tell_the_user`.
+    // Names join words: `do_not_tell_the_user`.
     let joined = is_name.then(|| normal.text.replace(['_', '-', '.'], " "));
     let text = joined.as_deref().unwrap_or(&normal.text);
     let by_phrase =
         PHRASES.iter().filter_map(|(phrase, severity)| Some((find_phrase(text, phrase)?, *severity)));
     let words = words(text);
     let by_pattern = PATTERNS.iter().filter_map(|pattern| Some((pattern.find(&words)?, pattern.severity)));
-    // Of equals the first: `max_by` alone would give the last.
+    // Of equals the first one: `max_by` alone would return the last.
     let gravest =
         by_phrase.chain(by_pattern).min_by_key(|(at, severity)| (std::cmp::Reverse(*severity), *at));
     let found =
@@ -222,7 +222,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
     words
 }
 
-/// Where the phrase stands, not as a part of longer words.
+/// The position of the phrase at word boundaries.
 fn find_phrase(text: &str, phrase: &str) -> Option<usize> {
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
     text.match_indices(phrase).map(|(at, _)| at).find(|at| {
@@ -261,16 +261,16 @@ const SENSITIVE: &[(&str, Severity)] = &[
     ("file:///", Severity::Note),
 ];
 
-/// Mentions of files that hold secrets: the gravest one of this text.
+/// Mentions of files that hold secrets: the most severe one of this text.
 pub(super) fn sensitive_paths(normal: &Normal) -> Option<FoundInText> {
-    // Windows writes the same paths with other slashes.
+    // Windows uses backslashes in the same paths.
     let slashed = normal.text.replace('\\', "/");
     let found = SENSITIVE.iter().filter_map(|(path, severity)| Some((slashed.find(path)?, *severity)));
     let gravest = found.min_by_key(|(at, severity)| (std::cmp::Reverse(*severity), *at));
     gravest.map(|(at, severity)| FoundInText::at(FindingKind::SensitivePath, severity, normal.origin(at)))
 }
 
-/// Sentences where a schema should hold values.
+/// Prose where a schema should hold values.
 pub(super) fn prose(text: &str) -> Option<FoundInText> {
     let is_prose = text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 15;
     is_prose.then_some(FoundInText::at(FindingKind::SchemaText, Severity::Warning, 0))

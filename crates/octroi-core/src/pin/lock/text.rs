@@ -9,30 +9,30 @@ use super::{Lock, Pin, PinKey};
 use crate::name::ServerKey;
 use crate::pin::hash::PinKind;
 
-/// The form of the file that this program writes.
+/// The file version that this program writes.
 const VERSION: &str = "1";
 const HEADER: &str = "# Which definitions of tools, prompts and resources were accepted. Written by Octroi; keep it under version control.\n";
 const FIELDS: [&str; 6] = ["server", "kind", "name", "hash", "accepted_at", "accepted_by"];
 
-/// Why a lock file cannot be used. It is never used in part: what it lacks would be taken for not accepted.
+/// Why a lock file cannot be used. It is never used in part: missing entries would count as not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct LockError {
-    /// Where.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error in that line.
     pub message: String,
 }
 
 impl LockError {
-    /// What a person can do about it.
+    /// How to fix it.
     pub fn hint(&self) -> &'static str {
-        "mend the line or take the file from version control; deleting an entry means accepting its item again"
+        "fix the line or restore the file from version control; the item of a deleted entry must be accepted again"
     }
 }
 
 pub(super) fn parse(text: &str) -> Result<Lock, LockError> {
-    let reader = Reader { text };
+    let reader = LockReader { text };
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let is_conflict = text.lines().any(|line| line.starts_with("<<<<<<< "));
@@ -63,11 +63,11 @@ pub(super) fn parse(text: &str) -> Result<Lock, LockError> {
     Ok(lock)
 }
 
-struct Reader<'a> {
+struct LockReader<'a> {
     text: &'a str,
 }
 
-impl Reader<'_> {
+impl LockReader<'_> {
     fn error(&self, at: usize, message: String) -> LockError {
         let line = 1 + self.text.get(..at).unwrap_or_default().matches('\n').count();
         LockError { line, message }
@@ -118,7 +118,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a text has the shape of a time in UTC, with or without a fraction of a second.
+/// Whether a text has the form of a time in UTC, with an optional fraction of a second.
 fn is_time(text: &str) -> bool {
     let Some(text) = text.strip_suffix('Z') else { return false };
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -143,7 +143,7 @@ pub(super) fn write(out: &mut fmt::Formatter<'_>, lock: &Lock) -> fmt::Result {
     Ok(())
 }
 
-/// A basic string on one line. Hidden characters are escaped, so that a name cannot pass for another here.
+/// A basic string on one line. Hidden characters are escaped, so that no name can imitate another.
 fn quoted(value: &str) -> String {
     let mut out = String::from("\"");
     for character in value.chars() {

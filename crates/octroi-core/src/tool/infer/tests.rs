@@ -1,7 +1,7 @@
 use super::*;
 
-fn told(name: &str, description: &str, annotations: Annotations, trust: Trust) -> String {
-    let (risk, effects) = infer(Known { server: "s", name, description, annotations, trust }, &[]);
+fn inferred(name: &str, description: &str, annotations: Annotations, trust: Trust) -> String {
+    let (risk, effects) = infer(ToolFacts { server: "s", name, description, annotations, trust }, &[]);
     let tags: Vec<&str> = effects.iter().collect();
     format!("{risk} {}", tags.join(" ")).trim_end().to_owned()
 }
@@ -9,7 +9,7 @@ fn told(name: &str, description: &str, annotations: Annotations, trust: Trust) -
 #[test]
 fn names_and_descriptions_tell() {
     for (name, description, expected) in [
-        // Every word that must be known.
+        // All words of the required minimum.
         ("delete", "", "critical fs.delete"),
         ("drop", "", "critical database.delete"),
         ("destroy", "", "critical data.write"),
@@ -28,28 +28,28 @@ fn names_and_descriptions_tell() {
         ("search", "", "low"),
         ("echo", "", "low"),
         ("execute", "", "high system.exec"),
-        // The highest wins, in any spelling.
+        // The highest risk wins, in any spelling.
         ("read_and_delete", "", "critical fs.delete"),
         ("deleteFile", "", "critical fs.delete"),
         ("LIST-DELETE", "", "critical fs.delete"),
-        // Parts of words are no words.
+        // Parts of words do not count.
         ("thread", "", "medium"),
         ("capital", "", "medium"),
         ("budget", "", "medium"),
         ("listener", "", "medium"),
         ("created_at", "", "medium"),
         ("spread_sheet", "", "medium"),
-        // The description is asked only where the name says nothing.
+        // The description is used only where the name says nothing.
         ("read_file", "Reads a file. Cannot write or delete.", "low"),
         ("frobnicate", "Deletes everything.", "critical fs.delete"),
         ("frobnicate", "Lists things sorted by created_at.", "low"),
         ("frobnicate", "", "medium"),
-        // What is kept for a moment only is less grave.
+        // Short-lived data is less critical.
         ("write_log", "", "medium fs.write"),
         ("update_session", "", "medium"),
         ("delete_cache", "", "critical fs.delete"),
     ] {
-        assert_eq!(told(name, description, Annotations::default(), Trust::Medium), expected, "{name}");
+        assert_eq!(inferred(name, description, Annotations::default(), Trust::Medium), expected, "{name}");
     }
 }
 
@@ -68,7 +68,7 @@ fn annotations_raise_always_and_lower_only_with_high_trust() {
         ("delete_file", mild, Trust::Medium, "critical fs.delete"),
         ("delete_file", mild, Trust::High, "high fs.delete"),
     ] {
-        assert_eq!(told(name, "", annotations, trust), expected, "{name} {annotations:?} {trust:?}");
+        assert_eq!(inferred(name, "", annotations, trust), expected, "{name} {annotations:?} {trust:?}");
     }
 }
 
@@ -89,8 +89,13 @@ fn a_persons_rule_comes_first_and_falls_back() {
         },
     ];
     let risk = |server, name, description| {
-        let known =
-            Known { server, name, description, annotations: Annotations::default(), trust: Trust::Medium };
+        let known = ToolFacts {
+            server,
+            name,
+            description,
+            annotations: Annotations::default(),
+            trust: Trust::Medium,
+        };
         infer(known, &rules).0
     };
     assert_eq!(risk("s", "read", "A critical operation"), Risk::Critical);

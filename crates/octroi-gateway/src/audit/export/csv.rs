@@ -1,11 +1,11 @@
-//! Records as lines of a table (RFC 4180).
+//! Records as CSV (RFC 4180).
 
 use octroi_core::audit::Entry;
 
 use super::words;
 use crate::audit::reader::Record;
 
-/// The first line.
+/// The header line.
 pub(super) const NAMES: &str = "seq,at_ms,kind,level,actor_kind,actor,agent,session,server,tool,project,\
                                 source_type,call,decision,context,chain\r\n";
 
@@ -33,7 +33,7 @@ fn put_next(line: &mut Vec<u8>, text: &str) {
 }
 
 fn put_field(line: &mut Vec<u8>, text: &str) {
-    // Spreadsheets run what begins like a formula, and agents choose some of these texts.
+    // Spreadsheets execute text that looks like a formula, and agents choose some of these texts.
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if !is_formula && !text.contains(['"', ',', '\n', '\r']) {
         line.extend_from_slice(text.as_bytes());

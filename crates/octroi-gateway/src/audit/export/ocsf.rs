@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::audit::reader::Record;
 
 const CLASS: u32 = 6_003;
-/// None of create, read, update and delete can be told from a tool's name.
+/// A tool's name does not tell whether it creates, reads, updates or deletes.
 const ACTIVITY_OTHER: u32 = 99;
 
 #[derive(Serialize)]
@@ -97,7 +97,7 @@ struct Endpoint<'a> {
     name: &'a str,
 }
 
-/// What the class has no place for.
+/// Fields that the class does not define.
 #[derive(Serialize)]
 struct Unmapped<'a> {
     chain: String,

@@ -1,4 +1,4 @@
-//! Where a handler stands, kept beside the log.
+//! The stored position of a handler, beside the log.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::{fs, io};
 
 const DIRECTORY: &str = "handlers";
 
-/// The file that says which record was delivered last.
+/// The file with the number of the last delivered record.
 #[derive(Debug)]
 pub(super) struct CursorFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ impl CursorFile {
         Self { path: log.join(DIRECTORY).join(name) }
     }
 
-    /// What it says; `None` if this handler is new.
+    /// The stored number; `None` if this handler is new.
     pub(super) fn load(&self) -> io::Result<Option<u64>> {
         match fs::read_to_string(&self.path) {
             Ok(text) => match text.trim().parse() {
@@ -30,14 +30,14 @@ impl CursorFile {
         }
     }
 
-    /// Says something else from now on, at once or not at all. Not synced: after a loss of power a
-    /// handler gets some records again. Not asynchronous either, so that nobody can end it halfway.
+    /// Stores a number atomically. Not synced: after a power failure a handler gets some records again. Not
+    /// asynchronous either, so that it cannot be cancelled halfway.
     pub(super) fn save(&self, seq: u64) -> io::Result<()> {
         static N_SAVED: AtomicU64 = AtomicU64::new(0);
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
         }
-        // A handler and its successor may do this at once.
+        // A handler and its successor may do this concurrently.
         let number = N_SAVED.fetch_add(1, Ordering::Relaxed);
         let new = self.path.with_extension(format!("{number}.new"));
         fs::write(&new, format!("{seq}\n"))?;

@@ -1,4 +1,4 @@
-//! What a handler gets.
+//! The events that a handler gets.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::audit::reader::Record;
 
-/// One thing that a handler is told.
+/// One event for a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// A record of the log.
@@ -18,20 +18,20 @@ pub enum Delivery {
         first: u64,
         /// The last one.
         last: u64,
-        /// When this was decided.
+        /// When they were dropped.
         at_ms: u64,
     },
-    /// A signed checkpoint, to be kept where whoever owns the log's disk cannot change it.
+    /// A signed checkpoint, to be kept where the owner of the log's disk cannot change it.
     Checkpoint {
         /// The note, as text.
         note: Arc<str>,
-        /// When it was handed out.
+        /// When it was delivered.
         at_ms: u64,
     },
 }
 
 impl Delivery {
-    /// One JSON object in one line: the record with its number, or an object of the same form.
+    /// One JSON object on one line: the record with its number, or an object of the same form.
     pub fn to_json(&self) -> String {
         match self {
             Self::Record(record) => {
@@ -54,7 +54,7 @@ impl Delivery {
         }
     }
 
-    /// What happened, in a word.
+    /// The type of event.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Record(record) => record.entry().map_or("unknown", |entry| entry.kind.as_str()),
@@ -71,7 +71,7 @@ impl Delivery {
         }
     }
 
-    /// How much it matters.
+    /// Its severity.
     pub fn level(&self) -> Level {
         match self {
             Self::Record(record) => record.entry().map_or(Level::Warn, |entry| entry.level),
@@ -80,7 +80,7 @@ impl Delivery {
         }
     }
 
-    /// What the record says, if it is one.
+    /// The parsed record, if it is one.
     pub(super) fn entry(&self) -> Option<Entry<'_>> {
         match self {
             Self::Record(record) => record.entry().ok(),

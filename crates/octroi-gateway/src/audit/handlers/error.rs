@@ -1,4 +1,4 @@
-//! Why a handler did not take something.
+//! Why a delivery failed.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use octroi_upstream::UpstreamError;
 /// A delivery that failed, or a handler that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HandlerError {
-    /// The name is taken, or cannot name a file.
+    /// The name is already used, or not valid as a file name.
     #[error(
-        "`{name}` cannot name an audit handler: it is taken, or not made of letters, digits, `_` and `-`"
+        "`{name}` cannot name an audit handler: it is already used, or not made of letters, digits, `_` and `-`"
     )]
     Name {
-        /// The name.
+        /// The invalid name.
         name: String,
     },
     /// The receiver cannot be reached.
     #[error("the receiver cannot be reached")]
     Remote(#[from] UpstreamError),
-    /// The receiver does not want it.
+    /// The receiver refused the events.
     #[error("the receiver answered HTTP {0}")]
     Status(u16),
     /// The file or socket cannot be used.
@@ -27,7 +27,7 @@ pub enum HandlerError {
     /// It took too long.
     #[error("the receiver took too long")]
     Timeout,
-    /// Whatever a program's own handler says.
+    /// An error of the embedding program's handler.
     #[error("{0}")]
     Other(String),
 }

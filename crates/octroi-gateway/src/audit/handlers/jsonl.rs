@@ -1,4 +1,4 @@
-//! Appends events to a file, one in a line. Others may move it away; then a new one is begun.
+//! Appends events to a file, one per line. If log rotation moves the file away, a new one is created.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use super::delivery::Delivery;
 use super::error::HandlerError;
 use super::{AuditHandler, Handling};
 
-/// A file that grows.
+/// A file of JSON lines.
 pub(super) struct Jsonl {
     path: PathBuf,
     open: Arc<Mutex<Option<File>>>,
@@ -60,7 +60,7 @@ fn append(path: &Path, open: &mut Option<File>, text: &str) -> Result<(), Handle
     };
     let length = file.metadata()?.len();
     if let Err(error) = file.write_all(text.as_bytes()) {
-        // Half a line would spoil the next one. If it cannot be cut, it stays.
+        // An incomplete line would corrupt the next one. If it cannot be truncated, it stays.
         let _ = file.set_len(length);
         return Err(error.into());
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use octroi_core::audit::Level;
 use octroi_core::server::Remote;
-use octroi_upstream::{HttpClient, Postbox};
+use octroi_upstream::{HttpClient, PostTarget};
 use serde_json::{Value, json};
 
 use super::delivery::Delivery;
@@ -13,19 +13,19 @@ use super::{AuditHandler, Handling};
 
 const PATH: &str = "/v1/logs";
 
-/// A collector of telemetry.
+/// An OpenTelemetry collector.
 pub(super) struct Otlp {
-    postbox: Postbox,
+    target: PostTarget,
 }
 
 impl Otlp {
-    /// The address may be that of the collector or the full one of its logs.
+    /// The address may be the collector's or the full address of its logs.
     pub(super) fn new(client: &HttpClient, remote: &Remote) -> Result<Self, HandlerError> {
         let mut remote = remote.clone();
         if !remote.url.ends_with(PATH) {
             remote.url = format!("{}{PATH}", remote.url.trim_end_matches('/'));
         }
-        Ok(Self { postbox: Postbox::new(client, &remote)? })
+        Ok(Self { target: PostTarget::new(client, &remote)? })
     }
 }
 
@@ -42,12 +42,12 @@ impl AuditHandler for Otlp {
                     "scopeLogs": [{"scope": {"name": "octroi.audit"}, "logRecords": records}],
                 }],
             });
-            accepted(self.postbox.post(Bytes::from(body.to_string())).await?)
+            accepted(self.target.post(Bytes::from(body.to_string())).await?)
         })
     }
 }
 
-/// Numbers of 64 bits are texts in this encoding.
+/// 64-bit numbers are strings in this encoding.
 fn log_record(event: &Delivery) -> Value {
     let (number, text) = match event.level() {
         Level::Info => (9, "INFO"),

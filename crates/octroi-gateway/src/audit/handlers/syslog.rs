@@ -1,4 +1,4 @@
-//! The system's log, here or elsewhere: RFC 5424 in datagrams, or in one stream with counted octets.
+//! Syslog, local or remote: RFC 5424 in datagrams, or in one stream with octet counting.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use super::{AuditHandler, Handling};
 
 /// Security and authorization messages.
 const FACILITY: u8 = 10;
-/// More does not fit into a datagram.
+/// The maximum size of a datagram.
 const DATAGRAM_BYTES: usize = 60_000;
 
-/// A receiver of messages.
+/// A syslog receiver.
 pub(super) struct Syslog {
     address: SyslogAddress,
     process: u32,
@@ -73,7 +73,7 @@ impl Syslog {
         Ok(())
     }
 
-    /// One message. If it must be short, the context is what goes.
+    /// One message. If it is too long, the context is dropped.
     pub(super) fn message(&self, event: &Delivery, bytes_max: usize) -> String {
         let severity = match event.level() {
             Level::Info => 6,
@@ -88,7 +88,7 @@ impl Syslog {
             text = without_context(&text);
         }
         let mut message = head + &text;
-        // A name that long is nobody's; better cut than lost.
+        // A name of this length is not legitimate; truncating is better than losing the message.
         let mut end = message.len().min(bytes_max);
         while !message.is_char_boundary(end) {
             end -= 1;
@@ -106,7 +106,7 @@ fn without_context(text: &str) -> String {
     value.to_string()
 }
 
-/// Whether the other end has not hung up. Nothing is ever said by it, so anything to read is its end.
+/// Whether the peer has not closed the stream. It never sends anything, so readable means closed.
 fn is_open(stream: &TcpStream) -> bool {
     let mut byte = [0];
     matches!(stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)

@@ -1,4 +1,4 @@
-//! Handlers against small receivers that do what receivers do: listen, sleep, fail, go away.
+//! Handlers against small receivers that behave like real ones: listen, sleep, fail, disappear.
 #![expect(clippy::disallowed_methods, reason = "receivers end with the test")]
 
 use std::collections::BTreeMap;
@@ -46,28 +46,28 @@ impl Fixture {
         }
     }
 
-    fn start(&self, handler: Arc<dyn AuditHandler>, wishes: Wishes) -> Running {
-        let post = Arc::new(Post::new("receiver", None, None));
+    fn start(&self, handler: Arc<dyn AuditHandler>, options: HandlerOptions) -> StartedHandler {
+        let state = Arc::new(HandlerState::new("receiver", None, None));
         let shutdown = CancellationToken::new();
-        let run = Run {
-            post: Arc::clone(&post),
+        let run = HandlerTask {
+            state: Arc::clone(&state),
             handler,
-            wishes,
+            options,
             log: self.log.clone(),
             shutdown: shutdown.clone(),
         };
-        Running { post, shutdown, task: tokio::spawn(run.until_the_end()) }
+        StartedHandler { state, shutdown, task: tokio::spawn(run.until_the_end()) }
     }
 }
 
-struct Running {
-    post: Arc<Post>,
+struct StartedHandler {
+    state: Arc<HandlerState>,
     shutdown: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Running {
-    /// A handler is new until it has noted where it begins.
+impl StartedHandler {
+    /// A handler is new until it has stored its start position.
     async fn ready(self, fixture: &Fixture) -> Self {
         let file = fixture.log.directory().join("handlers/receiver");
         while !file.exists() {
@@ -78,7 +78,7 @@ impl Running {
 
     async fn delivered(&self, seq: u64) {
         let waiting = async {
-            while self.post.last_seq.load(Ordering::Relaxed) < seq {
+            while self.state.last_seq.load(Ordering::Relaxed) < seq {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -91,11 +91,11 @@ impl Running {
     }
 }
 
-fn wishes() -> Wishes {
-    Wishes { events: Vec::new(), max_lag: 100_000, timeout: Duration::from_secs(5) }
+fn handler_options() -> HandlerOptions {
+    HandlerOptions { events: Vec::new(), max_lag: 100_000, timeout: Duration::from_secs(5) }
 }
 
-/// Numbers of records, in the order in which they came.
+/// Numbers of records, in order of arrival.
 fn numbers(events: &[Value]) -> Vec<u64> {
     events.iter().filter_map(|event| event["seq"].as_u64()).collect()
 }
@@ -159,7 +159,7 @@ fn webhook(url: &str) -> Arc<dyn AuditHandler> {
 async fn a_webhook_that_fails_gets_everything_later_and_in_order() {
     let fixture = Fixture::new();
     let (url, mut received) = receiver(vec![500, 0, 503, 200, 404]).await;
-    let running = fixture.start(webhook(&format!("{url}/hook?a=b")), wishes()).ready(&fixture).await;
+    let running = fixture.start(webhook(&format!("{url}/hook?a=b")), handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(500, Kind::ToolInvocationEnd).await;
     running.delivered(fixture.log.position()).await;
@@ -173,25 +173,25 @@ async fn a_webhook_that_fails_gets_everything_later_and_in_order() {
     }
     assert_eq!(numbers(&events), (first..first + 500).collect::<Vec<_>>());
     assert_eq!(events[7]["context"]["text"], "a \"line\"\nand more");
-    assert_eq!(running.post.n_dropped.load(Ordering::Relaxed), 0);
-    assert!(!running.post.is_failing.load(Ordering::Relaxed));
+    assert_eq!(running.state.n_dropped.load(Ordering::Relaxed), 0);
+    assert!(!running.state.is_failing.load(Ordering::Relaxed));
 
-    // The next run goes on where this one stopped, and gets what happened in between.
+    // The next run continues where this one stopped, and gets the records in between.
     running.stop().await;
     let last = fixture.log.position();
     fixture.record(3, Kind::ToolInvocationEnd).await;
-    let running = fixture.start(webhook(&url), wishes());
+    let running = fixture.start(webhook(&url), handler_options());
     running.delivered(last + 3).await;
     assert_eq!(numbers(received.recv().await.unwrap().1.as_array().unwrap()), [last + 1, last + 2, last + 3]);
     running.stop().await;
 }
 
-/// Takes nothing until it is told to.
+/// Refuses everything until it is switched on.
 #[derive(Default)]
 struct Stubborn {
     is_open: AtomicBool,
     n_tries: AtomicU64,
-    taken: Mutex<Vec<Delivery>>,
+    received: Mutex<Vec<Delivery>>,
 }
 
 impl AuditHandler for Stubborn {
@@ -201,31 +201,33 @@ impl AuditHandler for Stubborn {
             if !self.is_open.load(Ordering::Relaxed) {
                 return Err(HandlerError::Other("not now".to_owned()));
             }
-            self.taken.lock().extend_from_slice(events);
+            self.received.lock().extend_from_slice(events);
             Ok(())
         })
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_too_slow_is_told_what_is_lost() {
+async fn a_slow_handler_is_notified_of_lost_records() {
     let fixture = Fixture::new();
     let handler = Arc::new(Stubborn::default());
-    let wishes = Wishes { max_lag: 100, ..wishes() };
-    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes).ready(&fixture).await;
+    let limits = HandlerOptions { max_lag: 100, ..handler_options() };
+    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, limits).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1_000, Kind::ToolInvocationEnd).await;
     let last = fixture.log.position();
-    while running.post.n_dropped.load(Ordering::Relaxed) < 900 {
+    while running.state.n_dropped.load(Ordering::Relaxed) < 900 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     handler.is_open.store(true, Ordering::Relaxed);
     running.delivered(last).await;
     running.stop().await;
-    let taken = handler.taken.lock();
-    let Delivery::Dropped { first: from, last: until, .. } = &taken[0] else { panic!("{:?}", taken[0]) };
+    let received = handler.received.lock();
+    let Delivery::Dropped { first: from, last: until, .. } = &received[0] else {
+        panic!("{:?}", received[0])
+    };
     assert_eq!((*from, *until), (first, last - 100));
-    let got: Vec<u64> = taken
+    let got: Vec<u64> = received
         .iter()
         .filter_map(|event| match event {
             Delivery::Record(record) => Some(record.seq),
@@ -233,12 +235,12 @@ async fn who_is_too_slow_is_told_what_is_lost() {
         })
         .collect();
     assert_eq!(got, (last - 99..=last).collect::<Vec<_>>());
-    let told: Value = serde_json::from_str(&taken[0].to_json()).unwrap();
-    assert_eq!((&told["kind"], &told["context"]["records"]), (&json!("audit_dropped"), &json!(900)));
+    let event: Value = serde_json::from_str(&received[0].to_json()).unwrap();
+    assert_eq!((&event["kind"], &event["context"]["records"]), (&json!("audit_dropped"), &json!(900)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_away_while_records_were_purged_is_told() {
+async fn a_handler_that_was_away_is_notified_of_purged_records() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options {
         segment_bytes: 4_096,
@@ -250,20 +252,20 @@ async fn who_was_away_while_records_were_purged_is_told() {
     let handler = Arc::new(Stubborn::default());
     handler.is_open.store(true, Ordering::Relaxed);
     let own = || Arc::clone(&handler) as Arc<dyn AuditHandler>;
-    let running = fixture.start(own(), wishes()).ready(&fixture).await;
+    let running = fixture.start(own(), handler_options()).ready(&fixture).await;
     fixture.record(5, Kind::ToolInvocationEnd).await;
     running.delivered(fixture.log.position()).await;
     running.stop().await;
     let known = fixture.log.position();
-    handler.taken.lock().clear();
+    handler.received.lock().clear();
     fixture.record(100, Kind::ToolInvocationEnd).await;
     assert!(fixture.log.purge(u64::MAX, Actor::SYSTEM).await.unwrap().n_segments > 1);
-    let running = fixture.start(own(), wishes());
+    let running = fixture.start(own(), handler_options());
     running.delivered(fixture.log.position()).await;
     running.stop().await;
-    let taken = handler.taken.lock();
-    let Delivery::Dropped { first, last, .. } = &taken[0] else { panic!("{:?}", taken[0]) };
-    let Delivery::Record(next) = &taken[1] else { panic!("{:?}", taken[1]) };
+    let received = handler.received.lock();
+    let Delivery::Dropped { first, last, .. } = &received[0] else { panic!("{:?}", received[0]) };
+    let Delivery::Record(next) = &received[1] else { panic!("{:?}", received[1]) };
     assert_eq!((*first, *last), (known + 1, next.seq - 1));
 }
 
@@ -272,42 +274,43 @@ async fn a_receiver_that_never_answers_does_not_hold_up_the_end() {
     let fixture = Fixture::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let wishes = Wishes { timeout: Duration::from_mins(10), ..wishes() };
-    let running = fixture.start(webhook(&url), wishes).ready(&fixture).await;
+    let limits = HandlerOptions { timeout: Duration::from_mins(10), ..handler_options() };
+    let running = fixture.start(webhook(&url), limits).ready(&fixture).await;
     fixture.record(3, Kind::AuthFailed).await;
     let _silent = listener.accept().await.unwrap();
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_wanted_kinds_are_sent_and_checkpoints_too() {
+async fn only_selected_kinds_are_sent_and_checkpoints_too() {
     let fixture = Fixture::new();
     let handler = Arc::new(Stubborn::default());
     handler.is_open.store(true, Ordering::Relaxed);
     let events = ["policy_*", "audit_checkpoint"].map(Glob::new).to_vec();
-    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, Wishes { events, ..wishes() });
+    let running = fixture
+        .start(Arc::clone(&handler) as Arc<dyn AuditHandler>, HandlerOptions { events, ..handler_options() });
     let running = running.ready(&fixture).await;
     fixture.record(5, Kind::ToolInvocationEnd).await;
     fixture.record(2, Kind::PolicyViolation).await;
     running.delivered(fixture.log.position()).await;
-    let kinds = |taken: &[Delivery]| taken.iter().map(Delivery::kind).collect::<Vec<_>>();
-    assert_eq!(kinds(&handler.taken.lock()), ["policy_violation", "policy_violation"]);
+    let kinds = |received: &[Delivery]| received.iter().map(Delivery::kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&handler.received.lock()), ["policy_violation", "policy_violation"]);
     running.stop().await;
 
-    // A log that signs often tells its checkpoints.
+    // A log that signs often delivers its checkpoints.
     let directory = tempfile::tempdir().unwrap();
     let options = Options { checkpoint_records: 1, ..Options::new(octroi_upstream::system_clock()) };
     let log = AuditLog::open(&directory.path().join("audit"), &options).unwrap().log;
     let fixture = Fixture { directory, log };
     let handler = Arc::new(Stubborn::default());
     handler.is_open.store(true, Ordering::Relaxed);
-    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, wishes());
+    let running = fixture.start(Arc::clone(&handler) as Arc<dyn AuditHandler>, handler_options());
     let running = running.ready(&fixture).await;
     fixture.record(1, Kind::ConfigReloaded).await;
     let key = fixture.log.public_key();
     let waiting = async {
         loop {
-            let covers = handler.taken.lock().iter().any(|event| match event {
+            let covers = handler.received.lock().iter().any(|event| match event {
                 Delivery::Checkpoint { note, .. } => octroi_core::audit::Checkpoint::open(note, &key)
                     .is_ok_and(|checkpoint| checkpoint.size == fixture.log.position()),
                 Delivery::Record(_) | Delivery::Dropped { .. } => false,
@@ -332,7 +335,7 @@ async fn a_file_that_is_moved_away_is_begun_anew() {
     let fixture = Fixture::new();
     let path = fixture.directory.path().join("out/audit.jsonl");
     let moved = fixture.directory.path().join("out/audit.jsonl.1");
-    let running = fixture.start(Arc::new(jsonl::Jsonl::new(&path)), wishes()).ready(&fixture).await;
+    let running = fixture.start(Arc::new(jsonl::Jsonl::new(&path)), handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(3, Kind::ToolInvocationEnd).await;
     running.delivered(first + 2).await;
@@ -356,13 +359,14 @@ fn check_message(message: &str, seq: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_systems_log_hears_by_datagram_and_by_stream() {
+async fn syslog_works_over_datagrams_and_streams() {
     let mut bytes = vec![0; 65_536];
     // UDP.
     let fixture = Fixture::new();
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = SyslogAddress::Udp(socket.local_addr().unwrap().to_string());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
+    let running =
+        fixture.start(Arc::new(syslog::Syslog::new(&address)), handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(2, Kind::ToolInvocationEnd).await;
     for seq in [first, first + 1] {
@@ -371,14 +375,15 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
     }
     running.stop().await;
 
-    // A socket of this machine, which is only there later.
+    // A local socket that is created later.
     let fixture = Fixture::new();
     let path = fixture.directory.path().join("log");
     let address = SyslogAddress::Unix(path.clone());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
+    let running =
+        fixture.start(Arc::new(syslog::Syslog::new(&address)), handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1, Kind::ToolInvocationEnd).await;
-    while !running.post.is_failing.load(Ordering::Relaxed) {
+    while !running.state.is_failing.load(Ordering::Relaxed) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let socket = UnixDatagram::bind(&path).unwrap();
@@ -386,11 +391,12 @@ async fn the_systems_log_hears_by_datagram_and_by_stream() {
     check_message(str::from_utf8(&bytes[..n_bytes]).unwrap(), first);
     running.stop().await;
 
-    // TCP, whose other end hangs up once.
+    // TCP, whose peer hangs up once.
     let fixture = Fixture::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = SyslogAddress::Tcp(listener.local_addr().unwrap().to_string());
-    let running = fixture.start(Arc::new(syslog::Syslog::new(&address)), wishes()).ready(&fixture).await;
+    let running =
+        fixture.start(Arc::new(syslog::Syslog::new(&address)), handler_options()).ready(&fixture).await;
     for _ in 0..2 {
         let first = fixture.log.position() + 1;
         fixture.record(1, Kind::ToolInvocationEnd).await;
@@ -412,7 +418,7 @@ async fn a_collector_gets_logs_in_its_own_form() {
     let (url, mut received) = receiver(Vec::new()).await;
     let otlp =
         otlp::Otlp::new(&HttpClient::new(octroi_upstream::system_clock()).unwrap(), &remote(&url)).unwrap();
-    let running = fixture.start(Arc::new(otlp), wishes()).ready(&fixture).await;
+    let running = fixture.start(Arc::new(otlp), handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(1, Kind::ToolInvocationEnd).await;
     let (head, body) = received.recv().await.unwrap();

@@ -1,5 +1,5 @@
-//! Gateways that are killed, real disks that are full, and how much memory it takes: what needs a
-//! process of its own. The test binary starts itself again.
+//! Killed gateways, real full disks, and memory usage: tests that need a separate process. The test binary
+//! starts itself again.
 
 #![expect(clippy::disallowed_methods, reason = "processes are started here to be killed")]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::support::{check, event, open, small};
-use crate::audit::{AuditError, Durability, Options, Reader};
+use crate::audit::{AuditError, Durability, LogReader, Options};
 
 const DIRECTORY: &str = "OCTROI_AUDIT_TEST_DIRECTORY";
 
@@ -32,7 +32,7 @@ async fn child_that_appends() {
     }
 }
 
-/// SIGKILL: nothing of the process runs any more.
+/// SIGKILL: no more code of the process runs.
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
     let directory = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn what_was_acknowledged_survives_a_kill() {
         });
         n_total += acknowledged.len();
 
-        let mut reader = Reader::open(directory.path()).unwrap();
+        let mut reader = LogReader::open(directory.path()).unwrap();
         assert!(acknowledged[0] > last, "round {round}: a number was given twice");
         for seq in acknowledged {
             assert!(reader.record(seq).unwrap().is_some(), "round {round}: record {seq} is missing");
@@ -117,7 +117,7 @@ async fn child_on_a_disk_that_fills_up() {
     }
     assert!(matches!(log.health(), Some(AuditError::DiskFull { .. })));
     let position = log.position();
-    // There is room again: the same log goes on.
+    // There is space again: the same log continues.
     let mount = Command::new("mount")
         .args(["-t", "tmpfs", "-o", "remount,size=20m", "none"])
         .arg(env::var_os(DIRECTORY).unwrap())
@@ -158,15 +158,15 @@ fn child_that_reads_much() {
     let n_before = resident_kilobytes();
     let report = check(&directory());
     assert!(report.is_intact() && report.n_records >= N_RECORDS);
-    let mut reader = Reader::open(&directory()).unwrap();
+    let mut reader = LogReader::open(&directory()).unwrap();
     assert!(reader.records(1).unwrap().count() as u64 >= N_RECORDS);
     assert_eq!(reader.page_before(u64::MAX, 100).unwrap().len(), 100);
-    // The log has some fifty megabytes.
+    // The log has about fifty megabytes.
     let n_more = resident_kilobytes() - n_before;
     assert!(n_more < 1_000, "{n_more} kB");
 }
 
-/// The most that the process ever had, without the pages of its program, which come as it runs.
+/// The peak memory of the process, without the pages of its program, which are loaded as it runs.
 fn resident_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let figure = |name: &str| -> u64 {

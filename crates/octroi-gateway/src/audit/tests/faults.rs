@@ -1,12 +1,12 @@
-//! Disks that fail. The log says so, and leaves nothing half done.
+//! Failing disks. The log reports the error, and leaves nothing half done.
 
 use std::sync::atomic::Ordering::SeqCst;
 
 use octroi_core::audit::{CallId, Kind};
 
-use super::support::{check, end, event, fill, open, places, problems, small, start};
+use super::support::{check, end, event, fill, frames, open, problems, small, start};
 use crate::audit::format::segments;
-use crate::audit::{AuditError, Durability, Options, Reader};
+use crate::audit::{AuditError, Durability, LogReader, Options};
 
 #[tokio::test]
 async fn a_write_that_fails_in_the_middle_leaves_nothing() {
@@ -25,9 +25,9 @@ async fn a_write_that_fails_in_the_middle_leaves_nothing() {
         assert!(matches!(error, AuditError::DiskFull { .. }), "{error:?}");
         assert!(matches!(log.health(), Some(AuditError::DiskFull { .. })));
         assert!(log.flush().await.is_ok(), "what was acknowledged is still good");
-        let n_records = places(directory.path()).len() as u64;
+        let n_records = frames(directory.path()).len() as u64;
         assert_eq!(n_records, log.position());
-        // There is room again.
+        // There is space again.
         options.faults.bytes_left.store(0, SeqCst);
         acknowledged.push(log.append(&event(2, ""), Durability::Disk).await.unwrap());
         assert!(log.health().is_none());
@@ -45,7 +45,7 @@ async fn nothing_is_written_behind_half_a_record() {
     options.faults.bytes_left.store(100, SeqCst);
     options.faults.cut.store(true, SeqCst);
     log.append(&event(1, ""), Durability::Os).await.unwrap_err();
-    // The disk writes again, but what was left cannot be cut: better nothing than that.
+    // The disk works again, but the rest cannot be truncated: then nothing is written.
     options.faults.bytes_left.store(0, SeqCst);
     log.append(&event(1, ""), Durability::Os).await.unwrap_err();
     options.faults.cut.store(false, SeqCst);
@@ -66,13 +66,13 @@ async fn ends_of_calls_are_kept_until_they_can_be_written() {
     for number in 0..10 {
         log.append_later(&end(number)).await.unwrap();
     }
-    // Somebody who waits hears of it, though nobody takes the kept ones off the queue.
+    // Waiting callers get the error, although the kept records stay in the queue.
     log.append(&start(99), Durability::Os).await.unwrap_err();
     log.flush().await.unwrap_err();
     options.faults.bytes_left.store(0, SeqCst);
     log.flush().await.unwrap();
     log.close().await.unwrap();
-    let mut reader = Reader::open(directory.path()).unwrap();
+    let mut reader = LogReader::open(directory.path()).unwrap();
     let ended: Vec<_> = reader
         .records(1)
         .unwrap()
@@ -108,7 +108,7 @@ async fn after_a_failed_sync_the_log_goes_on_in_a_new_segment() {
     let refused = log.append(&event(1, ""), Durability::Disk).await;
     assert!(matches!(refused, Err(AuditError::Io { .. })), "{refused:?}");
     assert!(log.health().is_some());
-    // The second sync would succeed: the system has forgotten what it lost. Nobody is told so.
+    // A second sync would succeed: the kernel has forgotten what it lost. It is not reported as success.
     log.flush().await.unwrap_err();
     let seq = log.append(&event(2, ""), Durability::Disk).await.unwrap();
     assert!(log.health().is_none());
@@ -118,13 +118,13 @@ async fn after_a_failed_sync_the_log_goes_on_in_a_new_segment() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_let_go_ends_by_itself() {
+async fn a_dropped_log_ends_by_itself() {
     let directory = tempfile::tempdir().unwrap();
     let log = open(directory.path(), &small()).log;
     let mut positions = log.positions();
     fill(&log, 5).await;
     drop(log);
-    // Ends when the writer has gone.
+    // Ends when the writer is gone.
     while positions.changed().await.is_ok() {}
     assert!(check(directory.path()).is_intact());
 }

@@ -1,4 +1,4 @@
-//! Opening what an earlier run left.
+//! Opening the log of an earlier run.
 #![expect(clippy::disallowed_methods, reason = "writers end with the test")]
 
 use std::fs;
@@ -6,9 +6,9 @@ use std::fs;
 use octroi_core::audit::{CallId, Event, Kind};
 use proptest::prelude::*;
 
-use super::support::{change, check, copy, end, event, fill, filled, open, places, problems, small, start};
+use super::support::{change, check, copy, end, event, fill, filled, frames, open, problems, small, start};
 use crate::audit::format::{segment_path, segments};
-use crate::audit::{AuditError, AuditLog, Durability, Options, Problem, Reader};
+use crate::audit::{AuditError, AuditLog, Durability, LogReader, Options, Problem};
 
 #[tokio::test]
 async fn two_writers_are_one_too_many() {
@@ -38,7 +38,7 @@ async fn calls_without_an_end_are_handed_back() {
     let seq = log.append(&start(1), Durability::Os).await.unwrap();
     log.append(&start(2), Durability::Os).await.unwrap();
     log.append(&end(2), Durability::Os).await.unwrap();
-    // So many segments later nothing but the list tells of it.
+    // After so many segments, only the list of open calls mentions it.
     fill(&log, 40).await;
     log.append(&start(3), Durability::Os).await.unwrap();
     log.close().await.unwrap();
@@ -56,7 +56,7 @@ async fn calls_without_an_end_are_handed_back() {
     let calls: Vec<_> = opened.unfinished.iter().map(|unfinished| unfinished.call).collect();
     assert_eq!(calls, [CallId(3)]);
     opened.log.end_unfinished(&opened.unfinished, 7).await.unwrap();
-    let last = Reader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
+    let last = LogReader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
     let entry = last.entry().unwrap();
     assert_eq!((entry.kind, entry.call, entry.at_ms), (Kind::ToolInvocationEnd, Some(CallId(3)), 7));
     assert_eq!((entry.tool.as_deref(), entry.actor_id.as_ref()), (Some("mcp:files:read"), "octroi"));
@@ -79,7 +79,7 @@ async fn what_was_asked_besides_tools_gets_an_end_of_its_own_kind() {
     let calls: Vec<_> = opened.unfinished.iter().map(|unfinished| unfinished.call).collect();
     assert_eq!(calls, [CallId(2)]);
     opened.log.end_unfinished(&opened.unfinished, 7).await.unwrap();
-    let last = Reader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
+    let last = LogReader::open(directory.path()).unwrap().page_before(u64::MAX, 1).unwrap().remove(0);
     assert_eq!(last.entry().unwrap().kind, Kind::RequestEnd);
 }
 
@@ -87,13 +87,13 @@ async fn what_was_asked_besides_tools_gets_an_end_of_its_own_kind() {
 async fn a_torn_end_is_cut_wherever_it_is() {
     let directory = filled(2, &Options { checkpoint_records: 1_000, ..small() }).await;
     fs::remove_file(directory.path().join("checkpoints")).unwrap();
-    let places = places(directory.path());
-    let last = places.last().unwrap();
-    for length in (places[0].until..=last.until).step_by(7) {
+    let frames = frames(directory.path());
+    let last = frames.last().unwrap();
+    for length in (frames[0].until..=last.until).step_by(7) {
         let copy = copy(directory.path());
         change(&segment_path(copy.path(), 1), |bytes| bytes.truncate(length));
         let opened = open(copy.path(), &small());
-        let whole = places.iter().rfind(|place| place.until <= length).unwrap();
+        let whole = frames.iter().rfind(|frame| frame.until <= length).unwrap();
         let n_torn = (length - whole.until) as u64;
         assert_eq!(opened.cut.map_or(0, |cut| cut.n_bytes), n_torn, "{length}");
         assert!(opened.problems.is_empty());
@@ -101,7 +101,7 @@ async fn a_torn_end_is_cut_wherever_it_is() {
         opened.log.close().await.unwrap();
         assert!(check(copy.path()).is_intact(), "{length}");
     }
-    // Blocks that were promised but never written.
+    // Blocks that were allocated but never written.
     let copy = copy(directory.path());
     change(&segment_path(copy.path(), 1), |bytes| bytes.extend([0; 5_000]));
     let opened = open(copy.path(), &small());
@@ -131,9 +131,9 @@ type Edit<'a> = &'a dyn Fn(&mut Vec<u8>);
 #[tokio::test]
 async fn a_changed_log_goes_on_and_the_change_stays_visible() {
     let directory = filled(20, &small()).await;
-    let places = places(directory.path());
-    let last = places.last().unwrap();
-    let in_last: Vec<_> = places.iter().filter(|place| place.path == last.path).collect();
+    let frames = frames(directory.path());
+    let last = frames.last().unwrap();
+    let in_last: Vec<_> = frames.iter().filter(|frame| frame.path == last.path).collect();
     let victim = in_last[1].clone();
     let name = last.path.file_name().unwrap();
     let cases: [(&str, Edit<'_>, Problem); 4] = [
@@ -163,7 +163,7 @@ async fn a_changed_log_goes_on_and_the_change_stays_visible() {
         let first = report.problems[0].record();
         assert_eq!(first, problem.record(), "{what}: {:?}", report.problems);
         assert_eq!(report.signed_until, report.last_seq, "{what}: what came after can be trusted again");
-        // And once more: the damage is behind, the log itself is sound.
+        // Again: the damage is in the past, the log itself is intact.
         let opened = open(copy.path(), &small());
         assert!(opened.problems.is_empty(), "{what}: {:?}", opened.problems);
     }
@@ -192,7 +192,7 @@ async fn a_log_of_which_nothing_can_be_read_is_not_overwritten() {
 enum Act {
     Append(u8),
     Reopen,
-    /// Leaves so many bytes of half a record behind.
+    /// Leaves so many bytes of an incomplete record behind.
     Tear(u8),
 }
 
@@ -228,8 +228,8 @@ proptest! {
                     }
                     Act::Tear(n_bytes) => {
                         log.close().await.unwrap();
-                        let places = places(directory.path());
-                        let last = places.last().unwrap();
+                        let frames = frames(directory.path());
+                        let last = frames.last().unwrap();
                         change(&last.path, |bytes| {
                             let length = usize::from(n_bytes).min(last.until - last.from - 1);
                             bytes.extend_from_within(last.from..last.from + length);
@@ -242,7 +242,7 @@ proptest! {
             }
             log.close().await.unwrap();
             assert_eq!(problems(directory.path()), Vec::<String>::new());
-            let mut reader = Reader::open(directory.path()).unwrap();
+            let mut reader = LogReader::open(directory.path()).unwrap();
             let records = reader.records(1).unwrap().map(Result::unwrap);
             let found: Vec<_> = records
                 .filter(|record| record.entry().unwrap().kind == Kind::PolicyDecision)
@@ -253,7 +253,7 @@ proptest! {
     }
 }
 
-/// Whoever brings a record writes it, so closing races with all of them.
+/// Every caller may write, so closing races with all of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_log_that_is_being_written_to_is_closed_all_the_same() {
     for _ in 0..40 {

@@ -1,11 +1,11 @@
-//! Forwards, backwards, along with the writer, and out.
+//! Reading forwards, backwards, while writing, and exporting.
 
 use octroi_core::audit::{Filter, Kind};
 use proptest::prelude::*;
 
-use super::support::{change, check, end, event, fill, filled, open, places, small, start};
+use super::support::{change, check, end, event, fill, filled, frames, open, small, start};
 use crate::audit::format::segments;
-use crate::audit::{Durability, ExportFormat, Follower, Options, Reader, Record, export};
+use crate::audit::{Durability, ExportFormat, Follower, LogReader, Options, Record, export};
 
 fn numbers(records: impl IntoIterator<Item = crate::audit::Record>) -> Vec<u64> {
     records.into_iter().map(|record| record.seq).collect()
@@ -14,8 +14,8 @@ fn numbers(records: impl IntoIterator<Item = crate::audit::Record>) -> Vec<u64> 
 #[tokio::test]
 async fn from_any_record_on_and_back() {
     let directory = filled(40, &small()).await;
-    let mut reader = Reader::open(directory.path()).unwrap();
-    let last = places(directory.path()).len() as u64;
+    let mut reader = LogReader::open(directory.path()).unwrap();
+    let last = frames(directory.path()).len() as u64;
     for from in 0..=last + 2 {
         let found = numbers(reader.records(from).unwrap().map(Result::unwrap));
         assert_eq!(found, (from.max(1)..=last).collect::<Vec<_>>());
@@ -36,17 +36,17 @@ async fn from_any_record_on_and_back() {
 }
 
 #[tokio::test]
-async fn a_damaged_segment_is_told_and_passed_over() {
+async fn a_damaged_segment_is_reported_and_skipped() {
     let directory = filled(30, &small()).await;
-    let places = places(directory.path());
-    let place = places[1].clone();
+    let frames = frames(directory.path());
+    let frame = frames[1].clone();
     // A length that no record has.
-    change(&place.path, |bytes| bytes[place.from + 3] = 0xff);
-    let next = places.iter().find(|other| other.path != place.path).unwrap().seq;
-    let mut reader = Reader::open(directory.path()).unwrap();
+    change(&frame.path, |bytes| bytes[frame.from + 3] = 0xff);
+    let next = frames.iter().find(|other| other.path != frame.path).unwrap().seq;
+    let mut reader = LogReader::open(directory.path()).unwrap();
     let found: Vec<_> =
         reader.records(1).unwrap().map(|record| record.map_or(0, |record| record.seq)).collect();
-    let expected: Vec<_> = [1, 0].into_iter().chain(next..=places.len() as u64).collect();
+    let expected: Vec<_> = [1, 0].into_iter().chain(next..=frames.len() as u64).collect();
     assert_eq!(found, expected);
 
     let opened = open(directory.path(), &small());
@@ -81,7 +81,7 @@ async fn a_follower_gets_everything_once_and_then_waits() {
     assert_eq!(found, (1..=last).collect::<Vec<_>>());
 }
 
-/// Whoever looks while others write sees a sound log, though maybe not all of it.
+/// A concurrent reader sees an intact log, though maybe not all of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_can_be_verified_while_it_is_written() {
     let directory = tempfile::tempdir().unwrap();
@@ -93,7 +93,7 @@ async fn a_log_can_be_verified_while_it_is_written() {
     let log = open(directory.path(), &options).log;
     let path = directory.path().to_owned();
     let looking = tokio::task::spawn_blocking(move || {
-        let mut reader = Reader::open(&path).unwrap();
+        let mut reader = LogReader::open(&path).unwrap();
         let mut seen = std::collections::BTreeSet::new();
         // Until it was seen growing ten times.
         while seen.len() < 10 {
@@ -126,7 +126,7 @@ async fn exports() {
     log.close().await.unwrap();
     let written = |filter: &Filter, format| {
         let mut output = Vec::new();
-        let mut reader = Reader::open(directory.path()).unwrap();
+        let mut reader = LogReader::open(directory.path()).unwrap();
         let exported = export(&mut reader, filter, format, &mut output).unwrap();
         (exported.n_records, String::from_utf8(output).unwrap())
     };
@@ -182,10 +182,10 @@ proptest! {
             file.extend(&bytes);
         });
         let _ = check(directory.path());
-        let mut reader = Reader::open(directory.path()).unwrap();
+        let mut reader = LogReader::open(directory.path()).unwrap();
         prop_assert!(reader.records(1).unwrap().count() < 20);
         let _ = reader.page_before(u64::MAX, 10);
-        // Whatever is there, a gateway starts.
+        // With any content, a gateway starts.
         open(directory.path(), &small());
     }
 }
@@ -198,13 +198,13 @@ async fn reading_begins_at_the_segment_of_a_moment() {
     log.close().await.unwrap();
     let files = segments(directory.path()).unwrap();
     assert!(files.len() > 5, "{}", files.len());
-    let mut reader = Reader::open(directory.path()).unwrap();
+    let mut reader = LogReader::open(directory.path()).unwrap();
     let all: Vec<Record> = reader.records(1).unwrap().map(Result::unwrap).collect();
     let opened: Vec<&Record> =
         all.iter().filter(|record| record.entry().unwrap().kind == Kind::AuditOpened).collect();
     assert_eq!(opened.len(), files.len(), "each segment begins with its time");
     let begun_at = |record: &Record| record.entry().unwrap().at_ms;
-    // Segments of the same millisecond cannot be told apart: the last of them counts.
+    // Segments of the same millisecond cannot be distinguished: the last of them is used.
     let moments: Vec<u64> = opened.iter().map(|record| begun_at(record)).collect();
     for at_ms in moments.iter().flat_map(|at_ms| [at_ms - 1, *at_ms, at_ms + 1]).chain([0, u64::MAX]) {
         let expected = opened.iter().rev().find(|record| begun_at(record) <= at_ms);
@@ -212,12 +212,12 @@ async fn reading_begins_at_the_segment_of_a_moment() {
         let read: Vec<u64> = reader.records_since(at_ms).unwrap().map(|record| record.unwrap().seq).collect();
         assert_eq!(read, (expected..=all.last().unwrap().seq).collect::<Vec<_>>(), "{at_ms}");
     }
-    // What stands in earlier segments does not matter: of these only the first record is looked at.
+    // The content of earlier segments does not matter: only their first record is read.
     let last = *moments.last().unwrap();
     for file in files.iter().rev().skip(1) {
         change(&file.path, |bytes| bytes.truncate(bytes.len() - 10));
     }
-    let mut reader = Reader::open(directory.path()).unwrap();
+    let mut reader = LogReader::open(directory.path()).unwrap();
     assert!(reader.records_since(last).unwrap().all(|record| record.is_ok()));
     assert!(reader.records(1).unwrap().any(|record| record.is_err()));
 }

@@ -1,4 +1,4 @@
-//! Small logs and what to do with them.
+//! Small logs and helpers for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub(super) fn check(directory: &Path) -> Report {
     verify(directory, &VerifyOptions::default()).unwrap()
 }
 
-/// What is wrong, as text.
+/// The problems found, as text.
 pub(super) fn problems(directory: &Path) -> Vec<String> {
     check(directory).problems.iter().map(ToString::to_string).collect()
 }
@@ -79,17 +79,17 @@ pub(super) fn copy(from: &Path) -> TempDir {
     copy
 }
 
-/// A frame of a closed log: its segment, where it begins and ends.
+/// A frame of a closed log: its segment, start and end.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FramePosition {
     pub(super) path: PathBuf,
     pub(super) seq: u64,
     pub(super) from: usize,
     pub(super) until: usize,
 }
 
-pub(super) fn places(directory: &Path) -> Vec<Place> {
-    let mut places = Vec::new();
+pub(super) fn frames(directory: &Path) -> Vec<FramePosition> {
+    let mut frames = Vec::new();
     for file in segments(directory).unwrap() {
         let (mut cursor, _) = Cursor::open(&file.path).unwrap().unwrap();
         loop {
@@ -97,10 +97,10 @@ pub(super) fn places(directory: &Path) -> Vec<Place> {
             let Step::Frame(frame) = cursor.next().unwrap() else { break };
             let seq = frame.seq;
             let until = usize::try_from(cursor.offset()).unwrap();
-            places.push(Place { path: file.path.clone(), seq, from, until });
+            frames.push(FramePosition { path: file.path.clone(), seq, from, until });
         }
     }
-    places
+    frames
 }
 
 /// Changes a file.

@@ -1,4 +1,4 @@
-//! Whoever changes something is found out, and the record is named.
+//! Every change is detected, and the changed record is named.
 
 use std::fs;
 use std::path::Path;
@@ -6,47 +6,51 @@ use std::path::Path;
 use octroi_core::audit::{Actor, Checkpoint, SigningKey, chain};
 use tempfile::TempDir;
 
-use super::support::{Place, change, check, copy, event, fill, filled, open, places, problems, small};
+use super::support::{
+    FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
+};
 use crate::audit::format::{Header, put_frame, segment_path, segments};
-use crate::audit::{Durability, Options, Problem, Purged, Reader, VerifyOptions, check_proof, prove, verify};
+use crate::audit::{
+    Durability, LogReader, Options, Problem, Purged, VerifyOptions, check_proof, prove, verify,
+};
 
-async fn small_log() -> (TempDir, Vec<Place>) {
+async fn small_log() -> (TempDir, Vec<FramePosition>) {
     let directory = filled(14, &small()).await;
-    let places = places(directory.path());
+    let frames = frames(directory.path());
     assert!(segments(directory.path()).unwrap().len() >= 3);
-    (directory, places)
+    (directory, frames)
 }
 
-/// The same place in a copy.
-fn there(copy: &Path, place: &Place) -> std::path::PathBuf {
-    copy.join(place.path.file_name().unwrap())
+/// The path of the same segment in a copy.
+fn there(copy: &Path, frame: &FramePosition) -> std::path::PathBuf {
+    copy.join(frame.path.file_name().unwrap())
 }
 
 #[tokio::test]
 async fn every_byte_of_every_record_counts() {
-    let (directory, places) = small_log().await;
-    for place in &places {
+    let (directory, frames) = small_log().await;
+    for frame in &frames {
         // Every field, and every byte of some record.
-        for at in (place.from..place.until).filter(|at| at % 3 == 0 || at - place.from < 44) {
+        for at in (frame.from..frame.until).filter(|at| at % 3 == 0 || at - frame.from < 44) {
             let copy = copy(directory.path());
-            change(&there(copy.path(), place), |bytes| bytes[at] ^= 1 << (at % 8));
+            change(&there(copy.path(), frame), |bytes| bytes[at] ^= 1 << (at % 8));
             let found = check(copy.path()).problems;
             let first = found.first().map(Problem::record);
-            assert_eq!(first, Some(place.seq), "byte {at} of {place:?}: {found:?}");
+            assert_eq!(first, Some(frame.seq), "byte {at} of {frame:?}: {found:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn every_byte_of_every_header_counts() {
-    let (directory, places) = small_log().await;
+    let (directory, frames) = small_log().await;
     for file in segments(directory.path()).unwrap() {
-        let first = places.iter().find(|place| place.path == file.path).unwrap();
+        let first = frames.iter().find(|frame| frame.path == file.path).unwrap();
         for at in 0..first.from {
             let copy = copy(directory.path());
             change(&there(copy.path(), first), |bytes| bytes[at] ^= 1 << (at % 8));
             let found = check(copy.path()).problems;
-            // A number that is wrong may make others look wrong, but never one before.
+            // A wrong number may make others look wrong, but never an earlier one.
             let record = found.first().map(Problem::record);
             let is_near = record.is_some_and(|record| record >= first.seq);
             assert!(is_near || (record.is_some() && first.seq == 1), "byte {at} of {file:?}: {found:?}");
@@ -56,25 +60,25 @@ async fn every_byte_of_every_header_counts() {
 
 #[tokio::test]
 async fn a_record_that_is_gone_is_missed() {
-    let (directory, places) = small_log().await;
-    for place in &places {
+    let (directory, frames) = small_log().await;
+    for frame in &frames {
         let copy = copy(directory.path());
-        change(&there(copy.path(), place), |bytes| drop(bytes.drain(place.from..place.until)));
+        change(&there(copy.path(), frame), |bytes| drop(bytes.drain(frame.from..frame.until)));
         let found = check(copy.path()).problems;
-        let is_last = place.seq == places.len() as u64;
+        let is_last = frame.seq == frames.len() as u64;
         let expected = if is_last {
-            Problem::CutOff { last: place.seq - 1, known: place.seq }
+            Problem::CutOff { last: frame.seq - 1, known: frame.seq }
         } else {
-            Problem::Missing { first: place.seq, last: place.seq }
+            Problem::Missing { first: frame.seq, last: frame.seq }
         };
-        assert_eq!(found, [expected], "{place:?}");
+        assert_eq!(found, [expected], "{frame:?}");
     }
 }
 
 #[tokio::test]
 async fn records_that_changed_places_are_found() {
-    let (directory, places) = small_log().await;
-    for pair in places.windows(2).filter(|pair| pair[0].path == pair[1].path) {
+    let (directory, frames) = small_log().await;
+    for pair in frames.windows(2).filter(|pair| pair[0].path == pair[1].path) {
         let copy = copy(directory.path());
         change(&there(copy.path(), &pair[0]), |bytes| {
             bytes[pair[0].from..pair[1].until].rotate_left(pair[0].until - pair[0].from);
@@ -87,16 +91,16 @@ async fn records_that_changed_places_are_found() {
 
 #[tokio::test]
 async fn a_segment_that_is_gone_is_missed() {
-    let (directory, places) = small_log().await;
+    let (directory, frames) = small_log().await;
     let files = segments(directory.path()).unwrap();
     for file in &files {
-        let inside: Vec<_> = places.iter().filter(|place| place.path == file.path).collect();
+        let inside: Vec<_> = frames.iter().filter(|frame| frame.path == file.path).collect();
         let (first, last) = (inside[0].seq, inside[inside.len() - 1].seq);
         let copy = copy(directory.path());
         fs::remove_file(there(copy.path(), inside[0])).unwrap();
         let expected = if first == 1 {
             Problem::Beginning { seq: last + 1 }
-        } else if last == places.len() as u64 {
+        } else if last == frames.len() as u64 {
             Problem::CutOff { last: first - 1, known: last }
         } else {
             Problem::SegmentMissing { segment: file.number, first, last }
@@ -107,22 +111,22 @@ async fn a_segment_that_is_gone_is_missed() {
     for file in &files {
         fs::remove_file(copy.path().join(file.path.file_name().unwrap())).unwrap();
     }
-    let known = places.len() as u64;
+    let known = frames.len() as u64;
     assert_eq!(check(copy.path()).problems, [Problem::CutOff { last: 0, known }]);
 }
 
 #[tokio::test]
 async fn every_truncation_is_found() {
-    let (directory, places) = small_log().await;
-    let known = places.len() as u64;
-    let last_path = &places.last().unwrap().path;
-    let inside: Vec<_> = places.iter().filter(|place| place.path == *last_path).collect();
+    let (directory, frames) = small_log().await;
+    let known = frames.len() as u64;
+    let last_path = &frames.last().unwrap().path;
+    let inside: Vec<_> = frames.iter().filter(|frame| frame.path == *last_path).collect();
     for length in inside[0].from..inside[inside.len() - 1].until {
         let copy = copy(directory.path());
         change(&there(copy.path(), inside[0]), |bytes| bytes.truncate(length));
-        let whole = inside.iter().filter(|place| place.until <= length).count();
+        let whole = inside.iter().filter(|frame| frame.until <= length).count();
         let last = inside[0].seq - 1 + whole as u64;
-        let is_torn = inside.iter().any(|place| place.from < length && length < place.until);
+        let is_torn = inside.iter().any(|frame| frame.from < length && length < frame.until);
         let segment = segments(directory.path()).unwrap().len();
         let torn = Problem::Torn { seq: last + 1, segment: u32::try_from(segment).unwrap() };
         let cut_off = Problem::CutOff { last, known };
@@ -145,10 +149,10 @@ async fn checkpoints_cannot_be_forged() {
     assert_eq!(check(directory.path()).problems, [Problem::ForgedCheckpoint { size: claimed.size }]);
     fs::write(&path, format!("nonsense\n\nmore\n\n{text}")).unwrap();
     assert_eq!(check(directory.path()).problems, [Problem::UnreadableCheckpoint { place: 1 }]);
-    // A torn one at the end is innocent.
+    // A torn one at the end is harmless.
     fs::write(&path, format!("{text}{}", &text[..40])).unwrap();
     assert!(check(directory.path()).is_intact());
-    // With no checkpoint beside the log, one that was kept elsewhere still tells.
+    // Without checkpoints beside the log, one that was kept elsewhere still detects the change.
     fs::write(&path, "").unwrap();
     let witness = text[text.trim_end().rfind("octroi-audit/n\n").unwrap()..].to_owned();
     let options = VerifyOptions { public_key: None, witnesses: vec![witness.clone()] };
@@ -160,14 +164,14 @@ async fn checkpoints_cannot_be_forged() {
     assert!(matches!(found[..], [Problem::CutOff { known, .. }] if known == report.last_seq), "{found:?}");
 }
 
-/// Somebody with the disk writes a log that agrees with itself in every point.
+/// An attacker with access to the disk writes a log that is consistent in itself.
 #[tokio::test]
 async fn a_log_that_was_rewritten_does_not_fit_what_was_signed() {
     let directory = filled(6, &Options { segment_bytes: 1 << 20, ..small() }).await;
-    let places = places(directory.path());
+    let frames = frames(directory.path());
     let path = segment_path(directory.path(), 1);
     let records: Vec<_> = {
-        let mut reader = Reader::open(directory.path()).unwrap();
+        let mut reader = LogReader::open(directory.path()).unwrap();
         reader.records(1).unwrap().map(Result::unwrap).collect()
     };
     let header = Header::first("n");
@@ -176,34 +180,34 @@ async fn a_log_that_was_rewritten_does_not_fit_what_was_signed() {
     for record in &records {
         let mut body = record.body.clone();
         if record.seq == 3 {
-            let place = body.windows(3).position(|window| window == b"ann").unwrap();
-            body[place..place + 3].copy_from_slice(b"bob");
+            let offset = body.windows(3).position(|window| window == b"ann").unwrap();
+            body[offset..offset + 3].copy_from_slice(b"bob");
         }
         link = chain::next(link, chain::leaf(record.seq, &body));
         put_frame(&mut bytes, record.seq, link, &body);
     }
     fs::write(&path, bytes).unwrap();
-    assert_eq!(places.len(), records.len());
+    assert_eq!(frames.len(), records.len());
     let found = check(directory.path()).problems;
     assert!(matches!(found[..], [Problem::Rewritten { first: 1, last }] if last >= 4), "{found:?}");
-    // Opening it notices too, and does not build upon it silently.
+    // Opening it notices too, and does not continue it silently.
     let opened = open(directory.path(), &small());
     assert!(!opened.problems.is_empty());
 }
 
 #[tokio::test]
 async fn proofs_hold_for_what_was_written_and_nothing_else() {
-    let (directory, places) = small_log().await;
+    let (directory, frames) = small_log().await;
     let key = {
         let log = open(directory.path(), &small()).log;
         log.close().await.unwrap();
         log.public_key()
     };
-    for place in &places {
-        let proof = prove(directory.path(), place.seq).unwrap();
+    for frame in &frames {
+        let proof = prove(directory.path(), frame.seq).unwrap();
         let text = serde_json::to_string(&proof).unwrap();
         let proof: crate::audit::Proof = serde_json::from_str(&text).unwrap();
-        assert!(check_proof(&proof, &key).unwrap().size >= place.seq);
+        assert!(check_proof(&proof, &key).unwrap().size >= frame.seq);
         let edited = crate::audit::Proof { record: proof.record.replace('n', "m"), ..proof.clone() };
         assert!(check_proof(&edited, &key).is_err());
         let moved = crate::audit::Proof { seq: proof.seq + 1, ..proof.clone() };
@@ -212,7 +216,7 @@ async fn proofs_hold_for_what_was_written_and_nothing_else() {
     }
     assert!(prove(directory.path(), 0).is_err());
     assert!(prove(directory.path(), 1_000).is_err());
-    change(&places[3].path, |bytes| bytes[places[3].until - 2] ^= 1);
+    change(&frames[3].path, |bytes| bytes[frames[3].until - 2] ^= 1);
     assert!(prove(directory.path(), 4).is_err());
 }
 
@@ -239,12 +243,12 @@ async fn what_was_purged_is_accepted_and_nothing_more() {
     let name = segment_path(Path::new(""), purged.n_segments);
     fs::copy(before.path().join(&name), interrupted.path().join(&name)).unwrap();
     assert_eq!(problems(interrupted.path()), Vec::<String>::new());
-    // The same again by hand is no purge.
+    // Deleting the same file manually is not a purge.
     let first = segments(directory.path()).unwrap().remove(0);
     let copy = copy(directory.path());
     fs::remove_file(copy.path().join(first.path.file_name().unwrap())).unwrap();
-    assert!(problems(copy.path())[0].contains("no purge says so"), "{:?}", problems(copy.path()));
-    // A log that was purged goes on.
+    assert!(problems(copy.path())[0].contains("no purge explains it"), "{:?}", problems(copy.path()));
+    // A purged log continues.
     let opened = open(directory.path(), &small());
     assert!(opened.problems.is_empty());
     fill(&opened.log, 10).await;
@@ -257,9 +261,9 @@ async fn a_damaged_segment_is_not_purged() {
     let directory = tempfile::tempdir().unwrap();
     let log = open(directory.path(), &small()).log;
     fill(&log, 30).await;
-    let place = places(directory.path())[1].clone();
-    change(&place.path, |bytes| bytes[place.until - 2] ^= 1);
+    let frame = frames(directory.path())[1].clone();
+    change(&frame.path, |bytes| bytes[frame.until - 2] ^= 1);
     let refused = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap_err();
     assert!(refused.to_string().contains("record 2 was edited"), "{refused}");
-    assert!(place.path.exists());
+    assert!(frame.path.exists());
 }

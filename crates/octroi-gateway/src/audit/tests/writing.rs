@@ -1,4 +1,4 @@
-//! Appending, alone and by many.
+//! Appending, alone and concurrently.
 #![expect(clippy::disallowed_methods, reason = "writers end with the test")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use octroi_core::audit::{Checkpoint, Kind};
 
 use super::support::{check, end, event, fill, filled, open, small, start};
 use crate::audit::format::segments;
-use crate::audit::{AuditError, AuditLog, Durability, Options, Reader};
+use crate::audit::{AuditError, AuditLog, Durability, LogReader, Options};
 
 #[tokio::test]
 async fn records_are_numbered_and_found_again() {
@@ -24,7 +24,7 @@ async fn records_are_numbered_and_found_again() {
     assert_eq!(log.flush().await.unwrap(), 4);
     assert_eq!(log.position(), 4);
     let records: Vec<_> =
-        Reader::open(directory.path()).unwrap().records(1).unwrap().map(Result::unwrap).collect();
+        LogReader::open(directory.path()).unwrap().records(1).unwrap().map(Result::unwrap).collect();
     let kinds: Vec<_> = records.iter().map(|record| record.entry().unwrap().kind).collect();
     assert_eq!(kinds, [Kind::AuditOpened, Kind::PolicyDecision, Kind::PolicyDecision, Kind::PolicyDecision]);
     assert_eq!(log.close().await.unwrap(), 4);
@@ -76,7 +76,7 @@ async fn what_is_too_large_is_refused_and_what_is_large_is_not() {
 }
 
 #[tokio::test]
-async fn checkpoints_are_told_and_signed() {
+async fn checkpoints_are_published_and_signed() {
     let directory = tempfile::tempdir().unwrap();
     let log = open(directory.path(), &small()).log;
     let mut checkpoints = log.checkpoints();
@@ -84,7 +84,7 @@ async fn checkpoints_are_told_and_signed() {
     let note = checkpoints.wait_for(Option::is_some).await.unwrap().clone().unwrap();
     let checkpoint = Checkpoint::open(&note, &log.public_key()).unwrap();
     assert_eq!((checkpoint.node.as_str(), checkpoint.size), ("n", 4));
-    // With new records one comes even if they are few.
+    // With new records a checkpoint comes even if they are few.
     let directory = tempfile::tempdir().unwrap();
     let options = Options {
         checkpoint_interval: Duration::from_millis(5),
@@ -100,7 +100,7 @@ async fn checkpoints_are_told_and_signed() {
     checkpoints.wait_for(is_new).await.unwrap();
 }
 
-/// A log with so many calls under way that records are brought together.
+/// A log with so many calls in progress that records are queued together.
 async fn busy(directory: &std::path::Path) -> AuditLog {
     let log = open(directory, &Options::new(octroi_upstream::system_clock())).log;
     for number in 0..8 {
@@ -110,7 +110,7 @@ async fn busy(directory: &std::path::Path) -> AuditLog {
 }
 
 #[tokio::test]
-async fn who_comes_first_writes_what_all_have_brought() {
+async fn the_first_caller_writes_the_records_of_all() {
     let directory = tempfile::tempdir().unwrap();
     let log = busy(directory.path()).await;
     let before = log.position();
@@ -118,7 +118,7 @@ async fn who_comes_first_writes_what_all_have_brought() {
     let mut appending: Vec<_> =
         events.iter().map(|event| Box::pin(log.append(event, Durability::Os))).collect();
     for one in &mut appending {
-        assert!(one.as_mut().now_or_never().is_none(), "others may bring something too");
+        assert!(one.as_mut().now_or_never().is_none(), "others may add records too");
     }
     assert_eq!(log.position(), before);
     let mut rest = appending.split_off(1);
@@ -132,7 +132,7 @@ async fn who_comes_first_writes_what_all_have_brought() {
 }
 
 #[tokio::test]
-async fn what_was_brought_is_written_though_nobody_waits_for_it_any_more() {
+async fn a_queued_record_is_written_though_its_caller_gave_up() {
     let directory = tempfile::tempdir().unwrap();
     let log = busy(directory.path()).await;
     let before = log.position();
@@ -171,7 +171,7 @@ fn many_tasks_on_two_runtimes() {
     assert_eq!(report.n_records, TASKS * EACH * 2 + report.n_segments as u64);
 }
 
-/// Each task makes calls; what it gets are the numbers of their beginnings.
+/// Each task makes calls; returns the record numbers of their starts.
 fn run_tasks(log: &AuditLog, number: u64, n_tasks: u64, n_calls: u64) -> Vec<u64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let local = tokio::task::LocalSet::new();

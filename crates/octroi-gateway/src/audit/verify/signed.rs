@@ -1,4 +1,4 @@
-//! The checkpoints of a log and its witnesses, in the order in which the walk comes by them.
+//! The checkpoints of a log and its witnesses, in the order in which the walk reaches them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,18 +8,18 @@ use std::path::Path;
 use octroi_core::audit::{Checkpoint, PublicKey};
 
 use super::{PROBLEMS_MAX, witness};
-use crate::audit::checkpoints::Notes;
+use crate::audit::checkpoints::NoteReader;
 use crate::audit::error::AuditError;
 use crate::audit::walk::{Problem, Walk};
 
-/// What was signed, and how much of it was found to be true.
+/// The signed checkpoints, and how many of them match the log.
 pub(super) struct Signed {
     key: PublicKey,
-    notes: Option<Notes<BufReader<Take<File>>>>,
-    /// The next one of the file.
+    notes: Option<NoteReader<BufReader<Take<File>>>>,
+    /// The next checkpoint of the file.
     next: Option<Checkpoint>,
     witnesses: BTreeMap<u64, Vec<Checkpoint>>,
-    /// Found while reading ahead.
+    /// Problems found while reading ahead.
     problems: Vec<Problem>,
     n_matched: u64,
     until: u64,
@@ -30,7 +30,7 @@ impl Signed {
     pub(super) fn open(directory: &Path, key: &PublicKey, witnesses: &[String]) -> Result<Self, AuditError> {
         let mut signed = Self {
             key: key.clone(),
-            notes: Notes::open(directory)?,
+            notes: NoteReader::open(directory)?,
             next: None,
             witnesses: BTreeMap::new(),
             problems: Vec::new(),
@@ -52,7 +52,7 @@ impl Signed {
         self.n_matched
     }
 
-    /// The size of the last checkpoint that agrees.
+    /// The size of the last matching checkpoint.
     pub(super) fn until(&self) -> u64 {
         self.until
     }
@@ -61,7 +61,7 @@ impl Signed {
         self.node.clone()
     }
 
-    /// Holds the log against every checkpoint that was made at this place.
+    /// Compares the log with every checkpoint at this position.
     pub(super) fn compare(&mut self, walk: &mut Walk, problems: &mut Vec<Problem>) {
         let last = walk.last();
         while self.next.as_ref().is_some_and(|next| next.size <= last) {
@@ -78,7 +78,7 @@ impl Signed {
     }
 
     fn hold_against(&mut self, checkpoint: &Checkpoint, walk: &mut Walk, problems: &mut Vec<Problem>) {
-        // Of records that were purged nothing can be said.
+        // Purged records cannot be compared.
         if checkpoint.size != walk.last() {
             return;
         }
@@ -87,7 +87,7 @@ impl Signed {
             self.until = checkpoint.size;
             walk.is_tainted = false;
         } else if !walk.is_tainted {
-            // Where something is known to be wrong, this is no news.
+            // After a known problem, a mismatch is expected.
             walk.is_tainted = true;
             if problems.len() < PROBLEMS_MAX {
                 problems.push(Problem::Rewritten { first: self.until + 1, last: checkpoint.size });
@@ -95,14 +95,14 @@ impl Signed {
         }
     }
 
-    /// Reads the next checkpoint of the file that can be believed.
+    /// Reads the next valid checkpoint of the file.
     fn advance(&mut self) {
         while let Some(notes) = &mut self.notes {
             let Ok(Some(note)) = notes.next() else {
                 self.notes = None;
                 return;
             };
-            let place = notes.place();
+            let place = notes.position();
             match Checkpoint::open(&note.text, &self.key) {
                 Ok(checkpoint) => {
                     self.node.get_or_insert_with(|| checkpoint.node.clone());
@@ -120,7 +120,7 @@ impl Signed {
         }
     }
 
-    /// Says whether there were more records than there are, and what was wrong with checkpoints.
+    /// Reports whether records are missing at the end, and the problems of checkpoints.
     pub(super) fn finish(&mut self, last: u64, problems: &mut Vec<Problem>) {
         let mut known = self.witnesses.last_key_value().map_or(0, |(size, _)| *size);
         while let Some(next) = self.next.take() {
@@ -134,7 +134,7 @@ impl Signed {
     }
 }
 
-/// What is wrong with a note that cannot be believed.
+/// The problem of an invalid note.
 fn bad(note: &str, place: u64) -> Problem {
     match Checkpoint::claimed(note) {
         Some(claimed) => Problem::ForgedCheckpoint { size: claimed.size },

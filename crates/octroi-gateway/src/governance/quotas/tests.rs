@@ -43,7 +43,7 @@ fn quota(change: impl FnOnce(&mut QuotaSpec)) -> Quotas {
     quotas
 }
 
-/// Makes a call and ends it at once.
+/// Makes a call and ends it immediately.
 fn call(quotas: &Quotas, agent: &str, name: &str, now_ms: i64) -> Result<Vec<String>, String> {
     let tool = tool(name);
     let mut reservation =
@@ -87,11 +87,11 @@ fn calls_in_flight_are_given_back() {
     });
     let slow = tool("slow");
     let subject = QuotaSubject { token: "t", agent: "a", tool: &slow };
-    let taken = quotas.reserve(subject, Counting::Call, 0).unwrap();
-    assert_eq!(taken.max_runtime, Some(Duration::from_secs(3)));
+    let reservation = quotas.reserve(subject, Counting::Call, 0).unwrap();
+    assert_eq!(reservation.max_runtime, Some(Duration::from_secs(3)));
     assert_eq!(quotas.reserve(subject, Counting::Call, 0).unwrap_err(), "q: 1 calls are being made already");
     assert!(call(&quotas, "a", "quick", 0).is_ok(), "other tools are not concerned");
-    drop(taken);
+    drop(reservation);
     assert!(quotas.reserve(subject, Counting::Call, 0).is_ok());
 }
 
@@ -123,7 +123,7 @@ fn a_quota_that_stays_goes_on_counting() {
 }
 
 #[test]
-fn looking_takes_nothing() {
+fn checking_reserves_nothing() {
     let quotas = quota(|spec| {
         spec.agent = Some(Glob::new("*"));
         spec.calls_per_minute = Some(1);

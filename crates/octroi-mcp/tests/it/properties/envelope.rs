@@ -1,4 +1,4 @@
-//! Messages are found where they are, and what is not edited is not changed.
+//! Members are located correctly, and everything that is not edited stays unchanged.
 
 use bytes::Bytes;
 use octroi_mcp::json::{self, Edit, Span};
@@ -40,7 +40,7 @@ fn check_message(message: &Envelope) {
     check_edits(message, &expected);
 }
 
-/// Each edit changes what it names and nothing else.
+/// Each edit changes its member and nothing else.
 fn check_edits(message: &Envelope, before: &Members) {
     let text = message.json();
     assert_eq!(

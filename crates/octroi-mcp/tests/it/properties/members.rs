@@ -1,11 +1,11 @@
-//! An object's members as `serde_json` finds them: the independent opinion.
+//! An object's members as `serde_json` finds them: the independent reference.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Names decoded, values as they were written, in order, doubles included.
+/// Decoded names with their original values, in order, with duplicates.
 pub(crate) type Members = Vec<(String, String)>;
 
 struct Object(Members);
@@ -34,22 +34,22 @@ impl<'de> Visitor<'de> for Reading {
     }
 }
 
-/// `None` if the text is no object, or a name in it is not Unicode (`"\ud800"`).
+/// `None` if the text is not an object, or a name in it is not Unicode (`"\ud800"`).
 pub(crate) fn read(json: &[u8]) -> Option<Members> {
     serde_json::from_slice::<Object>(json).ok().map(|object| object.0)
 }
 
-/// The value of a member, the last one where it is doubled.
+/// The value of a member; of duplicates, the last one.
 pub(crate) fn value<'a>(members: &'a Members, name: &str) -> Option<&'a str> {
     members.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
 }
 
-/// The members that are none of these.
+/// The members except these.
 pub(crate) fn without(members: &Members, names: &[&str]) -> Members {
     members.iter().filter(|(name, _)| !names.contains(&name.as_str())).cloned().collect()
 }
 
-/// The members with this one set, added at the end where it was missing.
+/// The members with this one set, or appended if missing.
 pub(crate) fn with(members: &Members, name: &str, value: &str) -> Members {
     let mut changed = members.clone();
     let mut is_missing = true;

@@ -1,4 +1,4 @@
-//! What must hold for any bytes. Each `check` panics where it does not.
+//! Properties for arbitrary bytes. Each `check` panics on a violation.
 
 pub(crate) mod envelope;
 pub(crate) mod members;

@@ -1,4 +1,4 @@
-//! Translation between the eras: always JSON, and what nobody knows survives.
+//! Translation between the eras always yields JSON, and unknown members survive.
 
 use bytes::Bytes;
 use octroi_mcp::ask::{self, InputRequired, Question};
@@ -23,7 +23,7 @@ const REPLACED_IN_META: [&str; 5] = [
     meta::PROGRESS_TOKEN,
 ];
 
-/// Methods whose requests or results are treated in a way of their own.
+/// Methods whose requests or results are treated specially.
 const METHODS: [&str; 8] = [
     "tools/call",
     "tools/list",
@@ -102,7 +102,7 @@ fn check_request(message: &Envelope, choice: u8) {
         }
         let declares = match members::value(&after, "_meta").map(|meta| members::read(meta.as_bytes())) {
             None => Some(false),
-            // A name in it is not Unicode, so this opinion cannot be had.
+            // A name in it is not Unicode, so there is no reference to compare with.
             Some(None) => None,
             Some(Some(meta)) => Some(members::value(&meta, meta::PROTOCOL_VERSION).is_some()),
         };
@@ -135,13 +135,13 @@ fn check_result(text: &Bytes, method: &Method) {
 
 fn check_questions(text: &Bytes) {
     if let Ok(asked) = InputRequired::read(&ResultView::read(text)) {
-        let shown = |questions: &[Question]| -> Vec<_> {
-            let shown = questions.iter();
-            shown.map(|asked| (asked.key.clone(), asked.method.clone(), asked.params.clone())).collect()
+        let parts = |questions: &[Question]| -> Vec<_> {
+            let questions = questions.iter();
+            questions.map(|asked| (asked.key.clone(), asked.method.clone(), asked.params.clone())).collect()
         };
         let again = ask::input_required(&asked.questions, "state");
         let read = InputRequired::read(&ResultView::read(&again)).expect("still a question");
-        assert_eq!(shown(&read.questions), shown(&asked.questions));
+        assert_eq!(parts(&read.questions), parts(&asked.questions));
         for question in &asked.questions {
             assert!(members::is_json(&ask::to_legacy(question, "e\"1")));
         }
@@ -171,7 +171,7 @@ fn inner(members: &Members, name: &str) -> Option<Members> {
     members::read(members::value(members, name)?.as_bytes())
 }
 
-/// JSON text without what stands around it, as the members of a message come.
+/// JSON text without surrounding white space, as the members of a message have it.
 fn trim(text: &[u8]) -> &[u8] {
     text.trim_ascii()
 }

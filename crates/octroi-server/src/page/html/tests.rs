@@ -80,7 +80,7 @@ fn hostile_text_is_only_text() {
 }
 
 #[test]
-fn what_is_not_seen_is_named() {
+fn invisible_characters_are_made_visible() {
     let text = "a\u{202e}b\u{200b}c\u{feff}d\u{2066}e\u{e0041}f\u{1b}g\nh\r";
     assert_eq!(
         visible(text).replace("<span class=\"odd\">", "[").replace("</span>", "]"),
@@ -119,8 +119,8 @@ proptest! {
 
     #[test]
     fn no_text_is_markup(text in any::<String>()) {
-        let shown = visible(&text).replace("<span class=\"odd\">", "").replace("</span>", "");
-        prop_assert!(!shown.contains(['<', '>', '"', '\'']));
-        prop_assert!(shown.chars().all(|character| !is_hidden(character)));
+        let rendered = visible(&text).replace("<span class=\"odd\">", "").replace("</span>", "");
+        prop_assert!(!rendered.contains(['<', '>', '"', '\'']));
+        prop_assert!(rendered.chars().all(|character| !is_hidden(character)));
     }
 }

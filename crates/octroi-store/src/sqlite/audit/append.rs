@@ -1,4 +1,4 @@
-//! Adding events, many at once: this runs beside every call.
+//! Appending events in batches: this runs alongside every call.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use super::{BLOCK_BITS, SPAN_MS};
 use crate::audit::{AuditRecord, at_ms};
 use crate::error::StoreError;
 
-/// How many rows one statement adds. Few sizes, so that each is prepared once and used again.
+/// How many rows one statement inserts. Few sizes, so that each is prepared once and reused.
 const CHUNKS_AT_ONCE: [usize; 2] = [8, 1];
 const COUNTS_AT_ONCE: [usize; 3] = [100, 10, 1];
 
@@ -41,14 +41,14 @@ fn rows_of_six(n_rows: usize) -> String {
     vec!["(?, ?, ?, ?, ?, ?)"; n_rows].join(", ")
 }
 
-/// The columns that events are looked for by, and blocks are remembered by.
+/// The filterable columns, whose values are recorded per block.
 const KINDS: [&str; 6] = ["event_type", "source_type", "tool", "agent", "server", "decision"];
 
-/// What a block is told of the events that were added to it.
+/// The times and values of events that were added to a block.
 #[derive(Default)]
 struct Added<'a> {
     times: Option<(i64, i64)>,
-    /// How many there were of each sort: those with the same values in the columns above, in the same span of time.
+    /// The number of events with the same values in the columns above, per time span.
     sorts: HashMap<(i64, [Option<&'a str>; 6]), i64>,
 }
 
@@ -90,7 +90,7 @@ impl Sqlite {
         Ok(records.len())
     }
 
-    /// Those that are not there yet.
+    /// The records that are not in the index yet.
     async fn new_records<'a>(
         &self,
         transaction: &mut Transaction<'static, Driver>,
@@ -136,7 +136,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Keeps which times and values a block holds, now that these events are in it.
+    /// Records the times and values of these events for their block.
     async fn mark_block(
         &self,
         transaction: &mut Transaction<'static, Driver>,
@@ -167,7 +167,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Counts events into the spans of time that they belong to.
+    /// Adds the events to the counts of their time spans.
     async fn count(
         &self,
         transaction: &mut Transaction<'static, Driver>,
@@ -212,7 +212,7 @@ impl<'a> Added<'a> {
         *self.sorts.entry((at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
     }
 
-    /// The values of each column.
+    /// The distinct values of each column.
     fn marks(&self) -> BTreeMap<&'static str, BTreeSet<&'a str>> {
         let mut marks: BTreeMap<&'static str, BTreeSet<&'a str>> = BTreeMap::new();
         for (_, values) in self.sorts.keys() {

@@ -1,5 +1,5 @@
-//! Where the events of a call are. Its id begins with its time, so they are looked for there; only those that came
-//! much later are kept in a list.
+//! Finds the events of a call. A call's id starts with its time, so its events are searched there; only
+//! events that came much later are listed separately.
 
 use octroi_core::audit::CallId;
 use sqlx::{Sqlite as Driver, Transaction};
@@ -9,7 +9,8 @@ use super::BLOCK_BITS;
 use super::chunk::CHUNK_BITS;
 use crate::error::StoreError;
 
-/// So long after a call began its events are looked for. Longer means to look at more, shorter to list more.
+/// Events up to this long after the start of a call are found by time. A longer span means to read more, a
+/// shorter one to list more.
 const SOON_MS: i64 = 5_000;
 
 /// Whether an event of a call at this time has to be listed to be found.
@@ -17,7 +18,7 @@ pub(super) fn is_late(call: CallId, at_ms: i64) -> bool {
     !(began_ms(call)..began_ms(call) + SOON_MS).contains(&at_ms)
 }
 
-/// The time that an id begins with: 48 bits.
+/// The time at the start of an id: 48 bits.
 fn began_ms(call: CallId) -> i64 {
     i64::try_from(call.0 >> 80).unwrap_or(i64::MAX)
 }
@@ -38,7 +39,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// The chunks that hold events of a call, the newest first.
+    /// The chunks that contain events of a call, the newest first.
     pub(super) async fn chunks_of_call(&self, call: CallId, before: i64) -> Result<Vec<i64>, StoreError> {
         let began_ms = began_ms(call);
         sqlx::query_scalar(CHUNKS_OF_CALL)

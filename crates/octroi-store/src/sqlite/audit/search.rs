@@ -1,4 +1,4 @@
-//! Looking for events, the newest first, in a time that does not depend on how many there are.
+//! Searching events, the newest first, in a time that does not depend on their total number.
 
 use octroi_core::audit::{CallId, Entry};
 use sqlx::{QueryBuilder, Sqlite as Driver};
@@ -9,12 +9,12 @@ use super::chunk::{CHUNK_BITS, Chunk};
 use crate::audit::{AuditCursor, AuditFilter, AuditPage, AuditRow};
 use crate::error::StoreError;
 
-/// One search looks into so many blocks.
+/// The number of blocks that one search reads.
 const BLOCKS_MAX: usize = 64;
-/// So many chunks are read at once.
+/// The number of chunks that are read at once.
 const CHUNKS_READ: i64 = 8;
 
-/// What was found so far.
+/// The matches so far.
 struct FoundRecord<'a> {
     filter: &'a AuditFilter,
     before: i64,
@@ -44,7 +44,7 @@ impl Sqlite {
             }
         } else {
             let mut blocks = self.blocks_with(filter, before).await?;
-            // One more than is looked into: there is something left.
+            // One more block than is read means that there are further results.
             if blocks.len() > BLOCKS_MAX {
                 blocks.truncate(BLOCKS_MAX);
                 next = blocks.last().map(|block| block << BLOCK_BITS);
@@ -63,7 +63,7 @@ impl Sqlite {
         Ok(AuditPage { rows, next: next.map(AuditCursor::from_number) })
     }
 
-    /// The newest blocks before a place that may hold what is looked for.
+    /// The newest blocks before a position that may contain matches.
     async fn blocks_with(&self, filter: &AuditFilter, before: i64) -> Result<Vec<i64>, StoreError> {
         blocks_query(filter, before)
             .build_query_scalar()
@@ -72,7 +72,7 @@ impl Sqlite {
             .map_err(|error| self.failed(error))
     }
 
-    /// Looks through chunks, the newest first. Tells whether enough was found.
+    /// Searches chunks, the newest first; returns whether enough was found.
     async fn look_into(&self, found: &mut FoundRecord<'_>, start: i64, end: i64) -> Result<bool, StoreError> {
         let mut end = end.min((found.before.saturating_sub(1) >> CHUNK_BITS).saturating_add(1));
         while end > start && !found.is_full() {
@@ -97,16 +97,16 @@ impl FoundRecord<'_> {
         self.rows.len() >= self.n_max
     }
 
-    /// Adds what is wanted of the events of a chunk, the newest first.
+    /// Adds the matching events of a chunk, the newest first.
     fn add(&mut self, chunk: &Chunk) -> Result<(), serde_json::Error> {
         for (position, seq, text) in chunk.events()?.into_iter().rev() {
             if self.is_full() {
                 break;
             }
-            // One that a newer Octroi wrote may not be understood.
+            // A record of a newer Octroi may fail to parse.
             if position < self.before
                 && let Ok(entry) = Entry::parse(text.as_bytes())
-                && self.filter.wants(&entry)
+                && self.filter.matches(&entry)
             {
                 self.rows.push((position, AuditRow::new(&chunk.node, seq, &entry)));
             }

@@ -9,7 +9,7 @@ use super::search::{CHUNKS, blocks_query};
 use super::{BLOCK_BITS, COUNTS};
 use crate::audit::{AuditCursor, AuditFilter, AuditRecord};
 
-/// An event, and its number.
+/// An event and its sequence number.
 fn event(seq: u64, at_ms: i64, tool: &str, call: &str) -> (u64, String) {
     let event = json!({
         "at_ms": at_ms,
@@ -44,7 +44,7 @@ async fn filled(directory: &Path, n_rows: u64) -> Sqlite {
     sqlite
 }
 
-/// How SQLite goes about a query.
+/// The query plan of SQLite.
 async fn plan(sqlite: &Sqlite, sql: &str) -> String {
     let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
     let steps: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(&sqlite.readers).await.unwrap();
@@ -79,7 +79,7 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
     let by_number = "SEARCH audit_chunks USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n";
     assert_eq!(plan(&sqlite, CHUNKS).await, by_number);
     for filter in every_filter() {
-        // A row for each few thousand events, and look-ups beside it.
+        // One row per few thousand events, plus index lookups.
         let blocks = plan(&sqlite, blocks_query(&filter, 2).sql().as_str()).await;
         assert!(blocks.starts_with("SEARCH audit_blocks USING INTEGER PRIMARY KEY (rowid<?)"), "{blocks}");
         assert!(!blocks.contains("SCAN") && !blocks.contains("TEMP B-TREE"), "{blocks}");
@@ -92,7 +92,7 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
     assert!(counts.contains(by_number.trim()), "{counts}");
 }
 
-/// A call that waited for a person ends long after it began.
+/// A call that waited for approval ends long after it began.
 #[tokio::test]
 async fn all_events_of_a_call_are_found_whenever_they_came() {
     const BEGAN_MS: i64 = 0x0190_0000_0000;
@@ -138,7 +138,7 @@ async fn a_rare_value_is_found_without_looking_at_the_rest() {
 }
 
 #[tokio::test]
-async fn the_view_for_sql_tells_what_the_columns_say() {
+async fn the_sql_view_shows_the_columns() {
     let directory = tempfile::tempdir().unwrap();
     let sqlite = filled(directory.path(), 1).await;
     let decision = json!({
@@ -156,14 +156,14 @@ async fn the_view_for_sql_tells_what_the_columns_say() {
     let mut bare = decision.clone();
     bare.as_object_mut().unwrap().remove("context");
     add(&sqlite, &[(1, decision.to_string()), (2, bare.to_string())]).await;
-    let told: Vec<(String, String, String, String, String, String, String)> = sqlx::query_as(
+    let rows: Vec<(String, String, String, String, String, String, String)> = sqlx::query_as(
         "SELECT audit_id, task_id, level, event_type, context, payload, created_at FROM task_audits ORDER BY audit_id",
     )
     .fetch_all(&sqlite.readers)
     .await
     .unwrap();
     let mut lines = String::new();
-    for (id, task, level, event_type, context, payload, at) in told {
+    for (id, task, level, event_type, context, payload, at) in rows {
         let _ = writeln!(lines, "{id} {task} {level} {event_type} {at}\n  {context}\n  {payload}");
     }
     let columns = "\"source_type\":\"mcp\",\"tool\":\"mcp:files:write\",\"agent\":\"coder\",\"session\":\"s1\",\

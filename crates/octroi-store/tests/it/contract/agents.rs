@@ -1,4 +1,4 @@
-//! What is said about agents, and which tools they have used.
+//! Operator-set context of agents, and their use of tools.
 
 use octroi_store::{AgentRecord, ToolUse, ToolUses};
 
@@ -22,7 +22,7 @@ fn uses(agent: &str, tool: &str, first_at_ms: i64, last_at_ms: i64, n_uses: u64)
 }
 
 #[tokio::test]
-async fn what_is_said_about_an_agent_takes_the_place_of_what_was_said() {
+async fn the_context_of_an_agent_is_replaced_as_a_whole() {
     on_every_database(async |store| {
         assert_eq!(store.agents().await.unwrap(), []);
         let full = AgentRecord {
@@ -53,7 +53,7 @@ async fn uses_are_counted() {
     on_every_database(async |store| {
         assert_eq!(store.tool_uses().await.unwrap(), []);
         store.record_uses(&[]).await.unwrap();
-        // Out of order, as the reports of several tasks are.
+        // Out of order, like reports of several tasks.
         store.record_uses(&[used("b", "x", 5), used("a", "y", 3), used("b", "x", 4)]).await.unwrap();
         store.record_uses(&[used("b", "x", 2), used("a", "x", 9), used("b", "x", 6)]).await.unwrap();
         let expected = [uses("a", "x", 9, 9, 1), uses("a", "y", 3, 3, 1), uses("b", "x", 2, 6, 4)];

@@ -1,17 +1,17 @@
-//! Approvals: asked for once, decided once, used once.
+//! Approvals: requested once, decided once, used once.
 
 use octroi_core::Secret;
-use octroi_core::approval::{Answer, Approval, ApprovalState, Binding, Refusal, Verdict};
+use octroi_core::approval::{Answer, Approval, ApprovalState, ApprovalVerdict, Binding, Refusal};
 use octroi_store::{ApprovalFilter, ApprovalPart, Store};
 
 use super::{on_every_database, race};
 use crate::support::{approval, yes};
 
-fn answer(verdict: Verdict, by: &str) -> Answer {
+fn answer(verdict: ApprovalVerdict, by: &str) -> Answer {
     Answer { verdict, by: by.to_owned(), reason: Some("because".to_owned()) }
 }
 
-/// Asks for an approval and approves it.
+/// Requests an approval and approves it.
 async fn granted(store: &Store, number: u32) -> Approval {
     let asked = store.request_approval(&approval(number)).await.unwrap();
     assert!(asked.is_new);
@@ -32,7 +32,7 @@ async fn an_approval_comes_back_as_it_was() {
         assert_eq!(store.request_approval(&asked).await.unwrap().approval, asked);
         assert_eq!(store.approval(&asked.id).await.unwrap(), Some(asked.clone()));
 
-        let verdict = Verdict::Approve {
+        let verdict = ApprovalVerdict::Approve {
             edited_arguments: Some(Secret::new("{\"path\":\"/b\"}")),
             remembered_rule: Some("allow x".to_owned()),
             policy_revision: u64::MAX - 1,
@@ -94,15 +94,19 @@ async fn a_repeated_call_asks_nobody_twice() {
         assert_eq!((second.is_new, &second.approval), (false, &first.approval));
         assert_eq!(store.approval("ap_2").await.unwrap(), None);
 
-        // Also once it is approved, but not when it was used.
+        // The same holds once it is approved, but not after it was used.
         store.decide_approval("ap_1", answer(yes(), "bob"), 2).await.unwrap().unwrap();
         assert_eq!(store.request_approval(&again("ap_3", 3)).await.unwrap().approval.id, "ap_1");
         store.claim_approval("ap_1", &approval(1).binding, 4).await.unwrap().unwrap();
         assert!(store.request_approval(&again("ap_4", 5)).await.unwrap().is_new);
-        // Nor when it was denied.
-        store.decide_approval("ap_4", answer(Verdict::DenyContinue, "bob"), 6).await.unwrap().unwrap();
+        // Nor after it was denied.
+        store
+            .decide_approval("ap_4", answer(ApprovalVerdict::DenyContinue, "bob"), 6)
+            .await
+            .unwrap()
+            .unwrap();
         assert!(store.request_approval(&again("ap_5", 7)).await.unwrap().is_new);
-        // Nor from the moment it expires, though nobody has marked it.
+        // Nor from the time it expires, even if it was not marked.
         assert!(!store.request_approval(&again("ap_6", 106)).await.unwrap().is_new);
         assert!(store.request_approval(&again("ap_6", 107)).await.unwrap().is_new);
     })
@@ -155,13 +159,13 @@ async fn the_first_decision_stands() {
     on_every_database(async |store| {
         store.request_approval(&approval(1)).await.unwrap();
         let id = approval(1).id;
-        store.decide_approval(&id, answer(Verdict::DenyAbort, "bob"), 3).await.unwrap().unwrap();
-        let told = Refusal::Decided { state: ApprovalState::DeniedAbort, by: "bob".to_owned(), at_ms: 3 };
-        for verdict in [yes(), Verdict::DenyContinue, Verdict::DenyAbort] {
+        store.decide_approval(&id, answer(ApprovalVerdict::DenyAbort, "bob"), 3).await.unwrap().unwrap();
+        let refusal = Refusal::Decided { state: ApprovalState::DeniedAbort, by: "bob".to_owned(), at_ms: 3 };
+        for verdict in [yes(), ApprovalVerdict::DenyContinue, ApprovalVerdict::DenyAbort] {
             let outcome = store.decide_approval(&id, answer(verdict, "eve"), 4).await.unwrap();
-            assert_eq!(outcome, Err(told.clone()));
+            assert_eq!(outcome, Err(refusal.clone()));
         }
-        assert_eq!(store.claim_approval(&id, &approval(1).binding, 5).await.unwrap(), Err(told));
+        assert_eq!(store.claim_approval(&id, &approval(1).binding, 5).await.unwrap(), Err(refusal));
         assert_eq!(store.find_grant(&approval(1).binding.call_key(), 5).await.unwrap(), None);
     })
     .await;
@@ -210,7 +214,7 @@ async fn time_passes_whether_or_not_somebody_marks_it() {
         assert_eq!(ids(&marked), [granted.id.as_str(), &approval(2).id]);
         assert!(marked.iter().all(|approval| approval.state == ApprovalState::Expired));
         assert_eq!(store.expire_approvals(at_ms).await.unwrap(), []);
-        // What is marked stays so, even if the clock goes back.
+        // Marked ones stay expired, even if the clock goes back.
         assert_eq!(store.claim_approval(&granted.id, &granted.binding, 3).await.unwrap(), expired);
     })
     .await;
@@ -235,7 +239,7 @@ async fn what_was_being_called_at_the_end_of_a_run_is_never_called_again() {
         assert_eq!((orphaned.state, orphaned.finished_at_ms), (ApprovalState::Orphaned, Some(10)));
         let outcome = store.claim_approval(&claimed.id, &claimed.binding, 12).await.unwrap();
         assert_eq!(outcome, Err(Refusal::Orphaned));
-        // A grant that nobody used, and a question that nobody answered, outlive the run.
+        // An unused grant and an undecided request survive the end of the run.
         store.claim_approval(&unused.id, &unused.binding, 12).await.unwrap().unwrap();
         assert_eq!(store.approval(&approval(4).id).await.unwrap().unwrap().state, ApprovalState::Pending);
     })
@@ -280,10 +284,10 @@ async fn a_dropped_claim_leaves_a_grant_or_a_used_one() {
             let granted = granted(&store, number).await;
             let limit = std::time::Duration::from_micros(10 * u64::from(number));
             let claiming = store.claim_approval(&granted.id, &granted.binding, 3);
-            let heard = tokio::time::timeout(limit, claiming).await;
-            // Whatever came of it, nothing is locked, and it is used once in all.
+            let claimed = tokio::time::timeout(limit, claiming).await;
+            // Whatever the result, nothing is locked, and it is used exactly once.
             let again = store.claim_approval(&granted.id, &granted.binding, 4).await.unwrap();
-            match (heard.map(Result::unwrap), again) {
+            match (claimed.map(Result::unwrap), again) {
                 (Ok(Ok(_)) | Err(_), Err(refusal)) => assert_eq!(refusal, Refusal::Used { at_ms: 3 }),
                 (Err(_), Ok(claimed)) => assert_eq!(claimed.claimed_at_ms, Some(4)),
                 other => panic!("{other:?}"),
@@ -307,7 +311,7 @@ async fn of_many_at_once_one_wins() {
             let deciding = race(&store, |store, attempt| {
                 let id = id.clone();
                 async move {
-                    let verdict = if attempt % 2 == 0 { yes() } else { Verdict::DenyContinue };
+                    let verdict = if attempt % 2 == 0 { yes() } else { ApprovalVerdict::DenyContinue };
                     let decided = store.decide_approval(&id, answer(verdict, &attempt.to_string()), 2).await;
                     decided.unwrap().ok()
                 }

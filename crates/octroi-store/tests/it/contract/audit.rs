@@ -1,4 +1,4 @@
-//! The audit log as it can be asked.
+//! The queryable index of the audit log.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{on_every_database, race};
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// An event that is told from others by its number.
+/// An event that differs from others by its sequence number.
 fn event(seq: u64) -> Value {
     json!({
         "at_ms": 1_000 + seq,
@@ -26,12 +26,12 @@ fn event(seq: u64) -> Value {
     })
 }
 
-/// An id that says nothing about the time.
+/// An id that does not contain a time.
 fn call(number: u64) -> String {
     format!("ffffffff-ffff-7fff-8000-{number:012}")
 }
 
-/// The same event with something else in it.
+/// The same event with some members replaced.
 fn with(mut event: Value, changed: Value) -> Value {
     if let (Value::Object(event), Value::Object(changed)) = (&mut event, changed) {
         event.extend(changed);
@@ -53,7 +53,7 @@ async fn append(store: &Store, seqs: Range<u64>) {
     }
 }
 
-/// All pages of a search.
+/// The results of all pages of a search.
 async fn search(store: &Store, filter: &AuditFilter, n_max: u32) -> Vec<u64> {
     let mut found = Vec::new();
     let mut before = None;
@@ -61,7 +61,7 @@ async fn search(store: &Store, filter: &AuditFilter, n_max: u32) -> Vec<u64> {
         let AuditPage { rows, next } = store.audit_events(filter, before, n_max).await.unwrap();
         assert!(rows.len() <= n_max as usize);
         found.extend(rows.iter().map(|row| row.seq));
-        assert!(next.is_none() || next != before, "the search does not get on");
+        assert!(next.is_none() || next != before, "the search does not advance");
         before = next;
         if before.is_none() {
             return found;
@@ -69,7 +69,7 @@ async fn search(store: &Store, filter: &AuditFilter, n_max: u32) -> Vec<u64> {
     }
 }
 
-/// What a search must find, looked for in the plainest way.
+/// The expected results, found by checking every event.
 fn expected(n_rows: u64, matches: impl Fn(u64) -> bool) -> Vec<u64> {
     (0..n_rows).rev().filter(|seq| matches(*seq)).collect()
 }
@@ -238,7 +238,7 @@ async fn large_events_are_found_like_others() {
     .await;
 }
 
-/// A server chooses the names of its tools; none may keep its calls from being found.
+/// A server chooses the names of its tools; no name may hide its calls from a search.
 #[tokio::test]
 async fn names_of_all_kinds_are_found() {
     on_every_database(async |store| {
@@ -260,13 +260,13 @@ async fn names_of_all_kinds_are_found() {
 }
 
 #[tokio::test]
-async fn new_events_do_not_disturb_who_turns_pages() {
+async fn new_events_do_not_disturb_pagination() {
     on_every_database(async |store| {
         append(&store, 0..100).await;
         let filter = AuditFilter::default();
         let first = store.audit_events(&filter, None, 60).await.unwrap();
         append(&store, 100..200).await;
-        // The place can be written down.
+        // A position can be serialized.
         let next = first.next.map(|cursor| AuditCursor::from_number(cursor.number()));
         let second = store.audit_events(&filter, next, 60).await.unwrap();
         let found: Vec<u64> = first.rows.iter().chain(&second.rows).map(|row| row.seq).collect();
@@ -308,7 +308,7 @@ async fn old_events_can_be_forgotten() {
         assert_eq!(store.purge_audit("n1", u64::MAX / 2).await.unwrap(), 1_000);
         assert_eq!(store.purge_audit("n2", 6).await.unwrap(), 1);
         assert_eq!(search(&store, &AuditFilter::default(), 500).await, [0_u64; 0]);
-        // The counts stay, and what comes next is found.
+        // The counts are kept, and later events are found.
         let counted: u64 = store.audit_counts(0, 1_000).await.unwrap().iter().map(|count| count.n).sum();
         assert_eq!(counted, N_ROWS + 1);
         append(&store, N_ROWS..N_ROWS + 3).await;
@@ -317,9 +317,9 @@ async fn old_events_can_be_forgotten() {
     .await;
 }
 
-/// The log of a gateway whose power failed may have lost what was copied already.
+/// After a power failure, the log of a gateway may have lost records that are already indexed.
 #[tokio::test]
-async fn what_the_log_has_lost_makes_room_for_what_comes_next() {
+async fn records_that_the_log_lost_are_replaced() {
     on_every_database(async |store| {
         append(&store, 0..500).await;
         add(&store, "n2", &[(450, event(450))]).await;

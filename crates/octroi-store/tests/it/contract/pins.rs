@@ -1,4 +1,4 @@
-//! Pinned definitions: nothing takes the place of an accepted one unseen.
+//! Pinned definitions: an accepted one is never replaced without review.
 
 use octroi_core::ServerName;
 use octroi_store::{
@@ -63,7 +63,7 @@ async fn what_was_accepted_before_is_kept() {
         for number in [1, 2, 3] {
             store.save_pins(&[pin(tool("read"), number)]).await.unwrap();
         }
-        // The same again is nothing new: who accepted it first stays.
+        // The same definition again changes nothing: the first acceptance is kept.
         let again = PinRecord { accepted_by: "eve".to_owned(), accepted_at_ms: 9, ..pin(tool("read"), 3) };
         store.save_pins(&[again]).await.unwrap();
         assert_eq!(store.pins().await.unwrap(), [pin(tool("read"), 3)]);
@@ -82,7 +82,7 @@ async fn a_person_accepts_what_they_saw_and_nothing_else() {
         store.save_pins(&[pin(read.clone(), 1)]).await.unwrap();
         assert_eq!(store.accept_held(&read, &[2; 32], "bob", 5).await.unwrap(), Accepted::NotHeld);
         store.hold(&[held(read.clone(), 2), held(tool("write"), 2)]).await.unwrap();
-        // While the person looks at it, the server changes it once more.
+        // During the review, the server changes it once more.
         store.hold(&[held(read.clone(), 3)]).await.unwrap();
         assert_eq!(store.held().await.unwrap(), [held(read.clone(), 3), held(tool("write"), 2)]);
         let outcome = store.accept_held(&read, &[2; 32], "bob", 6).await.unwrap();
@@ -106,7 +106,7 @@ async fn what_waits_can_be_dropped_or_saved() {
         store.hold(&[held(tool("a"), 1), held(tool("b"), 1), held(tool("c"), 1)]).await.unwrap();
         assert!(store.drop_held(&tool("a")).await.unwrap());
         assert!(!store.drop_held(&tool("a")).await.unwrap());
-        // Accepting another definition leaves what waits; accepting this one does not.
+        // Accepting another definition leaves the quarantined one; accepting this one ends its quarantine.
         store.save_pins(&[pin(tool("b"), 2), pin(tool("c"), 1)]).await.unwrap();
         assert_eq!(store.held().await.unwrap(), [held(tool("b"), 1)]);
     })
@@ -179,14 +179,14 @@ async fn what_is_kept_out_stays_out_until_it_is_accepted() {
         store.save_pins(&[pin(read.clone(), 1)]).await.unwrap();
         store.hold(&[held(read.clone(), 2)]).await.unwrap();
         store.keep_out(&out(2, "ada")).await.unwrap();
-        assert_eq!(store.held().await.unwrap(), [], "it waits no longer");
+        assert_eq!(store.held().await.unwrap(), [], "no longer quarantined");
         store.hold(&[held(read.clone(), 3)]).await.unwrap();
         store.keep_out(&out(2, "eve")).await.unwrap();
-        assert_eq!(store.held().await.unwrap(), [held(read.clone(), 3)], "another one waits");
+        assert_eq!(store.held().await.unwrap(), [held(read.clone(), 3)], "another one is quarantined");
         store.keep_out(&out(4, "eve")).await.unwrap();
         assert_eq!(store.kept_out().await.unwrap(), [out(2, "ada"), out(4, "eve")]);
         store.forget_pins(&key("files"), 8).await.unwrap();
-        assert_eq!(store.kept_out().await.unwrap().len(), 2, "what a person does not want is not forgotten");
+        assert_eq!(store.kept_out().await.unwrap().len(), 2, "rejected definitions are kept");
         store.save_pins(&[pin(read.clone(), 2)]).await.unwrap();
         assert_eq!(store.kept_out().await.unwrap(), [out(4, "eve")]);
     })

@@ -1,4 +1,4 @@
-//! Policies: at each level at most one holds, and every change of what holds counts.
+//! Policies: at most one is active per level, and every change increases the revision.
 
 use octroi_store::{
     PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict, Store, StoreError,
@@ -70,7 +70,7 @@ async fn a_policy_takes_the_place_of_the_one_before() {
 async fn levels_and_agents_are_apart() {
     on_every_database(async |store| {
         let levels = [PolicyLevel::Floor, PolicyLevel::Global, of_agent("a"), of_agent("b")];
-        // Whatever the order of making, the floor comes first.
+        // In any order of creation, the floor comes first.
         for level in levels.iter().rev() {
             assert_eq!(activate(&store, level.clone(), level.as_str()).await.version, Some(1));
         }
@@ -83,7 +83,7 @@ async fn levels_and_agents_are_apart() {
         ];
         assert_eq!(active(&store).await, expected.map(|(level, source)| (level, source.to_owned())));
         assert_eq!(store.policy_history(&of_agent("nobody"), 10).await.unwrap(), []);
-        // An agent without a name would be everybody.
+        // An empty agent id would apply to everybody.
         let nameless = store.activate_policy(&draft(of_agent(""), "x"), None, 1).await;
         assert!(matches!(nameless, Err(StoreError::Database { .. })), "{nameless:?}");
         assert_eq!(store.policy_revision().await.unwrap(), 5);
@@ -132,28 +132,28 @@ async fn a_proposal_changes_nothing_until_it_is_approved() {
         assert_eq!(active(&store).await, [(of_agent("coder"), "new".to_owned())]);
         assert_eq!(store.policy_revision().await.unwrap(), 2);
 
-        let told = PolicyRefusal::Decided {
+        let refusal = PolicyRefusal::Decided {
             status: PolicyStatus::Active,
             by: Some("bob".to_owned()),
             at_ms: Some(6),
         };
         for verdict in [ProposalVerdict::Approve, ProposalVerdict::Reject] {
             let again = store.decide_proposal(proposal.id, verdict, "eve", None, 7).await.unwrap();
-            assert_eq!(again, Err(told.clone()));
+            assert_eq!(again, Err(refusal.clone()));
         }
-        assert_eq!(store.withdraw_proposal(proposal.id, "coder", 7).await.unwrap(), Err(told));
+        assert_eq!(store.withdraw_proposal(proposal.id, "coder", 7).await.unwrap(), Err(refusal));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_proposal_that_is_rejected_or_withdrawn_never_holds() {
+async fn a_proposal_that_is_rejected_or_withdrawn_never_takes_effect() {
     on_every_database(async |store| {
         let propose = async || store.propose_policy(&draft(of_agent("coder"), "x"), 5).await.unwrap().id;
         let (rejected, withdrawn) = (propose().await, propose().await);
         let outcome = store.decide_proposal(rejected, ProposalVerdict::Reject, "bob", Some("no"), 6).await;
         assert_eq!(outcome.unwrap().unwrap().status, PolicyStatus::Rejected);
-        // Nobody else can withdraw it, nor find out that it is there.
+        // Other agents can neither withdraw it nor find out that it exists.
         for id in [rejected, withdrawn] {
             let outcome = store.withdraw_proposal(id, "other", 6).await.unwrap();
             assert_eq!(outcome, Err(PolicyRefusal::Unknown));
@@ -168,7 +168,7 @@ async fn a_proposal_that_is_rejected_or_withdrawn_never_holds() {
         assert_eq!(store.policy_history(&of_agent("coder"), 10).await.unwrap(), []);
         assert_eq!(store.policy_revision().await.unwrap(), 0);
 
-        // What a person has set was never proposed.
+        // A policy set by an operator is not a proposal.
         let set = activate(&store, PolicyLevel::Global, "y").await.id;
         for id in [set, 999] {
             let outcome = store.decide_proposal(id, ProposalVerdict::Reject, "bob", None, 7).await.unwrap();
@@ -179,7 +179,7 @@ async fn a_proposal_that_is_rejected_or_withdrawn_never_holds() {
 }
 
 #[tokio::test]
-async fn proposals_are_found_by_agent_and_fate() {
+async fn proposals_are_found_by_agent_and_status() {
     on_every_database(async |store| {
         activate(&store, of_agent("coder"), "set by a person").await;
         let mut all = Vec::new();
@@ -224,7 +224,7 @@ async fn of_many_at_once_one_wins() {
         });
         let [decided]: [PolicyRecord; 1] = deciding.await.try_into().unwrap();
         assert_eq!(store.policy(id).await.unwrap(), Some(decided));
-        // Without an expectation nobody is refused, and nobody's is lost.
+        // Without an expected version nobody is refused, and no change is lost.
         let n_before = store.policy_history(&PolicyLevel::Global, 100).await.unwrap().len();
         let writing = race(&store, |store, attempt| async move {
             Some(activate(&store, PolicyLevel::Global, &attempt.to_string()).await.version)

@@ -1,4 +1,4 @@
-//! Tools that answer at once, with each kind of content that a result can have.
+//! Tools that answer immediately, with each kind of content that a result can have.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, Tool};

@@ -1,4 +1,4 @@
-//! Tools that ask the client one thing and answer with what it said.
+//! Tools that ask the client one question and return the answer.
 
 use rmcp::ErrorData;
 use rmcp::model::JsonObject;
@@ -47,7 +47,7 @@ fn sampling(round: &Round) -> Result<Step<String>, ErrorData> {
     }
 }
 
-/// The text of a sampling answer, whose content is one block or a list of them.
+/// The text of a sampling answer, whose content is one block or a list of blocks.
 pub(super) fn sampled_text(answer: &JsonObject) -> &str {
     let content = answer.get("content");
     content
@@ -121,12 +121,12 @@ fn elicitation_of_value(round: &Round) -> Result<Step<String>, ErrorData> {
 
 fn fill_in(round: &Round, message: &str, schema: Value) -> Result<Step<String>, ErrorData> {
     match round.answer("form") {
-        Some(answer) => Ok(Step::Done(told(answer))),
+        Some(answer) => Ok(Step::Done(describe(answer))),
         None => Ok(ask_one("form", form(message, schema)?)),
     }
 }
 
-fn told(answer: &JsonObject) -> String {
+fn describe(answer: &JsonObject) -> String {
     let action = answer.get("action").and_then(Value::as_str).unwrap_or("none");
     let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));
     format!("User response: action={action}, content={content}")

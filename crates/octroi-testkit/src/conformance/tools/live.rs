@@ -1,5 +1,5 @@
-//! Tools that do something besides answering: they log, report progress, cut the stream, or make
-//! something change that clients may have subscribed to.
+//! Tools that do something besides answering: they log, report progress, cut the stream, or cause a change
+//! that clients may have subscribed to.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::super::fixture::{Change, Session, is_modern_request};
+use super::super::fixture::{FixtureChange, FixtureSession, is_modern_request};
 use super::super::resources;
 use super::super::stream_cut::StreamCut;
 use super::{no_arguments, text_result, tool};
 
-// Long enough that notifications are seen to come before the result and not together with it.
+// Long enough that notifications visibly arrive before the result and not together with it.
 const PAUSE: Duration = Duration::from_millis(50);
 
 const DESCRIPTIONS: [(&str, &str); 8] = [
@@ -36,7 +36,7 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 pub(super) async fn call(
-    session: &Session,
+    session: &FixtureSession,
     name: &str,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResult, ErrorData>> {
@@ -49,20 +49,20 @@ pub(super) async fn call(
         "test_tool_with_progress" => report_progress(context).await,
         "test_reconnection" => cut_stream(context).await,
         "test_missing_capability" => require_sampling(context),
-        "test_trigger_tool_change" => announce(session, context, Change::Tools).await,
-        "test_trigger_prompt_change" => announce(session, context, Change::Prompts).await,
-        "test_trigger_resource_change" => announce(session, context, Change::WatchedResource).await,
+        "test_trigger_tool_change" => announce(session, context, FixtureChange::Tools).await,
+        "test_trigger_prompt_change" => announce(session, context, FixtureChange::Prompts).await,
+        "test_trigger_resource_change" => announce(session, context, FixtureChange::WatchedResource).await,
         _ => return None,
     };
     Some(result)
 }
 
 async fn log_all(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
     messages: &[&str],
 ) -> Result<CallToolResult, ErrorData> {
-    // A modern client says in each request what it wants to be told, and silence means nothing.
+    // A modern client sends its log level with each request; without one it gets no messages.
     let threshold = if is_modern_request(context) {
         context.meta.log_level()
     } else {
@@ -93,11 +93,11 @@ async fn report_progress(context: &RequestContext<RoleServer>) -> Result<CallToo
 }
 
 async fn cut_stream(context: &RequestContext<RoleServer>) -> Result<CallToolResult, ErrorData> {
-    // Only a legacy session can be taken up again: in 2026-07-28 a closed stream ends the request.
+    // Only a legacy session can be resumed: in 2026-07-28 a closed stream ends the request.
     if !is_modern_request(context)
         && let Some(stream) = StreamCut::of(context)
     {
-        // The client needs an event id to come back with, which is sent when the stream opens.
+        // The client needs an event id to reconnect with, which is sent when the stream opens.
         sleep(PAUSE).await;
         stream.cut();
     }
@@ -115,11 +115,11 @@ fn require_sampling(context: &RequestContext<RoleServer>) -> Result<CallToolResu
 }
 
 async fn announce(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
-    change: Change,
+    change: FixtureChange,
 ) -> Result<CallToolResult, ErrorData> {
-    // An error only says that nobody listens.
+    // An error only means that nobody is subscribed.
     let _ = session.fixture.changes.send(change);
     if !is_modern_request(context) {
         announce_in_session(session, context, change).await.map_err(not_sent)?;
@@ -128,15 +128,15 @@ async fn announce(
 }
 
 async fn announce_in_session(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
-    change: Change,
+    change: FixtureChange,
 ) -> Result<(), ServiceError> {
     let peer = &context.peer;
     match change {
-        Change::Tools => peer.notify_tool_list_changed().await,
-        Change::Prompts => peer.notify_prompt_list_changed().await,
-        Change::WatchedResource => {
+        FixtureChange::Tools => peer.notify_tool_list_changed().await,
+        FixtureChange::Prompts => peer.notify_prompt_list_changed().await,
+        FixtureChange::WatchedResource => {
             let is_subscribed = session.legacy.lock().await.subscribed.contains(resources::WATCHED);
             if !is_subscribed {
                 return Ok(());

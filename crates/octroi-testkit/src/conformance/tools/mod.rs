@@ -1,4 +1,4 @@
-//! The tools that the suite calls by name, in groups by what they need to answer.
+//! The tools that the suite calls by name, grouped by what they need to answer.
 
 mod content;
 mod forms;
@@ -16,8 +16,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-use super::asking::{Asked, Outcome, Round, Step};
-use super::fixture::Session;
+use super::asking::{Asked, Round, RoundOutcome, Step};
+use super::fixture::FixtureSession;
 use super::resources::CACHE_TTL_MS;
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
@@ -39,15 +39,15 @@ pub(super) fn find(name: &str) -> Option<Tool> {
 }
 
 pub(super) async fn call(
-    session: &Session,
+    session: &FixtureSession,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.as_ref();
     if let Some(tool) = forms::TOOLS.iter().chain(rounds::TOOLS).find(|tool| tool.name == name) {
         return match session.ask(asked(request), context, tool.step).await? {
-            Outcome::Done(text) => Ok(text_result(text).into()),
-            Outcome::Ask(question) => Ok(question.into()),
+            RoundOutcome::Done(text) => Ok(text_result(text).into()),
+            RoundOutcome::Ask(question) => Ok(question.into()),
         };
     }
     if let Some(result) = content::call(name, request.arguments.as_ref()) {
@@ -62,7 +62,7 @@ pub(super) async fn call(
     Err(ErrorData::invalid_params(format!("no tool is named {name}"), None))
 }
 
-/// A tool that asks the client for something before it answers with a text.
+/// A tool that asks the client something before it returns a text.
 struct AskingTool {
     name: &'static str,
     description: &'static str,

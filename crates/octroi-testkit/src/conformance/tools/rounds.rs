@@ -1,8 +1,8 @@
-//! Tools for multi round-trip requests: which input is asked for, in how many rounds, and what is
-//! remembered between them.
+//! Tools for multi-round-trip requests: which input is required, in how many rounds, and which state is kept
+//! in between.
 //!
-//! The suite names the keys `user_name`, `step1` and so on in some scenarios and takes them from
-//! the question in others; they are the same here for all.
+//! The suite expects the keys `user_name`, `step1` and so on in some scenarios and reads them from the
+//! question in others; here they are always the same.
 
 use rmcp::ErrorData;
 use rmcp::model::{InputRequest, InputRequests};
@@ -127,7 +127,7 @@ fn two_rounds(round: &Round) -> Result<Step<String>, ErrorData> {
             let color = round.text_field("step2", "color").unwrap_or("no colour");
             Ok(Step::Done(format!("{name} likes {color}")))
         }
-        // The first call, or one whose answers do not fit: begin again.
+        // The first call, or one with unexpected answers: start again.
         _ => {
             let form = name_form("Step 1: what is your name?")?;
             Ok(ask_with_state([("step1", form)], json!({ "round": 1 })))

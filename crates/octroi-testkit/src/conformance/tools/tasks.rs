@@ -1,7 +1,7 @@
 //! Tools that may run as tasks.
 //!
-//! The server decides: a tool becomes a task when the client has declared the tasks extension. For
-//! a client that has not, a tool that can also answer at once does so, and one that cannot refuses.
+//! The server decides: a tool becomes a task when the client has declared the tasks extension. For other
+//! clients, a tool that can also answer immediately does so, and one that cannot refuses.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::super::asking::{Outcome, Round, Step, ask_one, one_field_form};
-use super::super::fixture::Session;
+use super::super::asking::{Round, RoundOutcome, Step, ask_one, one_field_form};
+use super::super::fixture::FixtureSession;
 use super::{asked, no_arguments, text_result, tool};
 
 const POLL_INTERVAL_MS: u64 = 100;
@@ -50,7 +50,7 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 pub(super) async fn call(
-    session: &Session,
+    session: &FixtureSession,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
@@ -72,12 +72,12 @@ pub(super) async fn call(
 }
 
 async fn slow_compute(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
     arguments: &JsonObject,
 ) -> CallToolResponse {
     let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or(1.0);
-    // A number that is not a length of time would panic, and a very long one would never end.
+    // A number that is not a valid duration would panic, and a very long one would never end.
     let duration = Duration::try_from_secs_f64(seconds.min(LONGEST_SECONDS)).unwrap_or_default();
     let label = text(arguments, "label").unwrap_or("nothing").to_owned();
     let result = text_result(format!("Computed {label} in {} s", duration.as_secs_f64()));
@@ -94,7 +94,7 @@ async fn slow_compute(
 }
 
 fn failing_job(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     require_tasks(context)?;
@@ -105,7 +105,7 @@ fn failing_job(
 }
 
 async fn protocol_error_job(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let error = ErrorData::internal_error("The job broke, as it should", None);
@@ -121,7 +121,7 @@ async fn protocol_error_job(
 }
 
 fn confirm_delete(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
     arguments: &JsonObject,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -137,7 +137,7 @@ fn confirm_delete(
 }
 
 fn multi_input(
-    session: &Session,
+    session: &FixtureSession,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     require_tasks(context)?;
@@ -152,14 +152,14 @@ fn multi_input(
 }
 
 async fn name_then_task(
-    session: &Session,
+    session: &FixtureSession,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     require_tasks(context)?;
     let name = match session.ask(asked(request), context, user_name).await? {
-        Outcome::Done(name) => name,
-        Outcome::Ask(question) => return Ok(question.into()),
+        RoundOutcome::Done(name) => name,
+        RoundOutcome::Ask(question) => return Ok(question.into()),
     };
     Ok(start(session, async move |_| {
         sleep(Duration::from_millis(200)).await;
@@ -176,7 +176,7 @@ fn user_name(round: &Round) -> Result<Step<String>, ErrorData> {
     Ok(Step::Done(name.to_owned()))
 }
 
-fn start<W, F>(session: &Session, work: W) -> CallToolResponse
+fn start<W, F>(session: &FixtureSession, work: W) -> CallToolResponse
 where
     W: FnOnce(TaskContext) -> F,
     F: Future<Output = Result<CallToolResult, TaskExit>> + Send + 'static,

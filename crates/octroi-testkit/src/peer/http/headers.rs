@@ -1,4 +1,4 @@
-//! Reading HTTP headers, and the check of 2026-07-28 that they say what the body says.
+//! Reads HTTP headers, and checks that they match the body, as 2026-07-28 requires.
 
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, ORIGIN};
@@ -19,7 +19,8 @@ pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Against DNS rebinding: browsers send their page's origin, and only local pages may talk to this server.
+/// Protects against DNS rebinding: browsers send their page's origin, and only local pages may use this
+/// server.
 pub(crate) fn is_local_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else { return true };
     let host = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
@@ -52,7 +53,7 @@ pub(crate) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
         })
 }
 
-/// The headers that every modern request must have at all, before its body is looked at.
+/// Checks the headers that every modern request must have, before its body is read.
 pub(crate) fn check_presence(headers: &HeaderMap, method: &str) -> Result<(), RpcError> {
     let mut required = vec![PROTOCOL_VERSION, METHOD];
     if name_field(method).is_some() {
@@ -66,8 +67,8 @@ pub(crate) fn check_presence(headers: &HeaderMap, method: &str) -> Result<(), Rp
     }
 }
 
-/// The headers must repeat the body: others may have routed or refused the request by them. `region` is the header of
-/// the argument of the tool `route`.
+/// The headers must repeat the body: others may have routed or refused the request by them. `region` is the
+/// header of the argument of the tool `route`.
 pub(crate) fn check_values(
     headers: &HeaderMap,
     method: &str,
@@ -85,7 +86,7 @@ pub(crate) fn check_values(
     Ok(())
 }
 
-/// Which parameter `Mcp-Name` repeats.
+/// The parameter that `Mcp-Name` repeats.
 fn name_field(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -107,7 +108,7 @@ fn check_equal(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<()
     Err(mismatch(format!("header {name} is {header:?} but the body says {body:?}")))
 }
 
-/// Undoes `=?base64?...?=`, in which values go that are not plain ASCII.
+/// Decodes `=?base64?...?=`, the form of values that are not plain ASCII.
 fn decode(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         None => Some(value.to_owned()),

@@ -1,4 +1,5 @@
-//! Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, a stream for unasked messages, and explicit cancellation.
+//! Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, a stream for unsolicited messages, and explicit
+//! cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,22 +14,22 @@ use tokio_util::sync::CancellationToken;
 use super::wire::{self, Opening};
 use super::{HttpServer, headers};
 use crate::faults::{self, Fault};
-use crate::peer::call::{Call, OUTBOX_SIZE, Side};
+use crate::peer::call::{OUTBOX_SIZE, ServedCall, Side};
 use crate::peer::guarded::Guarded;
-use crate::peer::legacy::Session;
+use crate::peer::legacy::PeerSession;
 use crate::peer::rpc::{self, LEGACY_BAD_REQUEST, LEGACY_SESSION_NOT_FOUND, Message, RpcError};
 
-/// A session and its stream of unasked messages.
+/// A session and its stream of unsolicited messages.
 #[derive(Debug)]
 pub(crate) struct HttpSession {
-    session: Arc<Session>,
-    /// Keeps what happens while no stream is open.
+    session: Arc<PeerSession>,
+    /// Buffers messages while no stream is open.
     unasked: Arc<Mutex<mpsc::Receiver<Value>>>,
-    /// Ends the open stream when a newer one takes over.
+    /// Ends the open stream when a newer one replaces it.
     stream: Guarded<CancellationToken>,
 }
 
-/// Takes one POSTed message.
+/// Handles one POSTed message.
 pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, message: Value) -> Response {
     let message = match Message::sort(message) {
         Ok(message) => message,
@@ -69,7 +70,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
     }
 }
 
-/// GET: the stream of unasked messages. A newer stream takes over from an older one.
+/// GET: the stream of unsolicited messages. A newer stream replaces an older one.
 pub(crate) async fn open_stream(server: &Arc<HttpServer>, headers: &HeaderMap) -> Response {
     if !headers::accepts(headers, "text/event-stream") {
         let error = RpcError::new(LEGACY_BAD_REQUEST, "Accept must list text/event-stream");
@@ -98,7 +99,7 @@ pub(crate) async fn open_stream(server: &Arc<HttpServer>, headers: &HeaderMap) -
     }))
 }
 
-/// DELETE: the client is done with its session.
+/// DELETE: the client ends its session.
 pub(crate) fn delete(server: &Arc<HttpServer>, headers: &HeaderMap) -> Response {
     match find(server, headers) {
         Err(refusal) => refusal.into_response(),
@@ -111,7 +112,7 @@ pub(crate) fn delete(server: &Arc<HttpServer>, headers: &HeaderMap) -> Response 
 
 fn initialize(server: &Arc<HttpServer>, id: &Value, params: &Value) -> Response {
     let (unasked, messages) = mpsc::channel(OUTBOX_SIZE);
-    let (session, result) = match Session::open(&server.world, params, unasked) {
+    let (session, result) = match PeerSession::open(&server.world, params, unasked) {
         Ok(opened) => opened,
         Err(error) => return wire::json(StatusCode::OK, &rpc::response(id, Err(error))),
     };
@@ -130,7 +131,7 @@ fn initialize(server: &Arc<HttpServer>, id: &Value, params: &Value) -> Response 
 
 async fn serve(
     server: &Arc<HttpServer>,
-    session: Arc<Session>,
+    session: Arc<PeerSession>,
     id: Value,
     method: String,
     params: Value,
@@ -144,7 +145,7 @@ async fn serve(
     };
     let running = session.running.clone();
     let cancelled = running.begin(&id);
-    let call = Call { world: Arc::clone(&server.world), outbox, side: Side::Legacy(session) };
+    let call = ServedCall { world: Arc::clone(&server.world), outbox, side: Side::Legacy(session) };
     server.world.tasks.spawn(async move {
         call.serve(id.clone(), method, params, cancelled).await;
         running.finish(&id);
@@ -153,7 +154,7 @@ async fn serve(
     wire::reply(messages, None, opening).await
 }
 
-/// Why a request cannot be taken, as the common SDKs say it.
+/// Why a request is refused, in the words of the common SDKs.
 struct Refusal {
     status: StatusCode,
     error: RpcError,
@@ -174,7 +175,7 @@ impl Refusal {
     }
 }
 
-/// The session a request belongs to.
+/// The session of a request.
 fn find(server: &HttpServer, headers: &HeaderMap) -> Result<Arc<HttpSession>, Refusal> {
     let supported = server.world.options.legacy_versions();
     if let Some(version) = headers::text(headers, headers::PROTOCOL_VERSION)
@@ -190,13 +191,13 @@ fn find(server: &HttpServer, headers: &HeaderMap) -> Result<Arc<HttpSession>, Re
     server.sessions.with(|sessions| sessions.get(id).cloned()).ok_or_else(Refusal::session_not_found)
 }
 
-fn forget(server: &HttpServer, session: &Session) {
+fn forget(server: &HttpServer, session: &PeerSession) {
     server.sessions.with(|sessions| sessions.remove(&session.id));
     session.end();
 }
 
-/// The fault `session-lost`: the server forgets the session after so many calls.
-fn is_lost(server: &HttpServer, session: &Session) -> bool {
+/// The fault `session-lost`: the server forgets the session after this many calls.
+fn is_lost(server: &HttpServer, session: &PeerSession) -> bool {
     let n_calls = session.n_calls.fetch_add(1, Ordering::SeqCst);
     let is_lost =
         server.world.options.fault == Some(Fault::SessionLost) && n_calls >= server.world.options.lost_after;

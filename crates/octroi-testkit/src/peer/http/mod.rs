@@ -28,10 +28,10 @@ use super::options::{Eras, LEGACY_VERSIONS, Transport};
 use super::rpc::{INVALID_REQUEST, LEGACY_BAD_REQUEST, PARSE_ERROR, RpcError};
 use super::world::World;
 
-/// How long requests that are under way may take after shutdown has begun.
+/// How long requests in flight may take after shutdown started.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// What the handlers share.
+/// The state that the handlers share.
 pub(crate) struct HttpServer {
     world: Arc<World>,
     /// Streamable HTTP's sessions, by id.
@@ -40,7 +40,7 @@ pub(crate) struct HttpServer {
     connections: Guarded<HashMap<String, Arc<Duplex>>>,
 }
 
-/// Listens, says where on stdout, and serves until shutdown.
+/// Listens, prints the address on stdout, and serves until shutdown.
 pub(crate) async fn serve(world: Arc<World>) -> io::Result<()> {
     let listener = TcpListener::bind(world.options.listen).await?;
     let address = listener.local_addr()?;
@@ -56,7 +56,7 @@ pub(crate) async fn serve(world: Arc<World>) -> io::Result<()> {
     let server =
         Arc::new(HttpServer { world, sessions: Guarded::default(), connections: Guarded::default() });
     let router = router.layer(DefaultBodyLimit::disable()).with_state(server);
-    // Small messages in both directions: Nagle's algorithm would add its 40 ms to each of them.
+    // Small messages in both directions: Nagle's algorithm would delay each of them by 40 ms.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
@@ -105,7 +105,7 @@ async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, body: &[u8]) -> 
     }
 }
 
-/// A server of both eras takes a request for modern if its body or its version header is.
+/// A server of both eras treats a request as modern if its body or its version header is.
 fn is_modern(era: Eras, headers: &HeaderMap, message: &Value) -> bool {
     match era {
         Eras::Legacy => false,

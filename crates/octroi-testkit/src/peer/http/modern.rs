@@ -1,4 +1,4 @@
-//! Streamable HTTP of 2026-07-28: stateless, one POST per request, and closing the response cancels it.
+//! Streamable HTTP of 2026-07-28: stateless, one POST per request; closing the response cancels it.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use tokio_util::sync::CancellationToken;
 use super::wire::{self, Opening};
 use super::{HttpServer, headers};
 use crate::faults::{self, lies};
-use crate::peer::call::{Call, OUTBOX_SIZE, Side};
+use crate::peer::call::{OUTBOX_SIZE, ServedCall, Side};
 use crate::peer::modern::ModernRequest;
 use crate::peer::rpc::{self, INVALID_REQUEST, Message, RpcError};
 use crate::peer::world::World;
 
-/// Takes one POSTed message.
+/// Handles one POSTed message.
 pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, message: Value) -> Response {
     let (id, method, params) = match Message::sort(message) {
         Err(error) => return wire::error(StatusCode::BAD_REQUEST, &error),
-        // The revision defines no client notification over HTTP; one is accepted and means nothing.
+        // This version defines no client notifications over HTTP; they are accepted and ignored.
         Ok(Message::Notification { .. }) => return wire::empty(StatusCode::ACCEPTED),
         Ok(Message::Response { .. }) => {
             let error = RpcError::new(INVALID_REQUEST, "clients must not send responses");
@@ -36,7 +36,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
         return response;
     }
     let (outbox, messages) = mpsc::channel(OUTBOX_SIZE);
-    let call = Call { world: Arc::clone(&server.world), outbox, side: Side::Modern(request) };
+    let call = ServedCall { world: Arc::clone(&server.world), outbox, side: Side::Modern(request) };
     let cancelled = CancellationToken::new();
     let on_close = cancelled.clone().drop_guard();
     server.world.tasks.spawn(call.serve(id, method, params, cancelled));
@@ -52,13 +52,14 @@ fn check(
     headers::check_presence(headers, method).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
     let request = ModernRequest::read(method, params).map_err(|error| {
         let status = match wire::modern_status(error.code) {
-            // A malformed `_meta`, unlike a wrong argument, makes the whole request bad.
+            // A malformed `_meta`, unlike an invalid argument, makes the whole request invalid.
             StatusCode::OK => StatusCode::BAD_REQUEST,
             status => status,
         };
         (status, error)
     });
-    // A request without `_meta` has nothing to compare the headers with; any other is compared before it is judged.
+    // A request without `_meta` has nothing to compare the headers with; any other is compared before it is
+    // validated.
     if !matches!(&request, Err((_, error)) if error.code == rpc::INVALID_PARAMS) {
         let region = lies::region_header(world);
         headers::check_values(headers, method, params, region)

@@ -1,4 +1,5 @@
-//! The HTTP+SSE transport of 2024-11-05: one stream for everything the server says, and POSTs for what the client says.
+//! The HTTP+SSE transport of 2024-11-05: one stream for all messages of the server, and POSTs for those of
+//! the client.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::peer::call::OUTBOX_SIZE;
 use crate::peer::duplex::Duplex;
 use crate::peer::rpc::{INVALID_REQUEST, LEGACY_SESSION_NOT_FOUND, PARSE_ERROR, RpcError};
 
-/// GET: the stream. Its first event says where to POST.
+/// GET: the stream. Its first event contains the URL for POSTs.
 pub(crate) async fn open(State(server): State<Arc<HttpServer>>, headers: HeaderMap) -> Response {
     if !headers::is_local_origin(&headers) {
         return wire::error(StatusCode::FORBIDDEN, &RpcError::new(INVALID_REQUEST, "foreign origin"));
@@ -47,7 +48,7 @@ pub(crate) async fn open(State(server): State<Arc<HttpServer>>, headers: HeaderM
     ))
 }
 
-/// POST: one message for the connection that the query names; the answer goes to its stream.
+/// POST: one message for the connection in the query; the answer goes to its stream.
 pub(crate) async fn receive(
     State(server): State<Arc<HttpServer>>,
     RawQuery(query): RawQuery,

@@ -16,7 +16,7 @@ use crate::peer::rpc::{
     self, HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, RpcError, UNSUPPORTED_VERSION,
 };
 
-/// Often enough for the usual idle timeouts of proxies.
+/// Frequent enough for the usual idle timeouts of proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(crate) fn empty(status: StatusCode) -> Response {
@@ -29,24 +29,24 @@ pub(crate) fn json(status: StatusCode, message: &Value) -> Response {
     with_status(status, response)
 }
 
-/// An error about the HTTP request itself: it has no id to answer to.
+/// An error about the HTTP request itself: it has no request id.
 pub(crate) fn error(status: StatusCode, error: &RpcError) -> Response {
     json(status, &rpc::response(&Value::Null, Err(error.clone())))
 }
 
-/// The status that 2026-07-28 demands for an error.
+/// The status that 2026-07-28 requires for an error.
 pub(crate) fn modern_status(code: i64) -> StatusCode {
     match code {
         HEADER_MISMATCH | MISSING_CLIENT_CAPABILITY | UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
         METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        // Errors of tools and resources are answers; nothing is wrong with the HTTP request.
+        // Errors of tools and resources are answers; the HTTP request itself is valid.
         _ => StatusCode::OK,
     }
 }
 
 /// The messages of one request: as JSON if the response comes first, else as a stream that ends after it.
 ///
-/// `on_close` is dropped when the client goes, before the first message as well as after it.
+/// `on_close` is dropped when the client disconnects, before the first message as well as after it.
 pub(crate) async fn reply(
     mut messages: mpsc::Receiver<Value>,
     on_close: Option<DropGuard>,
@@ -60,7 +60,7 @@ pub(crate) async fn reply(
             };
             json(status, &message)
         }
-        // Nothing at all: the request was cancelled, and the stream ends without a response.
+        // No message at all: the request was cancelled, and the stream ends without a response.
         first => {
             let mut head = opening.first_event();
             if let Some(message) = first {
@@ -78,7 +78,7 @@ pub(crate) async fn reply(
     }
 }
 
-/// How a stream begins, which depends on the revision.
+/// The start of a stream, which depends on the version.
 pub(crate) enum Opening {
     Legacy,
     /// 2025-11-25: an event id and no data, so that a client could reconnect.
@@ -96,7 +96,7 @@ impl Opening {
     }
 }
 
-/// A response that streams.
+/// A streaming response.
 pub(crate) fn sse(
     events: impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 ) -> Response {
@@ -108,7 +108,7 @@ pub(crate) fn sse(
     response
 }
 
-/// The next message as an event, or a comment that keeps the connection open; `None` when no more can come.
+/// The next message as an event, or a keep-alive comment; `None` when there are no more.
 pub(crate) async fn next_event(messages: &mut mpsc::Receiver<Value>) -> Option<Bytes> {
     match tokio::time::timeout(KEEP_ALIVE, messages.recv()).await {
         Ok(message) => message.map(|message| Bytes::from(event(&message))),

@@ -1,13 +1,13 @@
-//! What `tools/list` tells about the tools.
+//! The definitions in `tools/list`.
 
 use serde_json::{Value, json};
 
 use crate::faults::{self, lies};
-use crate::peer::call::Call;
+use crate::peer::call::ServedCall;
 use crate::peer::world::World;
 
-/// Every tool there is now, always in the same order.
-pub(crate) fn all(call: &Call) -> Vec<Value> {
+/// All current tools, always in the same order.
+pub(crate) fn all(call: &ServedCall) -> Vec<Value> {
     let mut tools = fixed(call.speaks("2025-06-18"));
     let options = &call.world.options;
     tools.extend(faults::tools::definitions(options.fault));
@@ -15,7 +15,7 @@ pub(crate) fn all(call: &Call) -> Vec<Value> {
     tools.extend(options.named_tools.iter().map(|name| dummy(name)));
     tools.extend((1..=options.tools).map(|n| dummy(&format!("t{n:04}"))));
     tools.extend((1..=call.world.n_grown()).map(|n| dummy(&format!("grown_{n}"))));
-    lies::tell(&call.world, lies::List::Tools, &mut tools);
+    lies::apply(&call.world, lies::List::Tools, &mut tools);
     tools
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn plain(name: &str, description: &str) -> Value {
     tool(name, description, json!({}), &[])
 }
 
-/// A tool with arguments, of which some must be given.
+/// A tool with arguments, some of which are required.
 pub(crate) fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
     json!({
         "name": name,

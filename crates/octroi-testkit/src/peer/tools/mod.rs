@@ -1,4 +1,4 @@
-//! What the tools do. A call that is wrong in itself gets a JSON-RPC error; a tool that fails gets a result that says so.
+//! The tools. An invalid call gets a JSON-RPC error; a failing tool gets a result with `isError`.
 
 pub(crate) mod definitions;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::call::{Call, Interrupt, Question, Reply, Side};
+use super::call::{Interrupt, Reply, ServedCall, Side, ToolQuestion};
 use super::rpc::{INVALID_PARAMS, RpcError};
 use crate::faults::{self, lies};
 
@@ -15,12 +15,12 @@ const PIXEL_PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=";
 
 /// Serves `tools/call`.
-pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt> {
+pub(crate) async fn run(call: &ServedCall, params: &Value) -> Result<Value, Interrupt> {
     let name =
         params["name"].as_str().ok_or_else(|| RpcError::new(INVALID_PARAMS, "`name` must be a string"))?;
     let no_arguments = json!({});
     let arguments = params.get("arguments").unwrap_or(&no_arguments);
-    // The counting tools do not count themselves: reading must not change what is read.
+    // The counting tools do not count themselves: reading must not change the count.
     match name {
         "cancelled_count" => return Ok(text(&call.world.n_cancelled().to_string())),
         "calls_count" => return Ok(text(&call.world.n_calls().to_string())),
@@ -30,7 +30,7 @@ pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt>
     if let Some(result) = faults::tools::run(call.world.options.fault, name, arguments).await {
         return Ok(result);
     }
-    Ok(match lies::meant(&call.world, name) {
+    Ok(match lies::real_name(&call.world, name) {
         "echo" => echo(call, arguments),
         "add" => add(arguments),
         "fail" => failure("this tool always fails"),
@@ -56,7 +56,7 @@ pub(crate) async fn run(call: &Call, params: &Value) -> Result<Value, Interrupt>
     })
 }
 
-/// A result of one text.
+/// A result with one text.
 pub(crate) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
@@ -72,12 +72,12 @@ fn with_text(arguments: &Value, name: &str, use_it: impl FnOnce(&str) -> Value) 
     }
 }
 
-/// Carries fields no specification knows, so that a test can prove that they pass through.
-fn echo(call: &Call, arguments: &Value) -> Value {
-    with_text(arguments, "text", |said| {
-        let mut result = text(said);
+/// Returns unknown fields too, so that a test can prove that they are preserved.
+fn echo(call: &ServedCall, arguments: &Value) -> Value {
+    with_text(arguments, "text", |value| {
+        let mut result = text(value);
         if call.speaks("2025-06-18") {
-            result["structuredContent"] = json!({ "text": said });
+            result["structuredContent"] = json!({ "text": value });
         }
         result["x-unknown"] = json!({ "kept": true });
         result["_meta"] = json!({ "dev.octroi.peer/kept": { "nested": [1, "two", null] } });
@@ -98,8 +98,8 @@ fn add(arguments: &Value) -> Value {
     }
 }
 
-/// Cancellation needs no care here: the future is dropped at its next pause.
-async fn slow(call: &Call, params: &Value, arguments: &Value) -> Value {
+/// Cancellation needs no handling here: the future is dropped at its next pause.
+async fn slow(call: &ServedCall, params: &Value, arguments: &Value) -> Value {
     let steps = arguments["steps"].as_u64().unwrap_or(5);
     let delay = Duration::from_millis(arguments["delay_ms"].as_u64().unwrap_or(50));
     let token = params["_meta"].get("progressToken");
@@ -116,8 +116,8 @@ async fn slow(call: &Call, params: &Value, arguments: &Value) -> Value {
     text(&format!("done after {steps} steps"))
 }
 
-async fn ask(call: &Call, arguments: &Value) -> Result<Value, Interrupt> {
-    Ok(match call.ask(Question::Name, "ask", arguments).await? {
+async fn ask(call: &ServedCall, arguments: &Value) -> Result<Value, Interrupt> {
+    Ok(match call.ask(ToolQuestion::Name, "ask", arguments).await? {
         Reply::Answered(answer) => match (answer["action"].as_str(), answer["content"]["name"].as_str()) {
             (Some("accept"), Some(name)) => text(&format!("hello {name}")),
             (Some("decline"), _) => text("declined"),
@@ -129,10 +129,10 @@ async fn ask(call: &Call, arguments: &Value) -> Result<Value, Interrupt> {
     })
 }
 
-async fn sample(call: &Call, arguments: &Value) -> Result<Value, Interrupt> {
-    Ok(match call.ask(Question::Sample, "sample", arguments).await? {
+async fn sample(call: &ServedCall, arguments: &Value) -> Result<Value, Interrupt> {
+    Ok(match call.ask(ToolQuestion::Sample, "sample", arguments).await? {
         Reply::Answered(answer) => match answer["content"]["text"].as_str() {
-            Some(said) => text(&format!("the model said: {said}")),
+            Some(answer) => text(&format!("the model said: {answer}")),
             None => failure(&format!("not a sampling result: {answer}")),
         },
         Reply::Refused(error) => refused(&error),
@@ -140,8 +140,8 @@ async fn sample(call: &Call, arguments: &Value) -> Result<Value, Interrupt> {
     })
 }
 
-async fn roots(call: &Call, arguments: &Value) -> Result<Value, Interrupt> {
-    Ok(match call.ask(Question::Roots, "roots", arguments).await? {
+async fn roots(call: &ServedCall, arguments: &Value) -> Result<Value, Interrupt> {
+    Ok(match call.ask(ToolQuestion::Roots, "roots", arguments).await? {
         Reply::Answered(answer) => match answer["roots"].as_array() {
             Some(roots) => {
                 text(&roots.iter().filter_map(|root| root["uri"].as_str()).collect::<Vec<_>>().join(" "))
@@ -160,12 +160,12 @@ fn refused(error: &Value) -> Value {
     ))
 }
 
-async fn log(call: &Call) -> Value {
-    let wanted = match &call.side {
+async fn log(call: &ServedCall) -> Value {
+    let is_enabled = match &call.side {
         Side::Legacy(session) => session.wants_log("info"),
         Side::Modern(request) => request.wants_log("info"),
     };
-    if !wanted {
+    if !is_enabled {
         return text("not logged");
     }
     call.notify(
@@ -176,7 +176,7 @@ async fn log(call: &Call) -> Value {
     text("logged")
 }
 
-fn link(call: &Call) -> Value {
+fn link(call: &ServedCall) -> Value {
     let embedded = json!({
         "type": "resource",
         "resource": { "uri": "peer://static", "mimeType": "text/plain", "text": "always the same" },

@@ -11,7 +11,7 @@ use crate::printer::visible;
 /// Longer arguments are cut in the list; `show` has all of them.
 const ARGUMENTS_LISTED: usize = 160;
 
-/// One approval in up to three lines: what, with which arguments, and why it is asked.
+/// One approval in up to three lines: the call, its arguments, and why it needs approval.
 pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
     let risk = match approval.risk.as_str() {
         risk @ ("high" | "critical") => risk.red().to_string(),
@@ -35,7 +35,7 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
     lines
 }
 
-/// What has become of an approval, and when.
+/// The state of an approval, and since when.
 fn state(approval: &Approval, now_ms: i64) -> String {
     let ago =
         |at: Option<&str>| at.and_then(parse_time).map(|at_ms| span(now_ms - at_ms)).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
     parse_time(&approval.expires_at).map(|at_ms| span(at_ms - now_ms)).unwrap_or_default()
 }
 
-/// All that is known of an approval, in labelled lines.
+/// Every member of an approval, in labelled lines.
 pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
     let list = |texts: &[String]| Some(texts.join("; ")).filter(|_| !texts.is_empty());
     let arguments = match &approval.args {
@@ -94,7 +94,7 @@ pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
     rows.into_iter().filter_map(line).collect()
 }
 
-/// `server.tool`, as it is written in rules.
+/// `server.tool`, as rules name it.
 pub(super) fn tool_name(id: &str) -> String {
     id.strip_prefix("mcp:").map_or_else(|| id.to_owned(), |name| name.replacen(':', ".", 1))
 }

@@ -1,4 +1,4 @@
-//! What is done with the files of the log, whether a gateway runs or not. Nothing here changes them.
+//! Commands that read the files of the log, whether a gateway runs or not. Nothing here changes them.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,8 +7,8 @@ use std::path::Path;
 use octroi_core::audit::{Filter, PublicKey};
 use octroi_core::time::show_time;
 use octroi_gateway::audit::{
-    ExportFormat, Proof, Reader, Report, VerifyOptions, check_proof as check, export as write_records,
-    prove as prove_record, verify as look_through,
+    ExportFormat, LogReader, Proof, Report, VerifyOptions, check_proof as check, export as write_records,
+    prove as prove_record, verify as verify_log,
 };
 
 use super::{directory, moment, tool_pattern};
@@ -18,7 +18,7 @@ use crate::printer;
 
 pub(super) fn verify(options: &VerifyLog) -> Result<(), Failure> {
     let directory = directory(options.location.data.as_ref());
-    must_exist(&directory)?;
+    check_exists(&directory)?;
     let mut against = VerifyOptions {
         public_key: options.key.as_deref().map(public_key).transpose()?,
         ..VerifyOptions::default()
@@ -27,7 +27,7 @@ pub(super) fn verify(options: &VerifyLog) -> Result<(), Failure> {
         against.witnesses.extend(notes(&read(path)?));
     }
     let report =
-        look_through(&directory, &against).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+        verify_log(&directory, &against).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     if options.json {
         printer::data(&report.to_json().to_string());
     } else {
@@ -71,7 +71,7 @@ fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
 
 pub(super) fn prove(options: &ProveRecord) -> Result<(), Failure> {
     let directory = directory(options.location.data.as_ref());
-    must_exist(&directory)?;
+    check_exists(&directory)?;
     let proof = prove_record(&directory, options.seq)
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let text = serde_json::to_string(&proof).map_err(|error| Failure::from_error(&error))?;
@@ -102,7 +102,7 @@ pub(super) fn check_proof(options: &CheckProof) -> Result<(), Failure> {
 
 pub(super) fn export(options: &ExportRecords) -> Result<(), Failure> {
     let directory = directory(options.location.data.as_ref());
-    must_exist(&directory)?;
+    check_exists(&directory)?;
     let filter = filter(&options.filter)?;
     let format = match options.format {
         RecordFormat::Jsonl => ExportFormat::Jsonl,
@@ -110,13 +110,15 @@ pub(super) fn export(options: &ExportRecords) -> Result<(), Failure> {
         RecordFormat::Ocsf => ExportFormat::Ocsf,
     };
     let mut reader =
-        Reader::open(&directory).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+        LogReader::open(&directory).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let exported = match &options.out {
         Some(path) => {
             let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
             write_records(&mut reader, &filter, format, &mut BufWriter::new(file))
         }
-        None => write_records(&mut reader, &filter, format, &mut Output(BufWriter::new(io::stdout()))),
+        None => {
+            write_records(&mut reader, &filter, format, &mut StandardOutput(BufWriter::new(io::stdout())))
+        }
     };
     let exported = exported.map_err(|error| Failure::from_error(&error))?;
     if exported.n_unreadable > 0 {
@@ -131,10 +133,10 @@ pub(super) fn export(options: &ExportRecords) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Standard output. Whoever closes the other end has seen enough.
-struct Output<W>(W);
+/// Standard output. A closed pipe is no error: the reader has seen enough.
+struct StandardOutput<W>(W);
 
-impl<W: Write> Write for Output<W> {
+impl<W: Write> Write for StandardOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(bytes) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
@@ -163,7 +165,7 @@ fn filter(filter: &RecordFilter) -> Result<Filter, Failure> {
     })
 }
 
-pub(super) fn must_exist(directory: &Path) -> Result<(), Failure> {
+pub(super) fn check_exists(directory: &Path) -> Result<(), Failure> {
     if directory.is_dir() {
         return Ok(());
     }
@@ -178,7 +180,7 @@ fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     })
 }
 
-/// The notes in a file: each begins with the name of a log.
+/// Splits a file into signed notes: each begins with the name of a log.
 fn notes(text: &str) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -191,7 +193,7 @@ fn notes(text: &str) -> Vec<String> {
             _ => notes.push(format!("{line}\n")),
         }
     }
-    // In a file of many, an empty line stands after each.
+    // In a file with several notes, each is followed by an empty line.
     notes.into_iter().map(|note| format!("{}\n", note.trim_end())).collect()
 }
 
@@ -209,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_are_told_apart() {
+    fn notes_are_split() {
         let note = "octroi-audit/n\n5\nroot\n\n\u{2014} octroi-audit/n sig\n";
         for text in [note.to_owned(), format!("{note}\n{note}\n"), format!("\n\n{note}{note}")] {
             let found = notes(&text);

@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use crate::printer::visible;
 
-/// Number, time, who, what, how it went, how long it took, and why.
+/// Number, time, agent, outcome, tool, duration and reason.
 pub(super) fn line(record: &AuditRecord) -> String {
     let at_ms = i64::try_from(record.at_ms.unwrap_or_default()).unwrap_or(i64::MAX);
-    let (verdict, is_good) = verdict(record);
-    let verdict = format!("{verdict:<18}");
-    let verdict = match (is_good, record.level.as_deref().and_then(Level::parse)) {
-        (true, _) => verdict.green().to_string(),
-        (false, Some(Level::Info)) => verdict.cyan().to_string(),
-        (false, Some(Level::Error)) => verdict.red().bold().to_string(),
-        (false, Some(Level::Warn) | None) => verdict.red().to_string(),
+    let (outcome, is_good) = outcome(record);
+    let outcome = format!("{outcome:<18}");
+    let outcome = match (is_good, record.level.as_deref().and_then(Level::parse)) {
+        (true, _) => outcome.green().to_string(),
+        (false, Some(Level::Info)) => outcome.cyan().to_string(),
+        (false, Some(Level::Error)) => outcome.red().bold().to_string(),
+        (false, Some(Level::Warn) | None) => outcome.red().to_string(),
     };
     let duration = record.context.get("duration_ms").and_then(Value::as_u64);
     let duration = duration.map(|ms| format!(" {ms} ms")).unwrap_or_default();
     let after = |name: &str| record.context.get("after")?.get(name)?.as_str();
     let reason = ["reason", "quota", "state"].iter().find_map(|name| in_context(record, name));
-    // A change says how things stand after it.
+    // A change records the state after it.
     let reason = reason.or_else(|| after("state").or_else(|| after("status")));
     let reason = reason.map(|reason| format!("  {}", visible(reason))).unwrap_or_default();
     let line = format!(
-        "{:>7}  {}  {:<12}  {verdict}  {}{duration}{reason}",
+        "{:>7}  {}  {:<12}  {outcome}  {}{duration}{reason}",
         record.seq,
         show_time(at_ms).dimmed(),
         visible(&who(record)),
@@ -36,7 +36,7 @@ pub(super) fn line(record: &AuditRecord) -> String {
     line.trim_end().to_owned()
 }
 
-/// What a record says besides what every record has; that depends on its kind.
+/// A text from the context of a record; its members depend on the kind.
 fn in_context<'a>(record: &'a AuditRecord, name: &str) -> Option<&'a str> {
     record.context.get(name).and_then(Value::as_str)
 }
@@ -45,7 +45,7 @@ fn kind(record: &AuditRecord) -> Option<Kind> {
     record.kind.as_deref().and_then(Kind::parse)
 }
 
-/// The agent, or whoever it was. Where a person tried something as an agent, both.
+/// The agent, or else the actor. Both, if a person called a tool as an agent.
 fn who(record: &AuditRecord) -> String {
     let actor = record.actor.as_ref();
     let id = actor.map(|actor| actor.id.as_str()).unwrap_or_default();
@@ -61,7 +61,7 @@ fn who(record: &AuditRecord) -> String {
     }
 }
 
-/// A tool, or a server with what was asked of it besides tools.
+/// The tool, or the server with the method and its object.
 fn what(record: &AuditRecord) -> String {
     let object = in_context(record, "uri").or(in_context(record, "name"));
     match (&record.tool, &record.server, object.zip(in_context(record, "method"))) {
@@ -71,8 +71,8 @@ fn what(record: &AuditRecord) -> String {
     }
 }
 
-/// What became of it, in a word, and whether that is as everybody hopes.
-fn verdict(record: &AuditRecord) -> (&str, bool) {
+/// The outcome in one word, and whether it is a good one.
+fn outcome(record: &AuditRecord) -> (&str, bool) {
     let decision = record.decision.as_deref().unwrap_or_default();
     match kind(record) {
         Some(Kind::ToolInvocationStart | Kind::RequestStart) => (decision, true),

@@ -1,7 +1,7 @@
-//! `octroi tail`: what happens, while it happens.
+//! `octroi tail`: follows the audit log.
 //!
-//! Asks once a second for what came after the last record that was seen. So nothing is missed, whatever
-//! happens to the connection, and a gateway that starts again is found again.
+//! Asks once a second for records after the last one seen. So nothing is missed when the connection fails,
+//! and a restarted gateway is found again.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use octroi_api::Exit;
 use octroi_api::operations::audit::{AuditQueryRequest, AuditRecord};
 
 use super::lines::line;
-use super::query::{is_full_page, read_on, search};
+use super::query::{follow, is_full_page, search};
 use super::tool_pattern;
 use crate::cli::audit::Tail;
 use crate::client::Client;
@@ -41,7 +41,7 @@ pub(crate) async fn tail(options: &Tail) -> Result<(), Failure> {
                     continue;
                 }
             }
-            // It may be starting again.
+            // It may be restarting.
             Err(failure) if failure.exit == Exit::Unreachable => {
                 if !std::mem::replace(&mut is_lost, true) {
                     printer::warn(&failure.message);
@@ -53,12 +53,12 @@ pub(crate) async fn tail(options: &Tail) -> Result<(), Failure> {
     }
 }
 
-/// Looks for the gateway each time, because one that started again may have another address.
+/// Looks up the gateway each time, because after a restart it may have another address.
 async fn records_after(options: &Tail, after: u64) -> Result<(Vec<AuditRecord>, u64), Failure> {
     let filter = AuditQueryRequest {
         agent: options.agent.clone(),
         tool: options.tool.as_deref().map(tool_pattern),
         ..AuditQueryRequest::default()
     };
-    read_on(&Client::find(&options.target)?, after, &filter).await
+    follow(&Client::find(&options.target)?, after, &filter).await
 }

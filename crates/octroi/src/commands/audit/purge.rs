@@ -1,4 +1,4 @@
-//! `octroi audit purge`: removes old records, by the gateway that writes the log or, if none does, here.
+//! `octroi audit purge`: removes old records, through the running gateway or, if none runs, directly.
 
 use octroi_api::Exit;
 use octroi_api::operations::audit::{AuditPurge, AuditPurgeRequest, AuditPurged};
@@ -6,7 +6,7 @@ use octroi_core::audit::{Actor, ActorKind};
 use octroi_core::time::show_time;
 use octroi_gateway::audit::{AuditError, AuditLog, Options};
 
-use super::files::must_exist;
+use super::files::check_exists;
 use super::{directory, moment};
 use crate::cli::audit::PurgeRecords;
 use crate::client::Client;
@@ -21,7 +21,7 @@ pub(super) async fn purge(options: &PurgeRecords) -> Result<(), Failure> {
     }
     let purged = match by_gateway(options, before_ms).await {
         Err(failure) if failure.exit == Exit::Unreachable && options.target.url.is_none() => {
-            here(options, before_ms).await?
+            directly(options, before_ms).await?
         }
         purged => purged?,
     };
@@ -44,14 +44,14 @@ async fn by_gateway(options: &PurgeRecords, before_ms: u64) -> Result<AuditPurge
     Client::find(&options.target)?.call::<AuditPurge>(&AuditPurgeRequest { before_ms }).await
 }
 
-/// The log can only be opened if no gateway has it.
-async fn here(options: &PurgeRecords, before_ms: u64) -> Result<AuditPurged, Failure> {
+/// Purges the files directly. The log can only be opened if no gateway uses it.
+async fn directly(options: &PurgeRecords, before_ms: u64) -> Result<AuditPurged, Failure> {
     let directory = directory(options.target.data.as_ref());
-    must_exist(&directory)?;
+    check_exists(&directory)?;
     let failed = |error: AuditError| Failure::from_error(&error).hint(error.hint());
     let opened = AuditLog::open(&directory, &Options::new(crate::clock::system())).map_err(failed)?;
     let purged = opened.log.purge(before_ms, Actor::new(ActorKind::User, "local")).await;
-    // Whatever became of the purge, what was written is to be on disk.
+    // Also after a failed purge, what was written must be on disk.
     let closed = opened.log.close().await;
     let purged = purged.map_err(failed)?;
     closed.map_err(failed)?;
@@ -61,6 +61,6 @@ async fn here(options: &PurgeRecords, before_ms: u64) -> Result<AuditPurged, Fai
 fn confirm(when: &str) -> Result<(), Failure> {
     match printer::confirm(&format!("remove all segments with records from before {when} only?")) {
         Some(true) => Ok(()),
-        Some(false) | None => Err(Failure::new("nothing was removed").hint("say --yes if you mean it")),
+        Some(false) | None => Err(Failure::new("nothing was removed").hint("confirm with --yes")),
     }
 }

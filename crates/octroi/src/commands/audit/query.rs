@@ -1,4 +1,4 @@
-//! Looking for records, at a running gateway.
+//! Searching records at a running gateway.
 
 use octroi_api::operations::audit::{
     AuditFollowed, AuditFound, AuditPage, AuditQuery, AuditQueryRequest, AuditRecord, AuditShow,
@@ -12,7 +12,7 @@ use crate::client::{Client, unreadable};
 use crate::commands::Failure;
 use crate::printer;
 
-/// One answer has no more than this.
+/// How many records one answer has at most.
 const PAGE: u64 = 500;
 
 pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
@@ -43,10 +43,10 @@ pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
         }
     }
     if n_left == options.n_max {
-        printer::say("nothing was recorded that is like this");
+        printer::say("no record matches");
     }
     if n_behind > 0 {
-        printer::warn(&format!("the newest {n_behind} records cannot be found yet; try again in a moment"));
+        printer::warn(&format!("the newest {n_behind} records are not indexed yet; try again in a moment"));
     }
     Ok(())
 }
@@ -67,16 +67,16 @@ pub(super) async fn show(options: &ShowRecords) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A page of what there is, the newest first.
+/// One page of a search, the newest record first.
 pub(super) async fn search(client: &Client, request: &AuditQueryRequest) -> Result<AuditFound, Failure> {
     match client.call::<AuditQuery>(request).await? {
         AuditPage::Found(found) => Ok(found),
-        AuditPage::Followed(_) => Err(unreadable(&"a search was asked for")),
+        AuditPage::Followed(_) => Err(unreadable(&"the result of a search was expected")),
     }
 }
 
-/// What came after a record, the oldest first, and the number of the last one that was looked at.
-pub(super) async fn read_on(
+/// The records after a given one, the oldest first, and the number of the last one that was examined.
+pub(super) async fn follow(
     client: &Client,
     after: u64,
     filter: &AuditQueryRequest,
@@ -84,11 +84,11 @@ pub(super) async fn read_on(
     let request = AuditQueryRequest { after: Some(after), limit: Some(PAGE), ..filter.clone() };
     match client.call::<AuditQuery>(&request).await? {
         AuditPage::Followed(AuditFollowed { records, last }) => Ok((records, last)),
-        AuditPage::Found(_) => Err(unreadable(&"what comes after a record was asked for")),
+        AuditPage::Found(_) => Err(unreadable(&"the records after a given one were expected")),
     }
 }
 
-/// Whether there is more than the records that [`read_on`] looked at.
+/// Whether there may be more records than [`follow`] examined.
 pub(super) fn is_full_page(after: u64, last: u64) -> bool {
     last.saturating_sub(after) >= PAGE
 }

@@ -1,4 +1,4 @@
-//! `octroi audit report`: what happened, counted.
+//! `octroi audit report`: counts of records.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) async fn report(options: &CountRecords) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The counts by each of their members, the most frequent first.
+/// The counts grouped by each of their members, the most frequent first.
 fn group_lines(counts: &[AuditCount]) -> Vec<String> {
     type Member = fn(&AuditCount) -> Option<&str>;
     let groups: [(&str, Member); 4] = [

@@ -86,7 +86,7 @@ fn every_outcome_ends_the_command_in_its_own_way() {
             "denied: no\\u{1b}",
             "h",
         ),
-        // A person did, and there is nothing more to say.
+        // Denied by a person: there is no more information.
         (
             json!({"outcome": "denied", "message": "ann said no"}),
             6,
@@ -119,20 +119,20 @@ fn every_outcome_ends_the_command_in_its_own_way() {
             "",
         ),
     ] {
-        let failure = verdict(&response(members.clone())).unwrap_err();
+        let failure = exit_result(&response(members.clone())).unwrap_err();
         let outcome = (failure.exit.code(), failure.kind(), failure.message.as_str());
         assert_eq!(outcome, (exit, kind, message), "{members}");
         assert_eq!(failure.hint.as_deref().unwrap_or_default(), hint, "{members}");
         assert!(!failure.is_answered, "{members}");
     }
-    assert!(verdict(&response(json!({"result": {"content": []}}))).is_ok());
+    assert!(exit_result(&response(json!({"result": {"content": []}}))).is_ok());
     let answered =
-        verdict(&response(json!({"outcome": "tool_error", "result": {"content": []}}))).unwrap_err();
+        exit_result(&response(json!({"outcome": "tool_error", "result": {"content": []}}))).unwrap_err();
     assert!(answered.is_answered && answered.exit == Exit::ToolError, "{answered:?}");
 }
 
 #[test]
-fn what_was_decided_ends_the_waiting() {
+fn a_decision_ends_the_waiting() {
     for state in ApprovalState::ALL {
         let approval = serde_json::from_value(json!({
             "id": "ap_x", "call_id": "ap_x", "invocation_id": "i", "agent_id": "coder", "principal": "p",
@@ -141,10 +141,10 @@ fn what_was_decided_ends_the_waiting() {
             "decided_by": "admin", "reason": "too late", "edited": false, "remembered_rule": null,
             "claimed_at": null, "finished_at": null, "outcome": null,
         }));
-        let not = |outcome: CallOutcome, message: &str| Some(Decision::Not(outcome, message.to_owned()));
+        let not = |outcome: CallOutcome, message: &str| Some(WaitOutcome::Not(outcome, message.to_owned()));
         let expected = match state {
             ApprovalState::Pending => None,
-            ApprovalState::Approved => Some(Decision::Approved),
+            ApprovalState::Approved => Some(WaitOutcome::Approved),
             ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => {
                 not(CallOutcome::Denied, "admin said no: too late")
             }

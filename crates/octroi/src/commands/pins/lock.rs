@@ -1,4 +1,4 @@
-//! `octroi pins lock`: what is accepted, written into a lock file.
+//! `octroi pins lock`: writes all accepted definitions to a lock file.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ fn configured_file(options: &LockPins) -> Result<PathBuf, Failure> {
     Ok(load(&sources)?.settings.pins.lock)
 }
 
-/// A gateway may read the file at any moment, so it is never half written.
+/// Replaces the file at once, because a gateway may read it at any moment.
 fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".new");

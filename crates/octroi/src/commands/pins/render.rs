@@ -5,7 +5,7 @@ use owo_colors::OwoColorize as _;
 
 use crate::printer::visible;
 
-/// One in a few lines: what, why, what changed, and what is suspicious.
+/// One definition in a few lines: its name, the reason, what changed, and what is suspicious.
 pub(super) fn summary_lines(pin: &HeldPin) -> Vec<String> {
     let mut lines = vec![format!("{}  {}  {}", full_name(pin).bold(), pin.kind, visible(&pin.reason))];
     for change in &pin.changes {
@@ -29,11 +29,11 @@ pub(super) fn summary_lines(pin: &HeldPin) -> Vec<String> {
     lines
 }
 
-/// What `show` adds: what was accepted before it, and the whole of it.
+/// What `show` adds: what was accepted before, and the full definition.
 pub(super) fn detail_lines(pin: &HeldPin) -> Vec<String> {
     let before = match (&pin.accepted_by, &pin.accepted_at) {
-        (Some(person), Some(at)) => format!("the one before it was accepted by {} at {at}", visible(person)),
-        _ => "none was accepted before it".to_owned(),
+        (Some(person), Some(at)) => format!("the previous one was accepted by {} at {at}", visible(person)),
+        _ => "no previous one was accepted".to_owned(),
     };
     let mut lines = vec![before, format!("hash {}", pin.hash)];
     lines.extend(format!("{:#}", pin.definition).lines().map(visible));
@@ -48,7 +48,7 @@ fn full_name(pin: &HeldPin) -> String {
 }
 
 fn path(path: &str) -> String {
-    if path.is_empty() { "the whole".to_owned() } else { visible(path) }
+    if path.is_empty() { "everything".to_owned() } else { visible(path) }
 }
 
 fn indented(text: &str) -> String {
@@ -82,11 +82,11 @@ mod tests {
                   - Creates
                     an issue
                   + Creates it
-                the whole (other)
+                everything (other)
                   + x
                 danger: hidden_text at title: a\u{200b}b
                 warning: it looks like gitlab.create_issue
-                the one before it was accepted by first use at 2027-01-31T12:00:00.000Z
+                the previous one was accepted by first use at 2027-01-31T12:00:00.000Z
                 hash abc
                 {
                   "name": "create_issue"

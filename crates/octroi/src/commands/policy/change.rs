@@ -1,4 +1,4 @@
-//! Comparing a policy with the active one, and putting it in its place.
+//! Comparing a policy with the active one, and replacing the active one.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use octroi_api::operations::policies::{
 use octroi_core::policy::{Document, Rule};
 use serde_json::{Value, json};
 
-use super::check::{must_be_fine, passed, print_complaints};
+use super::check::{check_no_complaints, passed, print_complaints};
 use super::{print, read};
 use crate::cli::policy::{ApplyPolicy, CandidatePolicy, PolicyScope};
 use crate::client::Client;
@@ -73,8 +73,8 @@ pub(super) async fn apply(options: &ApplyPolicy) -> Result<(), Failure> {
     let client = Client::find(target)?;
     let active = client.call::<PolicyShow>(&scope.request()).await?;
     if let Some(file) = &active.file {
-        return Err(Failure::new(format!("the {} stands in {file}", scope.name()))
-            .hint("change that file; a running gateway takes it over by itself, or with `octroi reload`"));
+        return Err(Failure::new(format!("the {} is in {file}", scope.name()))
+            .hint("change that file; a running gateway reloads it by itself, or with `octroi reload`"));
     }
     let (name, source) = match (file, version) {
         (Some(file), _) => (file.display().to_string(), read(file)?),
@@ -92,10 +92,10 @@ pub(super) async fn apply(options: &ApplyPolicy) -> Result<(), Failure> {
     if !target.json {
         print_complaints(&name, &tested);
     }
-    must_be_fine(&tested)?;
+    check_no_complaints(&tested)?;
     let difference = Difference::between(&active, &source, scope, &name);
     if difference.text.is_empty() {
-        printer::say(&format!("the {} says this already", scope.name()));
+        printer::say(&format!("the {} is the same already", scope.name()));
         if target.json {
             printer::json(&active);
         }
@@ -122,11 +122,13 @@ fn confirm() -> Result<(), Failure> {
     match printer::confirm("Make it active?") {
         Some(true) => Ok(()),
         Some(false) => Err(Failure::new("nothing was changed")),
-        None => Err(Failure::new("nobody can be asked whether to go on").hint("say so with --yes")),
+        None => {
+            Err(Failure::new("cannot ask for confirmation without a terminal").hint("confirm with --yes"))
+        }
     }
 }
 
-/// Makes a policy the active one of its level, unless another than the one that was compared is active by then.
+/// Makes a policy the active one of its level. Fails if the active one has changed since it was compared.
 async fn set(
     client: &Client,
     scope: &PolicyScope,

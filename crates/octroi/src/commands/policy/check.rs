@@ -1,4 +1,4 @@
-//! `octroi policy check` and `octroi policy test`: what is wrong with a policy file.
+//! `octroi policy check` and `octroi policy test`: the problems of a policy file.
 
 use octroi_api::Exit;
 use octroi_api::operations::policies::{Complaint, PolicyTest, TestPolicyRequest, TestedPolicy};
@@ -18,7 +18,7 @@ pub(super) async fn check(options: &CandidatePolicy) -> Result<(), Failure> {
     } else {
         print_complaints(&file, &tested);
     }
-    must_be_fine(&tested)?;
+    check_no_complaints(&tested)?;
     let (n_rules, n_tests) = offline::count(&source);
     let (rules, tests) = (printer::count(n_rules, "rule"), printer::count(n_tests, "test"));
     printer::say(&format!("{file}: fine, {rules}, {tests}"));
@@ -30,7 +30,7 @@ pub(super) async fn test(options: &CandidatePolicy) -> Result<(), Failure> {
     let file = options.file.display().to_string();
     if options.target.json {
         printer::json(&tested);
-        return must_be_fine(&tested);
+        return check_no_complaints(&tested);
     }
     for test in &tested.tests {
         if test.passed {
@@ -42,15 +42,15 @@ pub(super) async fn test(options: &CandidatePolicy) -> Result<(), Failure> {
     let n_failed = tested.tests.iter().filter(|test| !test.passed).count();
     if n_failed > 0 {
         let message = format!("{n_failed} of {} tests failed", tested.tests.len());
-        return Err(Failure::new(message).hint(format!("`octroi policy check {file}` tells the lines")));
+        return Err(Failure::new(message).hint(format!("`octroi policy check {file}` lists the lines")));
     }
     print_complaints(&file, &tested);
-    must_be_fine(&tested)?;
+    check_no_complaints(&tested)?;
     printer::say(&format!("{file}: {}", passed(&tested)));
     Ok(())
 }
 
-/// What the gateway says of a policy, or what can be said without one.
+/// Checks a policy at the gateway, or without one as far as possible.
 async fn examine(options: &CandidatePolicy, source: &str) -> Result<TestedPolicy, Failure> {
     let level = options.scope.level();
     let request = TestPolicyRequest {
@@ -64,15 +64,15 @@ async fn examine(options: &CandidatePolicy, source: &str) -> Result<TestedPolicy
     };
     match answer {
         Err(failure) if failure.exit == Exit::Unreachable => {
-            let (tested, limits) = offline::check(level, source);
-            printer::warn(&format!("no gateway is running: {}", limits.describe()));
+            let (tested, not_checked) = offline::check(level, source);
+            printer::warn(&format!("no gateway is running: {}", not_checked.describe()));
             Ok(tested)
         }
         answer => answer,
     }
 }
 
-/// Prints what is wrong, line by line.
+/// Prints the problems, line by line.
 pub(super) fn print_complaints(file: &str, tested: &TestedPolicy) {
     let mut complaints: Vec<&Complaint> = tested.check.complaints.iter().collect();
     complaints.sort_by_key(|complaint| complaint.line);
@@ -82,17 +82,16 @@ pub(super) fn print_complaints(file: &str, tested: &TestedPolicy) {
     }
 }
 
-/// Fails if anything is wrong.
-pub(super) fn must_be_fine(tested: &TestedPolicy) -> Result<(), Failure> {
+/// Fails if there are problems.
+pub(super) fn check_no_complaints(tested: &TestedPolicy) -> Result<(), Failure> {
     let message = match tested.check.complaints.len() {
         0 => return Ok(()),
-        1 => "1 thing is wrong".to_owned(),
-        n => format!("{n} things are wrong"),
+        n => format!("{} found", printer::count(n, "problem")),
     };
     Err(Failure::new(message).hint("rules are explained in docs/policies.md"))
 }
 
-/// For when no test failed.
+/// The summary when no test failed.
 pub(super) fn passed(tested: &TestedPolicy) -> String {
     match tested.tests.len() {
         0 => "there are no tests".to_owned(),

@@ -1,4 +1,4 @@
-//! `octroi policy why` and `octroi policy explain`: what would become of a call, and what is in effect.
+//! `octroi policy why` and `octroi policy explain`: how a call would be decided, and what is in effect.
 
 use octroi_api::ErrorCode;
 use octroi_api::operations::policies::{
@@ -38,21 +38,21 @@ pub(super) async fn explain_call(options: &ExplainCall) -> Result<(), Failure> {
             print(&line);
         }
     }
-    verdict(&explanation)
+    exit_result(&explanation)
 }
 
-/// A call that would not just be made ends the command as the call would end.
-fn verdict(explanation: &Explanation) -> Result<(), Failure> {
+/// The exit code is that of the call: it is not zero if the call would be denied or need approval.
+fn exit_result(explanation: &Explanation) -> Result<(), Failure> {
     let code = match explanation.decision.0 {
         Ruling::Allow => return Ok(()),
         Ruling::Ask => ErrorCode::ApprovalPending,
         Ruling::DenyContinue => ErrorCode::PolicyDeniedContinue,
         Ruling::DenyAbort => ErrorCode::PolicyDenied,
     };
-    Err(Failure::answered(code, verdict_line(explanation)))
+    Err(Failure::answered(code, decision_line(explanation)))
 }
 
-fn verdict_line(explanation: &Explanation) -> String {
+fn decision_line(explanation: &Explanation) -> String {
     let reason = explanation.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     format!("{}{reason}", explanation.decision)
 }
@@ -80,7 +80,7 @@ fn call_lines(explanation: &Explanation) -> Vec<String> {
         let reason = gate.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         lines.push(format!("{:<15} {}{by}{reason}", gate.gate, gate.outcome));
     }
-    lines.push(verdict_line(explanation));
+    lines.push(decision_line(explanation));
     lines
 }
 
@@ -112,10 +112,10 @@ fn sentence_lines(who: &str, sentences: &PolicySentences) -> Vec<String> {
         lines.push(format!("\nPolicy {}{version}:", level.level));
         lines.extend(indented(&level.rules));
         if level.rules.is_empty() {
-            lines.push("  says nothing".to_owned());
+            lines.push("  no rules".to_owned());
         }
     }
-    lines.push("\nOf what no rule speaks:".to_owned());
+    lines.push("\nCalls that no rule matches:".to_owned());
     lines.extend(indented(&sentences.otherwise));
     lines
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_says_what_would_become_of_the_call() {
+    fn the_exit_code_says_how_the_call_would_end() {
         for (decision, reason, expected) in [
             ("allow", None, None),
             ("ask", Some("ask[1] asks"), Some((7, "ask: ask[1] asks"))),
@@ -148,7 +148,7 @@ mod tests {
                 },
             }))
             .unwrap();
-            let failure = verdict(&explanation).err();
+            let failure = exit_result(&explanation).err();
             let outcome = failure.as_ref().map(|failure| (failure.exit.code(), failure.message.as_str()));
             assert_eq!(outcome, expected);
             assert!(failure.is_none_or(|failure| failure.is_answered), "it is an answer, and no error");

@@ -1,4 +1,4 @@
-//! `octroi policy replay`: which recorded calls would come out otherwise under another policy.
+//! `octroi policy replay`: which recorded calls another policy would decide differently.
 
 use octroi_api::operations::policies::{Flip, PolicyReplay, Replay, ReplayGaps, ReplayRequest};
 use octroi_core::server::parse_duration;
@@ -14,7 +14,7 @@ use crate::printer;
 pub(super) async fn replay(options: &ReplayCalls) -> Result<(), Failure> {
     let source = read(&options.policy)?;
     let since_ms = since(&options.since, clock::system().now_ms()).ok_or_else(|| {
-        Failure::new(format!("`{}` is no time", options.since))
+        Failure::new(format!("`{}` is not a time", options.since))
             .hint("write --since 30d or --since 2027-01-31")
     })?;
     let request = ReplayRequest {
@@ -34,7 +34,7 @@ pub(super) async fn replay(options: &ReplayCalls) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How far back to go, as it was typed: for how long, or since when.
+/// Parses how far back to go: for how long, or since when.
 fn since(typed: &str, now_ms: i64) -> Option<i64> {
     let ago = parse_duration(typed).and_then(|ago| i64::try_from(ago.as_millis()).ok());
     ago.map(|ago| now_ms.saturating_sub(ago).max(0)).or_else(|| parse_time(typed))
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_would_change_and_what_nobody_knows() {
+    fn it_lists_what_would_change_and_what_is_unknown() {
         let replay = json!({
             "n_calls": 9, "n_flipped": 2, "kinds": {"allow → ask": 2},
             "flips": [{"seq": 3, "at_ms": 0, "agent": null, "tool": "mcp:a:b", "from": "allow", "to": "ask", "rule": "ask[1]", "reason": null}],

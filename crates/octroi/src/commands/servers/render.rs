@@ -6,7 +6,7 @@ use owo_colors::OwoColorize as _;
 
 use crate::printer::{self, visible};
 
-/// Servers, each in a line.
+/// One line for each server.
 pub(super) fn table(servers: &[ServerStatus]) -> Vec<String> {
     let width = servers.iter().map(|server| server.name.len()).max().unwrap_or_default().max(4);
     servers.iter().map(|server| row(server, width)).collect()
@@ -32,11 +32,11 @@ fn row(server: &ServerStatus, width: usize) -> String {
     }
 }
 
-/// All that is known of a server, in labelled lines.
+/// Every member of a server's status, in labelled lines.
 pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
     let server = &detail.status;
     let texts = |texts: &[String]| texts.iter().map(|text| visible(text)).collect::<Vec<_>>().join(", ");
-    // The newest first, so that a row of words shows since when something is wrong.
+    // The newest first, so that the row shows since when a server is unhealthy.
     let checks = detail.checks.iter().map(|check| check.health.as_str()).collect::<Vec<_>>().join(", ");
     let rows = [
         ("name", Some(visible(&server.name))),
@@ -61,7 +61,7 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
     rows.into_iter().filter_map(line).collect()
 }
 
-/// How a custom gate is doing, in a line.
+/// The status of a custom gate, in one line.
 pub(in crate::commands) fn gate_line(gate: &GateStatus) -> String {
     let error = gate.last_error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
     format!(
@@ -73,7 +73,7 @@ pub(in crate::commands) fn gate_line(gate: &GateStatus) -> String {
     )
 }
 
-/// A line of a server's log without colours, and without anything else that would move a terminal.
+/// A line of a server's log without colours, and without other control sequences.
 pub(super) fn log_line(line: &str) -> String {
     printer::visible_lines(&anstream::adapter::strip_str(line).to_string())
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_says_how_it_is_doing() {
+    fn the_status_of_a_gate_is_one_line() {
         let gate = GateStatus {
             name: "days".to_owned(),
             state: GateState::Failing,

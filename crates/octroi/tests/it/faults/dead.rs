@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{CLIENTS, bad, explained, stop};
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 
-/// Returns what callers read.
+/// Returns the texts that callers get.
 async fn assert_listed_but_gone(client: &TestClient, what: &str) -> String {
     let tools = client.list_tools().await.expect("a list");
     for name in ["bad_echo", "good_echo"] {

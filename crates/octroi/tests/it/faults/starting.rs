@@ -1,4 +1,4 @@
-//! Servers that start late, not at all, or so that nobody can use them.
+//! Servers that start late, not at all, or in an unusable state.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ async fn launch(flags: &[&str]) -> TestGateway {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_a_server_that_starts_late() {
     for era in ["legacy", "modern"] {
-        // Longer than the gateway waits for an answer to its first question, so that it asks in the other era too.
+        // Longer than the gateway waits for the answer to its first request, so that it tries the other era
+        // too.
         let gateway = launch(&["--era", era, "--fault", "slow-start", "--delay-ms", "6000"]).await;
         let since = Instant::now();
         let http = octroi_testkit::client::options::Transport::Http {
@@ -29,7 +30,7 @@ async fn nobody_waits_for_a_server_that_starts_late() {
         assert_eq!(alone.call_text("echo", json!({ "text": "x" })).await.as_deref(), Ok("x"));
         assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
 
-        // The first list waits for the late one, but not for ever; then everything is there.
+        // The first list waits for the late one, but not forever; later everything is there.
         let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
         let tools = client.list_tools().await.expect("a list");
         assert!(since.elapsed() < Duration::from_secs(12), "{:?}", since.elapsed());
@@ -87,7 +88,7 @@ async fn a_list_that_cannot_be_read_hides_only_itself() {
         let error = client.call("bad_echo", json!({ "text": "x" })).await.expect_err("the tool is not known");
         println!("{error}");
         assert!(error.to_string().contains("server `bad`"), "{error}");
-        // What is not a tool still works: the prompt is listed and can be had.
+        // The prompt still works: it is listed and can be fetched.
         let prompt = json!({ "name": "bad_greet", "arguments": { "name": "Ada" } });
         let prompt = client.request("prompts/get", prompt).await.expect("the prompt");
         assert!(prompt.to_string().contains("Ada"), "{prompt}");

@@ -1,4 +1,4 @@
-//! A client of the healthy server that never stops calling, and should never notice anything.
+//! A client of the healthy server that never stops calling, and must never be affected.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::connect;
 
-/// For one call or one list, on a loaded machine.
+/// The time for one call or one list, on a loaded machine.
 const QUICK: Duration = Duration::from_secs(2);
 
 pub(super) struct Witness {
@@ -47,7 +47,7 @@ impl Witness {
         Self { task, done }
     }
 
-    /// Fails if anything was noticed.
+    /// Fails if any call was affected.
     pub(super) async fn finish(self, what: &str) {
         self.done.cancel();
         let complaints = self.task.await.expect("the witness lives");

@@ -1,4 +1,4 @@
-//! Every operation and every resource, asked for by a person, an agent, another agent, and nobody.
+//! Every operation and every resource, requested by a person, an agent, another agent, and without a token.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use octroi_mcp::{Id, Method, envelope};
 
 use super::*;
 
-/// Arguments that change nothing, or nothing that matters here. An operation that is not among these fails the test.
+/// Arguments that change nothing, or nothing relevant here. An operation that is missing here fails the test.
 pub(super) fn arguments(name: &str, face: Face, approval: &str, proposal: i64) -> Value {
     let (nothing, peer) = (json!({}), json!({"name": "peer"}));
     match (name, face) {
@@ -39,7 +39,7 @@ pub(super) fn arguments(name: &str, face: Face, approval: &str, proposal: i64) -
         ("policy_show" | "policy_history", _) => json!({"level": "agent", "agent_id": "tester"}),
         ("policy_why", _) => json!({"tool": "peer.echo", "agent_id": "tester"}),
         ("policy_replay", _) => json!({"source": "", "level": "global"}),
-        // It waits no longer when a person is asked to approve it.
+        // It is no longer pending when the person approves it.
         ("policy_proposal" | "agents_approve_proposal" | "policy_withdraw", _) => json!({"id": proposal}),
         ("agents_reject_proposal", _) => json!({"id": proposal, "reason": "no"}),
         ("policy_propose", _) => json!({"source": "", "rationale": "none"}),
@@ -49,8 +49,8 @@ pub(super) fn arguments(name: &str, face: Face, approval: &str, proposal: i64) -
     }
 }
 
-/// What somebody without a token is told.
-async fn without_token(world: &World, method: &str, params: &Value) -> String {
+/// The error without a token.
+async fn without_token(world: &TestSetup, method: &str, params: &Value) -> String {
     let body = envelope::request(&Id::number(1), &Method::parse(method), params.to_string().as_bytes());
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
     let url = world.gateway.url();
@@ -60,7 +60,7 @@ async fn without_token(world: &World, method: &str, params: &Value) -> String {
     answer.json()["error"]["data"]["code"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What a person, the agent whose affair it is, and another agent are to be told of an operation.
+/// The expected outcome of an operation for a person, for the owning agent, and for another agent.
 fn expected_of_operation(name: &str) -> [&'static str; 3] {
     let has = |face| octroi_api::find(face, name).is_some();
     let person = match name {
@@ -71,14 +71,14 @@ fn expected_of_operation(name: &str) -> [&'static str; 3] {
     };
     let other = match name {
         _ if !has(Face::Agent) => "tool_not_found",
-        // It is the agent's own proposal, so there is none.
+        // The proposal is the first agent's, so it does not exist for this one.
         "policy_withdraw" => "not_found",
         _ => "done",
     };
     [person, if has(Face::Agent) { "done" } else { "tool_not_found" }, other]
 }
 
-/// The same of a resource.
+/// The same for a resource.
 fn expected_of_resource(entry: &ResourceEntry) -> [&'static str; 3] {
     let person = if entry.kind == ResourceKind::Approval { "resource_not_found" } else { "done" };
     let agent = if entry.has_face(Face::Agent) { "done" } else { "resource_not_found" };
@@ -86,9 +86,9 @@ fn expected_of_resource(entry: &ResourceEntry) -> [&'static str; 3] {
     [person, agent, if is_own { "done" } else { "resource_not_found" }]
 }
 
-/// Has everybody ask for the same.
-async fn everybody_asks(world: &World, name: &str, method: &str, params: Value, expected: [&str; 3]) {
-    // The other agent first: what it may not do must not have been done already.
+/// Sends the same request as each principal.
+async fn everybody_asks(world: &TestSetup, name: &str, method: &str, params: Value, expected: [&str; 3]) {
+    // The other agent first, so that the operation was not performed already.
     let other = outcome(&world.other.request(method, params.clone()).await);
     let agent = outcome(&world.agent.request(method, params.clone()).await);
     let person = outcome(&world.person.request(method, params.clone()).await);
@@ -98,18 +98,18 @@ async fn everybody_asks(world: &World, name: &str, method: &str, params: Value, 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_is_answered_what_the_tables_say() {
-    let world = World::new().await;
+    let world = TestSetup::new().await;
     let approval = world.asks(1).await;
     let mut seen = BTreeSet::new();
     for entry in operations::all() {
-        // Each is asked about a proposal of its own, because some of them settle it.
+        // Each gets a proposal of its own, because some operations decide it.
         let proposal = world.proposes().await;
         let face = if entry.has_face(Face::Management) { Face::Management } else { Face::Agent };
         let params =
             json!({"name": entry.name, "arguments": arguments(entry.name, face, &approval, proposal)});
         everybody_asks(&world, entry.name, "tools/call", params, expected_of_operation(entry.name)).await;
         seen.insert((entry.name, face));
-        // So that the next one does not meet too many.
+        // So that the limit on proposals is not reached.
         let _ = world.agent.call("policy_withdraw", json!({"id": proposal})).await;
     }
     assert_eq!(seen.len(), operations::all().count());

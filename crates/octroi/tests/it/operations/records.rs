@@ -1,4 +1,4 @@
-//! What is recorded of operations: of every change exactly one record, of reading none.
+//! What operations record: exactly one record for every change, none for reads.
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,20 @@ use octroi_api::{Effect, Face, OperationEntry, RESOURCES, operations};
 
 use super::*;
 
-/// The audit log, as far as it was read.
+/// The audit log, with a position up to which it was read.
 struct Log<'a> {
-    world: &'a World,
+    world: &'a TestSetup,
     last: u64,
 }
 
 impl<'a> Log<'a> {
-    async fn new(world: &'a World) -> Self {
+    async fn new(world: &'a TestSetup) -> Self {
         let mut log = Self { world, last: 0 };
         log.news().await;
         log
     }
 
-    /// What was recorded since the last look.
+    /// The records since the last call.
     async fn news(&mut self) -> Vec<Value> {
         let mut found = Vec::new();
         loop {
@@ -42,9 +42,9 @@ fn declared(name: &str, face: Face) -> (&'static OperationEntry, Kind) {
     }
 }
 
-/// Does something, and checks that it left one record of the declared kind which says what has changed.
+/// Performs an operation, and checks that it left one record of the declared kind with the change.
 async fn one_record(
-    world: &World,
+    world: &TestSetup,
     log: &mut Log<'_>,
     (face, name): (Face, &'static str),
     arguments: Value,
@@ -59,7 +59,7 @@ async fn one_record(
     let records = log.news().await;
     let found = of_kind(&records, kind);
     if name == "audit_purge" {
-        // The log itself says what it took away, once for each segment, and nothing stands beside that.
+        // The log records the purge itself, once for each segment, and nothing else is recorded.
         assert!(answer["segments"].as_u64().is_some_and(|n_segments| n_segments > 0), "{answer}");
         assert_eq!(json!(found.len()), answer["segments"], "{records:#?}");
         return answer;
@@ -70,7 +70,7 @@ async fn one_record(
     for member in ["before", "after"] {
         assert!(context.get(member).is_some(), "{name} does not say {member}: {record}");
     }
-    // A server that is restarted runs before and after it.
+    // A server that is restarted is running before and after.
     assert!(context["before"] != context["after"] || name == "servers_restart", "{record}");
     let actor = if face == Face::Agent { "agent:tester" } else { "admin" };
     assert_eq!(record["actor"]["id"], actor, "{record}");
@@ -83,7 +83,7 @@ fn of_kind(records: &[Value], kind: Kind) -> Vec<&Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_leaves_one_record() {
-    let world = World::new().await;
+    let world = TestSetup::new().await;
     let mut log = Log::new(&world).await;
     let policy = "[[deny]]\ntool = \"peer.touch\"\n";
     let mut seen = BTreeSet::new();
@@ -95,7 +95,7 @@ async fn every_change_leaves_one_record() {
         ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
         ("policy_set_global", json!({"source": policy})),
         ("policy_set_floor", json!({"source": policy})),
-        // All that is not in use: long after this test.
+        // Everything but the segment in use: a time long after this test.
         ("audit_purge", json!({"before_ms": 4_102_444_800_000_u64})),
     ] {
         of_people.push((name, arguments));
@@ -116,7 +116,7 @@ async fn every_change_leaves_one_record() {
         ("pins_reject", json!({"server": "peer", "name": "echo", "hash": hash})),
         ("pins_accept", json!({"server": "peer", "name": "echo", "hash": hash})),
         ("pins_forget", json!({"server": "peer", "name": "echo"})),
-        // Last, because the server begins anew and says again what was accepted.
+        // Last, because the server starts again with the accepted definitions.
         ("servers_restart", json!({"name": "peer"})),
     ] {
         of_people.push((name, arguments));
@@ -145,7 +145,7 @@ async fn every_change_leaves_one_record() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_fails_leaves_a_second_record() {
-    let world = World::new().await;
+    let world = TestSetup::new().await;
     let mut log = Log::new(&world).await;
     for (name, arguments, code, reason) in [
         (
@@ -170,10 +170,10 @@ async fn a_change_that_fails_leaves_a_second_record() {
         assert_eq!(planned["context"]["operation"], name, "{planned}");
         assert_eq!(planned["context"]["failed"], Value::Null, "{planned}");
         assert_eq!((&failed["context"]["failed"], &failed["level"]), (&json!(true), &json!("warn")));
-        let told = failed["context"]["reason"].as_str().unwrap_or_default();
-        assert!(told.contains(reason), "{failed}");
+        let recorded = failed["context"]["reason"].as_str().unwrap_or_default();
+        assert!(recorded.contains(reason), "{failed}");
     }
-    // What cannot even be planned changes nothing and leaves nothing.
+    // A change that cannot be planned changes nothing and leaves no record.
     for (name, arguments) in [
         ("servers_toggle", json!({"name": "nobody", "enabled": true})),
         ("agents_update", json!({"agent_id": "tester"})),
@@ -192,7 +192,7 @@ async fn a_change_that_fails_leaves_a_second_record() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reading_leaves_no_record() {
-    let world = World::new().await;
+    let world = TestSetup::new().await;
     let (approval, proposal) = (world.asks(1).await, world.proposes().await);
     let mut log = Log::new(&world).await;
     for entry in operations::all().filter(|entry| entry.is_read_only() && entry.has_face(Face::Management)) {
@@ -211,12 +211,12 @@ async fn reading_leaves_no_record() {
         let _ = world.person.request("resources/read", json!({"uri": uri(entry, &approval, proposal)})).await;
         assert_eq!(log.news().await, Vec::<Value>::new(), "{}", entry.uri);
     }
-    // What an agent reads is a call, and recorded as one and nothing else.
+    // An agent's read is a call, and recorded only as that.
     let checked = world.agent.call("policy_check", json!({"source": ""})).await;
     assert_eq!(outcome(&checked), "done", "{checked:?}");
     let kinds: Vec<Value> = log.news().await.iter().map(|record| record["kind"].clone()).collect();
     assert_eq!(kinds, ["tool_invocation_start", "tool_invocation_end"]);
-    // So is what a person tries as an agent.
+    // So is a person's call as an agent.
     let tried = json!({"agent": "tester", "tool": "peer.echo", "arguments": {"text": "x"}});
     world.done("tools_call", tried).await;
     let kinds: Vec<Value> = log.news().await.iter().map(|record| record["kind"].clone()).collect();

@@ -1,4 +1,4 @@
-//! The clients: scripts of `tests/peers` that follow a plan and print what came of each step.
+//! The clients: scripts of `tests/peers` that follow a plan and print the result of each step.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,25 +11,25 @@ use tokio::process::Command;
 
 use super::installed::Installed;
 
-/// A script gives up a step after half a minute, and with it the rest of its plan.
+/// A script aborts a step, and with it the rest of its plan, after half a minute.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// A library that real clients are made with.
-pub(super) struct Client {
+/// A client that is built with a real library.
+pub(super) struct RealClient {
     pub(super) label: &'static str,
-    program: Program,
+    program: ClientProgram,
     script: &'static str,
     version: &'static str,
 }
 
-enum Program {
+enum ClientProgram {
     Node,
-    /// Of this virtual environment.
+    /// Python from this virtual environment.
     Python(&'static str),
 }
 
-/// What came of a plan.
-pub(super) struct Outcome {
+/// The result of a plan.
+pub(super) struct PlanOutcome {
     pub(super) passed: usize,
     /// `check: what is wrong`.
     pub(super) failed: Vec<String>,
@@ -37,41 +37,41 @@ pub(super) struct Outcome {
 
 /// A line that a script prints.
 #[derive(Deserialize)]
-struct Line {
+struct ScriptLine {
     check: String,
     ok: bool,
     detail: String,
 }
 
-pub(super) const NODE_V1: Client = Client {
+pub(super) const NODE_V1: RealClient = RealClient {
     label: "TypeScript SDK 1.x (legacy)",
-    program: Program::Node,
+    program: ClientProgram::Node,
     script: "node/client-v1.mjs",
     version: "2025-11-25",
 };
 
-pub(super) const NODE_V2: Client = Client {
+pub(super) const NODE_V2: RealClient = RealClient {
     label: "TypeScript SDK 2.x (modern)",
-    program: Program::Node,
+    program: ClientProgram::Node,
     script: "node/client-v2.mjs",
     version: "2026-07-28",
 };
 
-pub(super) const PYTHON_V1: Client = Client {
+pub(super) const PYTHON_V1: RealClient = RealClient {
     label: "Python SDK 1.x (legacy)",
-    program: Program::Python("v1"),
+    program: ClientProgram::Python("v1"),
     script: "python/client_v1.py",
     version: "2025-11-25",
 };
 
-pub(super) const PYTHON_V2: Client = Client {
+pub(super) const PYTHON_V2: RealClient = RealClient {
     label: "Python SDK 2.x (modern)",
-    program: Program::Python("v2"),
+    program: ClientProgram::Python("v2"),
     script: "python/client_v2.py",
     version: "2026-07-28",
 };
 
-impl Client {
+impl RealClient {
     /// Follows a plan with the server of this name.
     pub(super) async fn run(
         &self,
@@ -80,10 +80,10 @@ impl Client {
         server: &str,
         plan: &str,
         files: &Path,
-    ) -> Outcome {
+    ) -> PlanOutcome {
         let mut command = Command::new(match self.program {
-            Program::Node => "node".into(),
-            Program::Python(environment) => installed.python(environment),
+            ClientProgram::Node => "node".into(),
+            ClientProgram::Python(environment) => installed.python(environment),
         });
         command.arg(installed.script(self.script)).arg("--plan").arg(installed.plan(plan));
         command.args(["--server", server, "--var"]).arg(format!("dir={}", files.display()));
@@ -110,10 +110,10 @@ impl Client {
         self.judge(checks.collect(), steps(&installed.plan(plan)), &complaints)
     }
 
-    fn judge(&self, checks: Vec<Line>, n_steps: usize, complaints: &str) -> Outcome {
-        let mut outcome = Outcome { passed: 0, failed: Vec::new() };
+    fn judge(&self, checks: Vec<ScriptLine>, n_steps: usize, complaints: &str) -> PlanOutcome {
+        let mut outcome = PlanOutcome { passed: 0, failed: Vec::new() };
         let expected = format!("protocol {},", self.version);
-        for Line { check, ok, detail } in checks {
+        for ScriptLine { check, ok, detail } in checks {
             let is_wrong_era = check == "connect" && !detail.starts_with(&expected);
             if ok && !is_wrong_era {
                 outcome.passed += 1;
@@ -123,7 +123,9 @@ impl Client {
         }
         // Connecting and closing are checks as well. A client that died midway printed too few.
         let n_missing = (n_steps + 2).saturating_sub(outcome.passed + outcome.failed.len());
-        outcome.failed.extend((0..n_missing).map(|_| format!("a check is missing; it said: {complaints}")));
+        outcome
+            .failed
+            .extend((0..n_missing).map(|_| format!("a check is missing; standard error: {complaints}")));
         outcome
     }
 }

@@ -51,9 +51,9 @@ async fn agents_propose_for_themselves_and_people_decide() {
         assert_eq!((&approved["status"], &approved["version"]), (&json!("active"), &json!(version)));
         assert!(agent.call("peer_touch", json!({})).await.is_err(), "from now on it is denied");
         other.call("peer_touch", json!({})).await.expect("for this agent alone");
-        let told: Value = serde_json::from_str(&read(&agent, state).await.expect("a state")).expect("JSON");
-        assert_eq!((&told["content"], &told["version"]), (&json!(quiet), &json!(version)));
-        assert_eq!(told["proposals"][0], json!({"id": id, "status": "active"}));
+        let policy: Value = serde_json::from_str(&read(&agent, state).await.expect("a state")).expect("JSON");
+        assert_eq!((&policy["content"], &policy["version"]), (&json!(quiet), &json!(version)));
+        assert_eq!(policy["proposals"][0], json!({"id": id, "status": "active"}));
         for uri in ["resource://approval-policy/policy", "resource://approval-policy/policy.py"] {
             assert_eq!(read(&agent, uri).await.as_deref(), Some(quiet), "the agent's own");
             assert_eq!(read(&person, uri).await.as_deref(), Some(""), "everybody's");
@@ -72,12 +72,12 @@ async fn agents_propose_for_themselves_and_people_decide() {
         done(&person, "agents_reject_proposal", rejected).await;
         let uri = format!("resource://approval-policy/proposals/{}", loose["id"]);
         assert!(read(&agent, &uri).await.is_some_and(|text| text.contains("too much")));
-        // So that the next era begins as this one did.
+        // So that the next era starts from the same state.
         done(&person, "agents_set_policy", json!({"agent_id": "tester", "source": ""})).await;
         version += 1;
     }
     let directory = gateway.stop_and_keep().await.0;
-    let mut reader = Reader::open(&directory.path().join("data/audit")).expect("a log");
+    let mut reader = LogReader::open(&directory.path().join("data/audit")).expect("a log");
     let mut kinds: Vec<(String, String)> = Vec::new();
     for record in reader.records(1).expect("records") {
         let record = record.expect("a record");
@@ -109,25 +109,25 @@ async fn agents_propose_only_where_they_may() {
     assert!(denied.contains("unknown tool"), "{denied}");
     assert_eq!(read(&agent, "resource://agents/tester/policy/state").await, None);
     gateway.rewrite_config(&two_agents("profile = \"open\"\nproposals = true"));
-    let (code, told) = sh(gateway.directory(), "octroi reload").await;
-    assert_eq!(code, Some(0), "{told}");
+    let (code, output) = sh(gateway.directory(), "octroi reload").await;
+    assert_eq!(code, Some(0), "{output}");
     for n in 0..20 {
         let arguments = json!({"source": "", "rationale": n.to_string()});
         done(&agent, "policy_propose", arguments).await;
     }
     let arguments = json!({"source": "", "rationale": "one more"});
-    assert!(refused(&agent, "policy_propose", arguments).await.contains("20 proposals wait already"));
+    assert!(refused(&agent, "policy_propose", arguments).await.contains("20 proposals are pending already"));
     let long = json!({"source": "#".repeat(70_000), "rationale": ""});
     assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
-    let (_, told) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
-    assert!(told.contains("proposed") && told.ends_with("fine    tester: 0"), "{told}");
-    // What an agent writes does not move the cursor of the person who reads it.
+    let (_, output) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
+    assert!(output.contains("proposed") && output.ends_with("fine    tester: 0"), "{output}");
+    // An agent's text cannot send control sequences to a person's terminal.
     let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
     let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
     let sly = done(&other, "policy_propose", sly).await;
-    let shown = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
-    assert!(shown.ends_with("faulty  other: a\\u{1b}[2Jb\\nc"), "{shown}");
-    let shown = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
-    assert!(shown.contains("# \\u{202e}x\\u{1b}[2J") && !shown.contains('\u{1b}'), "{shown}");
+    let output = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
+    assert!(output.ends_with("faulty  other: a\\u{1b}[2Jb\\nc"), "{output}");
+    let output = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
+    assert!(output.contains("# \\u{202e}x\\u{1b}[2J") && !output.contains('\u{1b}'), "{output}");
     gateway.stop().await;
 }

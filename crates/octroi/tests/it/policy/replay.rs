@@ -1,4 +1,4 @@
-//! Calls that were made, decided again under another policy.
+//! Recorded calls, decided again under another policy.
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn recorded_calls_are_decided_again() {
     write(&gateway, "calm.toml", &CALM.replace("[[ask]]", "[[deny]]\nid = \"calm\""));
     write(&gateway, "first.toml", "[[ask]]\ntool = \"peer.*\"\nfacts = { is_first_use = true }\n");
     write(&gateway, "all.toml", "[[deny]]\ntool = \"*\"\n");
-    let told = session(
+    let transcript = session(
         &gateway,
         &[
             "octroi policy replay --policy calm.toml",
@@ -49,7 +49,7 @@ async fn recorded_calls_are_decided_again() {
         $ octroi policy replay --policy all.toml --since 2099-01-01
         0 calls, 0 with another outcome
         $ octroi policy replay --policy all.toml --since yesterday
-        error: `yesterday` is no time
+        error: `yesterday` is not a time
         hint: write --since 30d or --since 2027-01-31
         [exit 1]
         $ octroi policy apply all.toml --yes | tail -n 1
@@ -60,9 +60,9 @@ async fn recorded_calls_are_decided_again() {
         2027-01-31T12:00:00.000Z #2 tester mcp:peer:echo: deny_continue → allow by global deny[1]
         2027-01-31T12:00:00.000Z #10 tester mcp:peer:touch: deny_continue → allow by global deny[1]
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&transcript);
     gateway.rewrite_config("[policy]\nprofile = \"open\"\n");
-    let told =
+    let transcript =
         session(&gateway, &["octroi reload | head -n 1", "octroi policy replay --policy calm.toml"]).await;
     expect![[r#"
         $ octroi reload | head -n 1
@@ -71,7 +71,7 @@ async fn recorded_calls_are_decided_again() {
         0 calls, 0 with another outcome
         cannot tell of 6: arguments cut or redacted 0, tool gone 6, unreadable 0
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&transcript);
     gateway.stop().await;
 }
 
@@ -83,12 +83,12 @@ async fn questions_and_denials_are_decided_again_too() {
     let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
     write(&gateway, "touch.toml", "[[deny]]\ntool = \"peer.touch\"\n");
     write(&gateway, "add.toml", "[[allow]]\ntool = \"peer.add\"\n");
-    let (_, told) = sh(gateway.directory(), "octroi policy apply touch.toml --yes | tail -n 1").await;
-    assert!(told.contains("is active"), "{told}");
+    let (_, output) = sh(gateway.directory(), "octroi policy apply touch.toml --yes | tail -n 1").await;
+    assert!(output.contains("is active"), "{output}");
     assert!(agent.call("peer_touch", json!({})).await.is_err(), "it is denied");
-    // The answer says that a person was asked.
+    // The answer says that approval was needed.
     let _ = agent.call("peer_add", json!({"a": 1, "b": 2})).await;
-    let told = session(&gateway, &["octroi policy replay --policy add.toml"]).await;
+    let transcript = session(&gateway, &["octroi policy replay --policy add.toml"]).await;
     expect![[r#"
         $ octroi policy replay --policy add.toml
         2 calls, 2 with another outcome
@@ -97,11 +97,14 @@ async fn questions_and_denials_are_decided_again_too() {
         2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → allow by global deny[1]
         2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
     "#]]
-    .assert_eq(&told);
-    // What is tried counts for nothing.
-    let (_, told) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
-    assert!(told.contains("\"is_first_use\":true") && told.contains("\"calls_last_minute\":0"), "{told}");
+    .assert_eq(&transcript);
+    // A replay or a hypothetical call does not count as use.
+    let (_, output) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
+    assert!(
+        output.contains("\"is_first_use\":true") && output.contains("\"calls_last_minute\":0"),
+        "{output}"
+    );
     let (_, again) = sh(gateway.directory(), "octroi policy why --agent newcomer peer.echo --json").await;
-    assert_eq!(told, again);
+    assert_eq!(output, again);
     gateway.stop().await;
 }

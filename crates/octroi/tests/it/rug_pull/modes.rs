@@ -1,4 +1,4 @@
-//! A tool under another name is a new tool: what becomes of it is for the mode to say.
+//! A tool under another name is a new tool: the mode decides whether it can be used.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::pins;
 use crate::harness::{SOON, connect, octroi, stdio_entry};
-use crate::manage::{names, person, run, said};
+use crate::manage::{exit_and_output, names, person, run};
 
 const NUMBERS: [(&str, i64); 2] = [("a", 1), ("b", 2)];
 
@@ -55,7 +55,7 @@ async fn wait_until_seen(gateway: &TestGateway, mode: &str) {
     panic!("{mode}: nothing is kept back");
 }
 
-/// Accepts everything that is kept back, as a person would who has read it.
+/// Accepts everything that is quarantined, like a person who has reviewed it.
 async fn accept_all(gateway: &TestGateway, era: Era) {
     let person = person(gateway, era).await;
     let held = person.call("pins_list", json!({})).await.expect("a list");
@@ -65,20 +65,20 @@ async fn accept_all(gateway: &TestGateway, era: Era) {
         let accepted = person.call("pins_accept", arguments).await.expect("a result");
         assert_ne!(accepted["isError"], true, "{accepted}");
     }
-    assert!(pins(gateway).await.contains("nothing is quarantined"));
+    assert!(pins(gateway).await.contains("no quarantined definition waits"));
 }
 
 async fn lock(gateway: &TestGateway) {
     let config = gateway.directory().join("octroi.toml").display().to_string();
     for arguments in [&["pins", "lock", "--config", &config][..], &["reload"]] {
-        let (status, text) = said(&run(&gateway.directory().join("data"), arguments).await);
+        let (status, text) = exit_and_output(&run(&gateway.directory().join("data"), arguments).await);
         assert_eq!(status, Some(0), "{text}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renamed_tool_is_a_new_one() {
-    // How the first definitions come to be accepted, and what is said of one that comes later.
+    // How the first definitions are accepted, and the reason that is given for a later one.
     let modes = [
         ("trust_first", None),
         ("ask", Some("has not been accepted yet")),
@@ -93,17 +93,23 @@ async fn a_renamed_tool_is_a_new_one() {
             let agent = connect(&gateway, era, ClientOptions::default()).await;
             if mode != "trust_first" {
                 assert_eq!(agent.list_tools().await.expect("a list"), Vec::<Value>::new(), "{mode}");
-                assert_eq!(sum(&agent, "peer_add").await.expect_err("kept back").0, -32951, "{mode}");
+                assert_eq!(sum(&agent, "peer_add").await.expect_err("quarantined").0, -32951, "{mode}");
             }
             match mode {
                 "ask" => accept_all(&gateway, era).await,
                 "strict" => {
                     gateway.rewrite_config(&entry);
-                    // As trusted at first sight, and kept so from then on.
-                    assert_eq!(said(&run(&gateway.directory().join("data"), &["reload"]).await).0, Some(0));
+                    // Accepted on first use, and required to stay the same from then on.
+                    assert_eq!(
+                        exit_and_output(&run(&gateway.directory().join("data"), &["reload"]).await).0,
+                        Some(0)
+                    );
                     lock(&gateway).await;
                     gateway.rewrite_config(&config);
-                    assert_eq!(said(&run(&gateway.directory().join("data"), &["reload"]).await).0, Some(0));
+                    assert_eq!(
+                        exit_and_output(&run(&gateway.directory().join("data"), &["reload"]).await).0,
+                        Some(0)
+                    );
                 }
                 _ => {}
             }
@@ -114,16 +120,16 @@ async fn a_renamed_tool_is_a_new_one() {
             assert!(code == -32602 && gone.contains("unknown tool"), "{mode}: {gone}");
             let is_offered = names(&agent.list_tools().await.expect("a list")).contains(&"peer_sum");
             assert_eq!(is_offered, kept_back.is_none(), "{mode}");
-            let (outcome, told) = (sum(&agent, "peer_sum").await, pins(&gateway).await);
+            let (outcome, output) = (sum(&agent, "peer_sum").await, pins(&gateway).await);
             match kept_back {
                 None => {
                     assert_eq!(outcome.as_deref(), Ok("3"), "{mode}");
-                    assert!(told.contains("nothing is quarantined"), "{mode}: {told}");
+                    assert!(output.contains("no quarantined definition waits"), "{mode}: {output}");
                 }
                 Some(reason) => {
-                    let (code, said) = outcome.expect_err("kept back");
-                    assert!(code == -32951 && said.contains(reason), "{mode}: {said}");
-                    assert!(told.contains("peer.sum") && told.contains(reason), "{mode}: {told}");
+                    let (code, message) = outcome.expect_err("quarantined");
+                    assert!(code == -32951 && message.contains(reason), "{mode}: {message}");
+                    assert!(output.contains("peer.sum") && output.contains(reason), "{mode}: {output}");
                 }
             }
             assert_eq!(

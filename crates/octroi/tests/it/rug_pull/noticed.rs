@@ -1,4 +1,4 @@
-//! Changes of which nobody is told, found when the gateway or the server starts again, or when a call is made.
+//! Changes without a notification, found when the gateway or the server starts again, or when a call is made.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use octroi_testkit::gateway::TestGateway;
 use octroi_testkit::peer::process::PeerProcess;
 use serde_json::json;
 
-use super::{CASES, ERAS, Readers, Watcher, check_held, config, pins};
+use super::{CASES, ERAS, ListWatcher, Readers, check_held, config, pins};
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
 use crate::processes::descendants;
 
@@ -28,7 +28,7 @@ async fn a_change_while_the_gateway_was_away_is_seen_by_nobody() {
             std::fs::write(&file, "").expect("the server begins to lie");
             let gateway = TestGateway::launch_in(kept, &octroi(), &config, &[]).await;
             let readers = Readers::connect(&gateway, era).await;
-            let watcher = Watcher::start(&readers, case.is_lie);
+            let watcher = ListWatcher::start(&readers, case.is_lie);
             let n_answered = readers.wait_until_held(case.held, &what).await;
             assert_eq!(n_answered, 0, "{what}: a call was made by what was known before");
             check_held(&gateway, &readers, case, &before, &what).await;
@@ -49,7 +49,7 @@ async fn a_change_while_the_server_was_away_is_seen_by_nobody() {
             let gateway = TestGateway::start(&octroi(), &config).await;
             let readers = Readers::connect(&gateway, era).await;
             let before = readers.definitions().await;
-            let watcher = Watcher::start(&readers, case.is_lie);
+            let watcher = ListWatcher::start(&readers, case.is_lie);
             std::fs::write(&file, "").expect("the server begins to lie");
             assert_eq!(readers.definitions().await, before, "{what}: nobody has asked it yet");
             kill_liar(&gateway, &file).await;
@@ -62,7 +62,7 @@ async fn a_change_while_the_server_was_away_is_seen_by_nobody() {
     }
 }
 
-/// What a server says of itself is told when a client connects, so it is found after a restart only.
+/// A server sends its instructions when a client connects, so a change is found after a restart only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_instructions_are_read_by_nobody() {
     for (era, server_era) in ERAS {
@@ -85,18 +85,18 @@ async fn other_instructions_are_read_by_nobody() {
         for _ in 0..400 {
             let _ = readers.all.call("peer_log", json!({})).await;
             let Readers { all, one } = Readers::connect(&gateway, era).await;
-            let said = format!("{}{}", all.hello(), one.hello());
-            assert!(!said.contains("Send everything"), "{era:?}: {said}");
-            if !said.contains("A scripted server") {
+            let hello = format!("{}{}", all.hello(), one.hello());
+            assert!(!hello.contains("Send everything"), "{era:?}: {hello}");
+            if !hello.contains("A scripted server") {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
-        let told = pins(&gateway).await;
+        let output = pins(&gateway).await;
         for text in
             ["peer  server", "differs from the accepted one", "- A scripted server", "+ Send everything"]
         {
-            assert!(told.contains(text), "{era:?}: {text}: {told}");
+            assert!(output.contains(text), "{era:?}: {text}: {output}");
         }
         assert_eq!(readers.all.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
         gateway.stop().await;
@@ -131,13 +131,13 @@ async fn a_change_between_list_and_call_stops_the_call() {
             "{data}"
         );
         assert_eq!(agent.call_text("peer_calls_count", json!({})).await.as_deref(), Ok("1"), "{era:?}");
-        let told = pins(&gateway).await;
-        assert!(told.contains("x-mcp-header") && told.contains("Zone"), "{told}");
+        let output = pins(&gateway).await;
+        assert!(output.contains("x-mcp-header") && output.contains("Zone"), "{output}");
         gateway.stop().await;
     }
 }
 
-/// Ends the process that lies while this file exists, without asking the gateway.
+/// Ends the process that sends changed definitions while this file exists, without involving the gateway.
 async fn kill_liar(gateway: &TestGateway, file: &Path) {
     let file = file.display().to_string();
     let is_liar = |id: &u32| {

@@ -1,4 +1,4 @@
-//! What relays do when their gateway goes: say so, and go on if another one comes.
+//! What relays do when their gateway ends: report it, and continue if another one starts.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use octroi_testkit::gateway::stdio_transport;
 
 use super::*;
 
-/// A call that goes on for a minute, and has begun.
+/// A call that takes a minute, and has begun.
 async fn endless_call(client: &TestClient) -> InFlight {
     let call = json!({
         "name": "peer_slow", "arguments": { "steps": 3000, "delay_ms": 20 }, "_meta": { "progressToken": "p" },
@@ -18,7 +18,7 @@ async fn endless_call(client: &TestClient) -> InFlight {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_gateway_is_told_of_and_the_relay_ends() {
+async fn a_killed_gateway_is_reported_and_the_relay_ends() {
     for era in ERAS {
         let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
         let client = client(&gateway.relay(&octroi()), era, ClientOptions::default()).await;
@@ -35,8 +35,8 @@ async fn a_killed_gateway_is_told_of_and_the_relay_ends() {
             assert!(begun.elapsed() < SOON * 2, "it stays");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let said = client.stderr_with("hint: start one with `octroi up`", SOON).await.expect("a hint");
-        assert!(said.contains("is gone"), "{said}");
+        let stderr = client.stderr_with("hint: start one with `octroi up`", SOON).await.expect("a hint");
+        assert!(stderr.contains("is gone"), "{stderr}");
         let status = client.close().await.expect("it ends").expect("a status");
         assert_eq!(status.code(), Some(4), "{era:?}");
         drop(directory);
@@ -67,7 +67,7 @@ async fn a_gateway_that_comes_back_is_used_again() {
         echo(&client, "again").await;
         let mut watcher =
             client.watch(octroi_testkit::client::watch::Watch::tools()).await.expect("it can be watched");
-        // The session's own stream has to be open again, which nobody is told.
+        // The session's own stream has to be open again, which cannot be observed.
         let mut change = None;
         for _ in 0..20 {
             client.call("peer_grow", json!({})).await.expect("a result");
@@ -86,7 +86,7 @@ async fn a_gateway_that_comes_back_is_used_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_of_a_client_that_leaves_are_told() {
+async fn relays_are_notified_when_the_owner_ends() {
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
         let transport = stdio_transport(&octroi(), directory.path(), &stdio_entry("peer", &[]));
@@ -109,7 +109,7 @@ async fn relays_of_a_client_that_leaves_are_told() {
         // The directory is free again.
         let next = client(&transport, era, ClientOptions::default()).await;
         echo(&next, "x").await;
-        assert_eq!(part_of(&next).await, Part::Owner);
+        assert_eq!(role_of(&next).await, GatewayRole::Owner);
         next.close().await.expect("it ends");
     }
 }

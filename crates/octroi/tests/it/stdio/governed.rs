@@ -1,14 +1,14 @@
-//! What is called over standard streams is decided, asked about and recorded as it is over HTTP.
+//! Calls over standard streams are decided, approved and recorded like calls over HTTP.
 
 use octroi_testkit::client::options::Transport;
 use octroi_testkit::gateway::stdio_transport;
 
 use super::*;
 use crate::audit::run;
-use crate::manage::{names, said};
+use crate::manage::{exit_and_output, names};
 
-/// Waits for something that a command tells in JSON.
-async fn told<T>(data: &Path, arguments: &[&str], find: impl Fn(&str) -> Option<T>) -> T {
+/// Runs a command until its JSON output contains something.
+async fn wait_for_output<T>(data: &Path, arguments: &[&str], find: impl Fn(&str) -> Option<T>) -> T {
     let mut last = String::new();
     for _ in 0..200 {
         let output = run(data, arguments).await;
@@ -36,7 +36,7 @@ async fn calls_are_recorded_whoever_has_the_directory() {
         let data = gateway.directory().join("data");
         let relay = client(&gateway.relay(&octroi()), era, ClientOptions::default()).await;
         echo(&relay, "x").await;
-        told(&data, &list, |text| (n_records(text, "local") == 2).then_some(())).await;
+        wait_for_output(&data, &list, |text| (n_records(text, "local") == 2).then_some(())).await;
         drop(relay);
         gateway.stop().await;
 
@@ -45,23 +45,23 @@ async fn calls_are_recorded_whoever_has_the_directory() {
         let transport = stdio_transport(&octroi(), directory.path(), &stdio_entry("peer", &[]));
         let owner = client(&transport, era, ClientOptions::default()).await;
         echo(&owner, "x").await;
-        assert_eq!(part_of(&owner).await, Part::Owner);
+        assert_eq!(role_of(&owner).await, GatewayRole::Owner);
         let Transport::Stdio { command, mut args, env } = transport else { panic!("it is a program") };
         args.extend(["--token".to_owned(), octroi_testkit::gateway::AGENT_TOKEN.to_owned()]);
         let relay = client(&Transport::Stdio { command, args, env }, era, ClientOptions::default()).await;
         echo(&relay, "y").await;
-        assert_eq!(part_of(&relay).await, Part::Relay);
-        relay.stderr_with("its configuration counts", SOON).await.expect("a warning");
-        told(&data, &list, |text| {
+        assert_eq!(role_of(&relay).await, GatewayRole::Relay);
+        relay.stderr_with("its configuration is in effect", SOON).await.expect("a warning");
+        wait_for_output(&data, &list, |text| {
             (n_records(text, "local") == 2 && n_records(text, "tester") == 2).then_some(())
         })
         .await;
-        let (code, text) = said(&run(&data, &["status"]).await);
+        let (code, text) = exit_and_output(&run(&data, &["status"]).await);
         assert_eq!(code, Some(0), "{text}");
         relay.close().await.expect("it ends");
         let status = owner.close().await.expect("it ends").expect("a status");
         assert_eq!(status.code(), Some(0));
-        let (code, text) = said(&run(&data, &["audit", "verify"]).await);
+        let (code, text) = exit_and_output(&run(&data, &["audit", "verify"]).await);
         assert_eq!(code, Some(0), "{text}");
     }
 }
@@ -82,22 +82,22 @@ async fn a_person_is_asked_while_the_client_waits() {
         let own_data = directory.path().join("data");
         let up_data = gateway.directory().join("data");
         for (agent, data, part) in [
-            (&owner, &own_data, Part::Owner),
-            (&of_owner, &own_data, Part::Relay),
-            (&of_up, &up_data, Part::Relay),
+            (&owner, &own_data, GatewayRole::Owner),
+            (&of_owner, &own_data, GatewayRole::Relay),
+            (&of_up, &up_data, GatewayRole::Relay),
         ] {
-            assert_eq!(part_of(agent).await, part);
+            assert_eq!(role_of(agent).await, part);
             for (decision, expected) in [("approve", Ok("x")), ("deny", Err(-32951))] {
                 let call = agent.call("peer_echo", json!({ "text": "x" }));
                 let decide = async {
-                    let id = told(data, &["approvals", "--json"], |text| {
+                    let id = wait_for_output(data, &["approvals", "--json"], |text| {
                         let listed: Vec<Value> = serde_json::from_str(text).ok()?;
                         let first = listed.first()?;
                         assert_eq!(first["agent_id"], "local", "{first}");
                         first["id"].as_str().map(str::to_owned)
                     })
                     .await;
-                    let (code, text) = said(&run(data, &[decision, &id]).await);
+                    let (code, text) = exit_and_output(&run(data, &[decision, &id]).await);
                     assert_eq!(code, Some(0), "{text}");
                 };
                 let (answer, ()) = tokio::join!(call, decide);
@@ -126,7 +126,7 @@ async fn an_agent_never_manages() {
     let ways = [
         ("without a token", gateway.relay(&octroi())),
         ("with the token of the agent `default`", with_default),
-        ("at the door itself", Transport::Http { url: gateway.url(), token: Some(local.clone()) }),
+        ("over HTTP", Transport::Http { url: gateway.url(), token: Some(local.clone()) }),
     ];
     for era in ERAS {
         for (way, transport) in &ways {
@@ -149,10 +149,10 @@ async fn an_agent_never_manages() {
             }
         }
     }
-    let shown = format!("Bearer {local}");
+    let bearer = format!("Bearer {local}");
     let metrics = format!("{}/metrics", gateway.base);
     let refused =
-        octroi_testkit::client::raw::fetch(hyper::Method::GET, &metrics, &[("authorization", &shown)], "")
+        octroi_testkit::client::raw::fetch(hyper::Method::GET, &metrics, &[("authorization", &bearer)], "")
             .await;
     assert_eq!(refused.expect("an answer").status, 403);
     gateway.stop().await;
@@ -167,9 +167,9 @@ async fn an_unknown_token_opens_nothing() {
     let (directory, _) = gateway.stop_and_keep().await;
     let own = answers(&directory.path().join("data"), &flags, &[]).await;
     for output in [relayed, own] {
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("token") && said.contains("hint:") && output.stdout.is_empty(), "{said}");
-        assert!(!said.contains("oct_agt_wrong"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains("token") && stderr.contains("hint:") && output.stdout.is_empty(), "{stderr}");
+        assert!(!stderr.contains("oct_agt_wrong"), "{stderr}");
     }
 }

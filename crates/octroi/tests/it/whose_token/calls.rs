@@ -1,9 +1,9 @@
-//! What a person tries, they try as an agent: past its gates, and recorded with both names.
+//! A person calls tools as an agent: through its gates, and recorded with both names.
 
 use super::*;
-use crate::manage::{run, said};
+use crate::manage::{exit_and_output, run};
 
-/// Reading is done, writing is asked about, and one tool is denied.
+/// Reads are allowed, writes need approval, and one tool is denied.
 fn guarded() -> String {
     let rules = "risk_overrides = { add = \"high\", fail = \"low\", protocol_error = \"low\" }\n[mcp.servers.tools_override]\n\
         roots = { enabled = false, reason = \"nobody needs it\" }\n";
@@ -47,7 +47,7 @@ async fn the_command_line_says_what_became_of_a_call() {
     }
     for (code, arguments) in [
         (3, &["--token", "wrong"][..]),
-        // An agent that calls as another one would have that one's rights.
+        // An agent that calls as another agent would have the other's rights.
         (1, &["--token", AGENT_TOKEN]),
         (4, &["--url", "http://127.0.0.1:1/mcp"]),
     ] {
@@ -73,9 +73,9 @@ async fn an_approved_call_is_made_by_the_same_command() {
     };
     let id = asked(&command(&gateway, 7, &add).await);
     assert_eq!(asked(&command(&gateway, 7, &add).await), id, "nobody is asked twice");
-    let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
+    let output = command(&gateway, 0, &["approvals", "show", &id]).await;
     for words in ["agent id          default", "principal         admin as agent:default"] {
-        assert!(shown.contains(words), "{shown}");
+        assert!(output.contains(words), "{output}");
     }
     command(&gateway, 0, &["approve", &id]).await;
     assert_eq!(command(&gateway, 0, &add).await.trim(), "3");
@@ -89,7 +89,7 @@ async fn an_approved_call_is_made_by_the_same_command() {
             command(&gateway, 0, &[&[decision, &*id], reason].concat()).await;
         };
         let (output, ()) = tokio::join!(run(&data, &waiting), decide);
-        let (status, text) = said(&output);
+        let (status, text) = exit_and_output(&output);
         assert_eq!(status, Some(code), "{decision}: {text}");
         assert!(text.contains("waiting for approval ap_") && text.contains(expected), "{decision}: {text}");
     }
@@ -136,7 +136,7 @@ async fn the_gates_of_the_agent_decide_and_both_are_recorded() {
                 "{setting} {tried}"
             );
         }
-        // What is set about one agent says nothing of another.
+        // The settings of one agent do not affect another.
         let other = attempt("tester", "peer.add", sum.clone()).await;
         assert_eq!(other["structuredContent"]["outcome"], "waiting", "{era:?}: {other}");
         let policy = "[[deny]]\nid = \"no-sums\"\ntool = \"peer.add\"\n";
@@ -166,12 +166,12 @@ async fn the_gates_of_the_agent_decide_and_both_are_recorded() {
         let actors = actors(&gateway, &options, ERAS.len()).await;
         assert_eq!(actors, vec![admin.clone(); ERAS.len()], "{kind} of {agent}");
     }
-    let shown = command(&gateway, 0, &["audit", "list", "--agent", "default"]).await;
-    assert!(shown.contains("admin as default"), "{shown}");
+    let output = command(&gateway, 0, &["audit", "list", "--agent", "default"]).await;
+    assert!(output.contains("admin as default"), "{output}");
     gateway.stop().await;
 }
 
-/// What a person tries is decided as the agent's call would be, also where policies tell roles apart.
+/// A person's call as an agent is decided like the agent's own, also where policies distinguish roles.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn to_policies_it_is_the_agent_who_calls() {
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;

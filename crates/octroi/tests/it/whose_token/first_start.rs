@@ -1,9 +1,9 @@
-//! What the first start makes and shows: the agent's token for clients, and nobody else's.
+//! What the first start creates and prints: the agent's token for clients, and no other token.
 
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::manage::{run, said};
+use crate::manage::{exit_and_output, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_start_shows_the_token_of_an_agent() {
@@ -20,7 +20,7 @@ async fn the_first_start_shows_the_token_of_an_agent() {
     assert!(admin.starts_with("oct_adm_") && default.starts_with("oct_agt_"));
     assert_ne!(default, local);
 
-    // It is an agent like all others.
+    // It is an agent like any other.
     let transport = Transport::Http { url: gateway.url(), token: Some(default.clone()) };
     let client =
         TestClient::connect(transport, Era::Modern, ClientOptions::default()).await.expect("a client");
@@ -33,17 +33,17 @@ async fn the_first_start_shows_the_token_of_an_agent() {
     drop(client);
 
     let (directory, banner) = gateway.stop_and_keep().await;
-    let shown =
+    let line =
         format!("{default}   (agent default, shown once, kept in {})", data.join("default.token").display());
     let token = banner.lines().find(|line| line.trim_start().starts_with("Token")).expect("a line");
-    assert!(token.ends_with(&shown), "{banner}");
+    assert!(token.ends_with(&line), "{banner}");
     let kept = data.join("admin.token").display().to_string();
     assert!(banner.lines().any(|line| line.contains("Admin") && line.contains(&kept)), "{banner}");
     for secret in [admin, local] {
         assert!(!banner.contains(secret.as_str()), "{banner}");
     }
 
-    // The same ones the next time, and none of them is shown again.
+    // The next start uses the same tokens and prints none of them.
     let gateway =
         TestGateway::launch_in(directory, &octroi(), "[approvals]\nwait = false\n", &["--demo"]).await;
     assert_eq!(files.map(|name| gateway.kept_token(name)), tokens);
@@ -52,6 +52,6 @@ async fn the_first_start_shows_the_token_of_an_agent() {
     for secret in &tokens {
         assert!(!banner.contains(secret.as_str()), "{banner}");
     }
-    let (code, text) = said(&run(&directory.path().join("data"), &["status"]).await);
+    let (code, text) = exit_and_output(&run(&directory.path().join("data"), &["status"]).await);
     assert_eq!(code, Some(4), "{text}");
 }

@@ -1,4 +1,4 @@
-//! The headers of a modern request must say what its body says.
+//! The headers of a modern request must match its body.
 
 use serde_json::json;
 

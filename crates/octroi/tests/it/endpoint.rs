@@ -1,4 +1,4 @@
-//! The door: who may come in, what is passed on, and how it closes.
+//! The HTTP endpoint: who is admitted, what is forwarded, and how it shuts down.
 
 mod admission;
 mod closing;
@@ -35,7 +35,7 @@ async fn gateway_with(config: &str) -> TestGateway {
 /// Exactly these headers and this body.
 async fn fetch(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> RawResponse {
     let method = method.parse().expect("a method");
-    raw::fetch(method, url, headers, body.to_owned()).await.expect("the door answers")
+    raw::fetch(method, url, headers, body.to_owned()).await.expect("the gateway answers")
 }
 
 /// POSTs as the agent.
@@ -50,7 +50,7 @@ fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
-/// What an error response is: its status and its number.
+/// The HTTP status and the error code of a response.
 fn refusal(response: &RawResponse) -> (u16, i64) {
     let error = &response.json()["error"];
     assert!(
@@ -119,15 +119,15 @@ impl Modern {
     }
 }
 
-/// A legacy session, by hand.
-struct Session {
+/// A legacy session without a client library.
+struct RawSession {
     id: String,
     token: String,
     version: &'static str,
     url: String,
 }
 
-impl Session {
+impl RawSession {
     async fn open(gateway: &TestGateway, version: &'static str) -> Self {
         Self::open_as(gateway, AGENT_TOKEN, version).await
     }
@@ -159,7 +159,7 @@ impl Session {
         fetch("POST", &self.url, &self.headers(), body).await
     }
 
-    /// For a request whose answer may never come.
+    /// Sends a request whose answer may never come.
     async fn try_post(&self, body: &str) -> Option<RawResponse> {
         let method = "POST".parse().expect("a method");
         raw::fetch(method, &self.url, &self.headers(), body.to_owned()).await.ok()
@@ -183,18 +183,18 @@ impl Session {
 /// A response that is a stream.
 async fn open(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> SseReader {
     let method = method.parse().expect("a method");
-    let response = raw::send(method, url, headers, body.to_owned()).await.expect("the door answers");
+    let response = raw::send(method, url, headers, body.to_owned()).await.expect("the gateway answers");
     assert_eq!(response.status(), 200, "{response:?}");
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     SseReader::new(response.into_body())
 }
 
-/// The next event; `None` when the stream has ended in order.
+/// The next event; `None` when the stream has ended normally.
 async fn next(events: &mut SseReader) -> Option<SseEvent> {
     tokio::time::timeout(SOON, events.next()).await.expect("an event or the end").expect("no broken stream")
 }
 
-/// The next message, past events that carry none.
+/// The next message, skipping events without one.
 async fn next_message(events: &mut SseReader) -> Option<(Option<String>, Value)> {
     loop {
         let event = next(events).await?;

@@ -1,5 +1,5 @@
-//! A server of a few lines of shell that writes down what it reads and answers with a text of the test's choice,
-//! for what no JSON library may touch.
+//! A server of a few lines of shell that records its input and answers with a given text, for bytes that no
+//! JSON library may touch.
 
 use std::path::{Path, PathBuf};
 

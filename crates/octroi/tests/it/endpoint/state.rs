@@ -1,4 +1,4 @@
-//! `requestState` comes back from its owner, for its call, unchanged, or not at all.
+//! `requestState` is accepted only from its owner, for its call, and unchanged.
 
 use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Modern, OTHER_TOKEN, gateway, refusal};
 
 const INVALID: i64 = -32602;
 
-/// Calls `ask` and returns the state and the key under which an answer is wanted.
+/// Calls `ask` and returns the state and the key under which an answer is expected.
 async fn interrupted(gateway: &TestGateway) -> (String, String) {
     let response = Modern::call("1", "peer_ask", &json!({})).send(gateway).await.json();
     let result = &response["result"];
@@ -54,7 +54,7 @@ async fn a_state_is_good_for_its_owner_and_its_call_only() {
             println!("{era}, {what}: {message}");
             assert!(message.starts_with("requestState is not valid"), "{era}: {what}: {message}");
         }
-        // None of that has spoiled the call.
+        // The call still works after all these attempts.
         let response = retry("peer_ask", &none, &state, &key).send(&gateway).await.json();
         assert_eq!(response["result"]["content"][0]["text"], "hello Ada", "{era}: {response}");
     }

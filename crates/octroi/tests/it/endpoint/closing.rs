@@ -1,4 +1,4 @@
-//! How the door closes: what runs is finished, what would never end is ended, nothing is left.
+//! Shutdown: running calls finish, endless streams are ended, nothing is left behind.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway, stdio_transport};
 use serde_json::json;
 
-use super::{Modern, Session, call, gateway, next, next_message};
+use super::{Modern, RawSession, call, gateway, next, next_message};
 use crate::faults::signal_term;
 use crate::harness::{octroi, stdio_entry};
 use crate::processes::{descendants, left_of};
@@ -29,7 +29,7 @@ async fn calls_are_finished_before_the_process_ends() {
         let id = gateway.child.id().expect("the gateway runs");
         let processes = descendants(id);
         assert_eq!(processes.len(), 2, "one server and its reaper");
-        let session = Session::open(&gateway, "2025-11-25").await;
+        let session = RawSession::open(&gateway, "2025-11-25").await;
         let mut own = session.stream(None).await;
         next(&mut own).await.expect("an event to resume from");
         let listen = Modern::new(
@@ -83,7 +83,7 @@ async fn a_call_that_takes_too_long_does_not_keep_the_process() {
     let mut gateway = gateway(&[]).await;
     let id = gateway.child.id().expect("the gateway runs");
     let processes = descendants(id);
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     let arguments = json!({ "steps": 1, "delay_ms": 60_000 });
     let endless = call("1", "peer_slow", &arguments);
     let waiting = tokio::spawn(async move { session.try_post(&endless).await });

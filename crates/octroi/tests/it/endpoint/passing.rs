@@ -1,11 +1,11 @@
-//! What the gateway does not know passes as it is.
+//! Unknown members and methods pass unchanged.
 
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::peer::process::PeerProcess;
 use serde_json::json;
 
 use super::scribe::Scribe;
-use super::{Modern, Session, gateway, gateway_with};
+use super::{Modern, RawSession, gateway, gateway_with};
 use crate::harness::{connect, remote_entry, stdio_entry};
 
 /// Arguments that a careless gateway would change: order, digits, escapes, depth.
@@ -23,7 +23,7 @@ async fn what_nobody_knows_passes_both_ways_untouched() {
         };
         let scribe = Scribe::new(directory.path(), server, &answer);
         let gateway = gateway_with(&scribe.entry).await;
-        let session = Session::open(&gateway, "2025-11-25").await;
+        let session = RawSession::open(&gateway, "2025-11-25").await;
         let params = format!(
             r#"{{{UNKNOWN},"name":"scribe_write","arguments":{ARGUMENTS},"_meta":{{"vendor/y":7e777}}}}"#
         );
@@ -71,7 +71,7 @@ fn check(scribe: &Scribe, answer: &[u8], what: &str) {
 #[tokio::test]
 async fn ids_come_back_as_they_were_written() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     for id in [
         "0",
         "-1",
@@ -125,13 +125,13 @@ async fn a_list_of_many_pages_is_whole() {
     }
 }
 
-/// What the server might read otherwise than the gates did is not passed on.
+/// Arguments that the server might parse differently than the gates are not forwarded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arguments_that_can_be_read_in_two_ways_are_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let scribe = Scribe::new(directory.path(), "legacy", RESULT);
     let gateway = gateway_with(&scribe.entry).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     for arguments in [r#"{"path":"/tmp","path":"/etc"}"#, r#"{"a":{"b":1,"\u0062":2}}"#, r#"{"a":1e400}"#] {
         let params = format!(r#"{{"name":"scribe_write","arguments":{arguments}}}"#);
         let call = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#);

@@ -1,9 +1,9 @@
-//! Who is let in.
+//! Who is admitted.
 
 use octroi_testkit::gateway::AGENT_TOKEN;
 use serde_json::json;
 
-use super::{BOTH, JSON, Session, bearer, fetch, gateway, gateway_with, post, refusal, request};
+use super::{BOTH, JSON, RawSession, bearer, fetch, gateway, gateway_with, post, refusal, request};
 use crate::harness::stdio_entry;
 
 #[tokio::test]
@@ -31,7 +31,7 @@ async fn nobody_comes_in_without_a_known_token() {
 #[tokio::test]
 async fn web_pages_from_elsewhere_are_kept_out() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     let body = request("1", "ping", &json!({}));
     for (header, status) in [
         (("origin", "https://evil.example"), 403),
@@ -89,14 +89,14 @@ async fn what_cannot_be_a_message_is_refused() {
             fetch("POST", &format!("{}{path}", gateway.base), &with("application/json"), &body).await;
         assert_eq!(refusal(&response), (404, -32600), "{path}");
     }
-    // A refused body does not end the gateway's patience with its sender.
-    Session::open(&gateway, "2025-11-25").await;
+    // After a refused body the gateway still serves its sender.
+    RawSession::open(&gateway, "2025-11-25").await;
 }
 
 #[tokio::test]
 async fn a_name_given_twice_is_refused() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     for params in [
         r#"{"name":"peer_echo","arguments":{"text":"x"},"name":"peer_fail"}"#,
         r#"{"name":"peer_echo","arguments":{"text":"x"},"n\u0061me":"peer_fail"}"#,

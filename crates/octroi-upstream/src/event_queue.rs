@@ -1,7 +1,7 @@
-//! What a server says during a call, until the call hears it.
+//! Messages of a server during a call, queued until the call reads them.
 //!
-//! Most calls hear nothing before their answer, so there is only room once something is said. A channel would make
-//! room for dozens of messages for each call.
+//! Most calls get no message before their answer, so the queue allocates only when the first one comes. A
+//! channel would reserve space for dozens of messages for each call.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -11,28 +11,29 @@ use parking_lot::Mutex;
 
 use crate::event::CallEvent;
 
-/// How many may wait for one call. More are dropped: a slow client must not hold up the channel it shares with others.
+/// How many events may be queued for one call. More are dropped: a slow client must not block the channel
+/// that it shares with others.
 const WAITING_MAX: usize = 64;
 
-/// Messages for one call, held by the call and by whoever may have some for it.
+/// The queue of one call's events, shared by the call and its transport.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
-    state: Mutex<State>,
+pub(crate) struct CallEventQueue {
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     events: VecDeque<CallEvent>,
-    /// The call, if it waits.
+    /// The task of the call, if it waits.
     waiting: Option<Waker>,
 }
 
-impl Notes {
-    /// Adds one, unless too many wait.
+impl CallEventQueue {
+    /// Appends an event, unless the queue is full.
     pub(crate) fn push(&self, event: CallEvent) {
         let mut state = self.state.lock();
         if state.events.len() >= WAITING_MAX {
-            // What is asked in vain is answered when it is dropped, which may take other locks.
+            // A dropped question answers itself, which may take other locks.
             drop(state);
             return;
         }
@@ -44,12 +45,12 @@ impl Notes {
         }
     }
 
-    /// The oldest, if there is one.
+    /// Removes the oldest event, if there is one.
     pub(crate) fn take(&self) -> Option<CallEvent> {
         self.state.lock().events.pop_front()
     }
 
-    /// Waits for one.
+    /// Waits for the next event.
     pub(crate) async fn next(&self) -> CallEvent {
         poll_fn(|context| {
             let mut state = self.state.lock();
@@ -76,35 +77,35 @@ mod tests {
 
     use super::*;
 
-    fn note(number: usize) -> CallEvent {
+    fn event(number: usize) -> CallEvent {
         let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/n{number}\"}}");
         CallEvent::Notification(Envelope::parse(Bytes::from(text)).unwrap())
     }
 
-    fn told(event: &CallEvent) -> String {
+    fn method(event: &CallEvent) -> String {
         let CallEvent::Notification(message) = event else { panic!("{event:?}") };
         message.method().to_string()
     }
 
     #[tokio::test]
-    async fn what_is_said_is_heard_in_order_and_wakes_who_waits() {
-        let notes = Arc::new(Notes::default());
-        assert!(notes.next().now_or_never().is_none());
-        let hearing = Arc::clone(&notes);
-        let (heard, ()) = tokio::join!(async move { [hearing.next().await, hearing.next().await] }, async {
-            notes.push(note(1));
-            notes.push(note(2));
+    async fn events_are_read_in_order_and_wake_the_reader() {
+        let queue = Arc::new(CallEventQueue::default());
+        assert!(queue.next().now_or_never().is_none());
+        let reader = Arc::clone(&queue);
+        let (events, ()) = tokio::join!(async move { [reader.next().await, reader.next().await] }, async {
+            queue.push(event(1));
+            queue.push(event(2));
         });
-        assert_eq!(heard.each_ref().map(told), ["notifications/n1", "notifications/n2"]);
-        assert!(notes.take().is_none());
+        assert_eq!(events.each_ref().map(method), ["notifications/n1", "notifications/n2"]);
+        assert!(queue.take().is_none());
     }
 
     #[test]
-    fn what_nobody_hears_is_dropped() {
-        let notes = Notes::default();
-        (0..WAITING_MAX + 10).for_each(|number| notes.push(note(number)));
-        let heard: Vec<_> = std::iter::from_fn(|| notes.take()).collect();
-        assert_eq!(heard.len(), WAITING_MAX);
-        assert_eq!(told(&heard[0]), "notifications/n0");
+    fn events_beyond_the_limit_are_dropped() {
+        let queue = CallEventQueue::default();
+        (0..WAITING_MAX + 10).for_each(|number| queue.push(event(number)));
+        let events: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+        assert_eq!(events.len(), WAITING_MAX);
+        assert_eq!(method(&events[0]), "notifications/n0");
     }
 }

@@ -4,29 +4,31 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{Modern, OTHER_TOKEN, Session, call, fetch, gateway, next, refusal, request};
+use super::{Modern, OTHER_TOKEN, RawSession, call, fetch, gateway, next, refusal, request};
 
 #[tokio::test]
 async fn a_session_belongs_to_one_principal_and_one_endpoint() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     assert!(
         session.id.len() >= 32 && session.id.bytes().all(|byte| byte.is_ascii_graphic()),
         "{}",
         session.id
     );
-    assert_ne!(session.id, Session::open(&gateway, "2025-11-25").await.id);
+    assert_ne!(session.id, RawSession::open(&gateway, "2025-11-25").await.id);
     let ping = request("1", "ping", &json!({}));
 
-    let stolen =
-        Session { id: session.id.clone(), ..Session::open_as(&gateway, OTHER_TOKEN, "2025-11-25").await };
-    let elsewhere = Session {
+    let stolen = RawSession {
+        id: session.id.clone(),
+        ..RawSession::open_as(&gateway, OTHER_TOKEN, "2025-11-25").await
+    };
+    let elsewhere = RawSession {
         id: session.id.clone(),
         token: session.token.clone(),
         version: session.version,
         url: gateway.server_url("peer"),
     };
-    let unknown = Session {
+    let unknown = RawSession {
         id: "0".repeat(48),
         token: session.token.clone(),
         version: session.version,
@@ -48,7 +50,7 @@ async fn a_session_belongs_to_one_principal_and_one_endpoint() {
 #[tokio::test]
 async fn a_session_ends_when_its_client_says_so() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-06-18").await;
+    let session = RawSession::open(&gateway, "2025-06-18").await;
     let mut events = session.stream(None).await;
     assert_eq!(session.delete().await.status, 204);
     assert_eq!(next(&mut events).await, None, "its stream ends too");
@@ -67,7 +69,7 @@ async fn batches_are_of_2025_03_26_and_before() {
         r#"{"jsonrpc":"2.0","id":3}"#,
     );
     for version in ["2024-11-05", "2025-03-26"] {
-        let session = Session::open(&gateway, version).await;
+        let session = RawSession::open(&gateway, version).await;
         let response = session.post(&batch).await;
         assert_eq!(response.status, 200);
         let answers: Vec<Value> = serde_json::from_slice(&response.body).expect("an array");
@@ -82,7 +84,7 @@ async fn batches_are_of_2025_03_26_and_before() {
         assert_eq!(refusal(&session.post(&format!("[{}]", many.join(","))).await), (400, -32600));
     }
     for version in ["2025-06-18", "2025-11-25"] {
-        let session = Session::open(&gateway, version).await;
+        let session = RawSession::open(&gateway, version).await;
         assert_eq!(refusal(&session.post(&batch).await), (400, -32600), "{version}");
     }
 }
@@ -91,20 +93,20 @@ async fn batches_are_of_2025_03_26_and_before() {
 async fn the_same_ids_of_different_clients_do_not_mix() {
     let gateway = gateway(&[]).await;
     let sessions = [
-        Session::open(&gateway, "2025-11-25").await,
-        Session::open(&gateway, "2025-11-25").await,
-        Session::open_as(&gateway, OTHER_TOKEN, "2025-06-18").await,
+        RawSession::open(&gateway, "2025-11-25").await,
+        RawSession::open(&gateway, "2025-11-25").await,
+        RawSession::open_as(&gateway, OTHER_TOKEN, "2025-06-18").await,
     ];
     let mut seen = HashSet::new();
     for round in 0..20 {
-        let said = [0, 1, 2].map(|number| format!("client {number} in round {round}"));
-        let bodies = said.clone().map(|text| call("1", "peer_echo", &json!({ "text": text })));
+        let texts = [0, 1, 2].map(|number| format!("client {number} in round {round}"));
+        let bodies = texts.clone().map(|text| call("1", "peer_echo", &json!({ "text": text })));
         let (first, second, third) = tokio::join!(
             sessions[0].post(&bodies[0]),
             sessions[1].post(&bodies[1]),
             sessions[2].post(&bodies[2]),
         );
-        for (text, response) in said.into_iter().zip([first, second, third]) {
+        for (text, response) in texts.into_iter().zip([first, second, third]) {
             let response = response.json();
             assert_eq!(response["result"]["content"][0]["text"], text.as_str(), "{response}");
             assert_eq!(response["id"], 1);

@@ -1,18 +1,18 @@
-//! Legacy streams: what waits for them, and how a broken one is taken up again.
+//! Legacy streams: what is kept for them, and how a broken one is resumed.
 
 use std::time::Duration;
 
 use octroi_testkit::peer::process::PeerProcess;
 use serde_json::{Value, json};
 
-use super::{Session, call, gateway, gateway_with, next, next_message, request};
+use super::{RawSession, call, gateway, gateway_with, next, next_message, request};
 use crate::harness::{SOON, remote_entry};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_broken_answer_is_taken_up_where_it_broke() {
+async fn a_broken_answer_is_resumed_where_it_broke() {
     let gateway = gateway(&[]).await;
     for version in ["2025-06-18", "2025-11-25"] {
-        let session = Session::open(&gateway, version).await;
+        let session = RawSession::open(&gateway, version).await;
         let slow = request(
             "\"slow\"",
             "tools/call",
@@ -46,7 +46,7 @@ async fn a_broken_answer_is_taken_up_where_it_broke() {
 }
 
 /// Everything after an event, to the end.
-async fn rest(session: &Session, last: &str) -> Vec<Value> {
+async fn rest(session: &RawSession, last: &str) -> Vec<Value> {
     let mut events = session.stream(Some(last)).await;
     let mut rest = Vec::new();
     while let Some((_, message)) = next_message(&mut events).await {
@@ -58,7 +58,7 @@ async fn rest(session: &Session, last: &str) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn news_wait_for_the_stream_to_open() {
     let gateway = gateway(&[]).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     let uri = json!({ "uri": "peer://peer/counter" });
     assert_eq!(session.post(&request("1", "resources/subscribe", &uri)).await.json()["result"], json!({}));
     session.post(&call("2", "peer_touch", &json!({}))).await;
@@ -76,7 +76,7 @@ async fn news_wait_for_the_stream_to_open() {
     heard.sort();
     assert_eq!(heard, ["notifications/resources/updated", "notifications/tools/list_changed"]);
 
-    // A stream that broke and comes back without saying where hears only what is new.
+    // A client that reconnects without an event id gets only new events.
     drop(events);
     session.post(&call("4", "peer_touch", &json!({}))).await;
     let mut events = session.stream(None).await;
@@ -91,7 +91,7 @@ async fn news_wait_for_the_stream_to_open() {
 async fn no_change_is_missed_while_others_come_and_go() {
     let peer = PeerProcess::start(&["--transport", "http", "--era", "modern"]).await.expect("the peer");
     let gateway = gateway_with(&remote_entry("peer", "http", &peer.url)).await;
-    let session = Session::open(&gateway, "2025-11-25").await;
+    let session = RawSession::open(&gateway, "2025-11-25").await;
     let mut events = session.stream(None).await;
     let uri = json!({ "uri": "peer://peer/counter" });
     let (subscribe, unsubscribe) =
@@ -99,7 +99,7 @@ async fn no_change_is_missed_while_others_come_and_go() {
     let grow = call("3", "peer_grow", &json!({}));
     for round in 0..50 {
         session.post(&subscribe).await;
-        // The gateway changes what it hears of the server while something happens there.
+        // The gateway changes its subscriptions at the server while events arrive.
         let (_, grown) = tokio::join!(session.post(&unsubscribe), session.post(&grow));
         let grown = grown.json()["result"]["content"][0]["text"].clone();
         let listed = async {

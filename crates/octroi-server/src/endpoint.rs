@@ -1,4 +1,4 @@
-//! The door: what every request over HTTP needs, and who is turned away.
+//! The HTTP endpoint: what every request needs, and how a request is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,51 +10,51 @@ use octroi_mcp::params::Params;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Refusal};
+use crate::access::{Access, AccessRefusal};
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::tickets::Tickets;
 
-/// Limits of the door.
+/// Limits of the HTTP endpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct DoorSettings {
+pub struct HttpSettings {
     /// Largest request body.
     pub body_bytes: usize,
-    /// Legacy sessions that nobody uses this long are ended.
+    /// Legacy sessions end after this time without use.
     pub session_idle: Duration,
-    /// How long calls may go on after the door was asked to close.
+    /// How long calls may continue after shutdown was requested.
     pub drain: Duration,
 }
 
-impl Default for DoorSettings {
+impl Default for HttpSettings {
     fn default() -> Self {
         Self { body_bytes: 4 << 20, session_idle: Duration::from_mins(30), drain: Duration::from_secs(10) }
     }
 }
 
-/// Everything a request needs.
-pub struct Door {
+/// The HTTP endpoint: everything that a request needs.
+pub struct HttpEndpoint {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) operations: Arc<Operations>,
     pub(crate) frontends: Frontends,
     pub(crate) access: Arc<Access>,
     pub(crate) sessions: Sessions,
-    /// Who has signed in to the page about an approval.
+    /// Sign-ins to the approval page.
     pub(crate) tickets: Tickets,
-    pub(crate) settings: DoorSettings,
-    /// Calls that go on after their client hung up.
+    pub(crate) settings: HttpSettings,
+    /// Calls that continue after their client disconnected.
     pub(crate) tasks: BackgroundTasks,
-    /// Ends streams that would go on for ever.
+    /// Ends streams that have no end of their own.
     pub(crate) closing: CancellationToken,
-    /// Ends everything else, once calls had their time.
+    /// Ends everything else, after the time for draining calls.
     pub(crate) closed: CancellationToken,
 }
 
-impl Door {
-    /// A door to a gateway and to its management.
-    pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: DoorSettings) -> Arc<Self> {
+impl HttpEndpoint {
+    /// An endpoint for a gateway and its management.
+    pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
         Arc::new(Self {
             frontends: Frontends::new(&operations),
@@ -70,18 +70,18 @@ impl Door {
         })
     }
 
-    /// Turns somebody away, and records who guesses tokens.
-    pub(crate) fn refuse(&self, refusal: Refusal) -> Reply {
-        if refusal == Refusal::UnknownToken {
+    /// Refuses a request, and records attempts with unknown tokens.
+    pub(crate) fn refuse(&self, refusal: AccessRefusal) -> Reply {
+        if refusal == AccessRefusal::UnknownToken {
             self.gateway.audit().record_refused("the token is not known");
         }
         reply::refusal(refusal)
     }
 }
 
-/// A message that was let in.
+/// A message whose sender is authenticated.
 pub(crate) struct Post {
-    pub(crate) door: Arc<Door>,
+    pub(crate) endpoint: Arc<HttpEndpoint>,
     pub(crate) frontend: Frontend,
     pub(crate) principal: Principal,
     pub(crate) envelope: Envelope,
