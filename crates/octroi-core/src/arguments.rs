@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Unambiguous {
         while let Some(name) = members.next_key::<String>()? {
             let value = members.next_value_seed(Self)?;
             if map.contains_key(&name) {
-                return Err(A::Error::custom(format!("`{name}` is duplicate")));
+                return Err(A::Error::custom(format!("`{name}` is given twice")));
             }
             map.insert(name, value);
         }
@@ -149,8 +149,8 @@ mod tests {
         for (text, expected) in [
             ("{}", Ok(json!({}))),
             (r#"{"a":[1,-2,0.5,true,null,"x",{}]}"#, Ok(json!({"a": [1, -2, 0.5, true, null, "x", {}]}))),
-            (r#"{"a":1,"a":2}"#, Err("`a` is duplicate")),
-            (r#"{"x":[{"a":1,"\u0061":2}]}"#, Err("`a` is duplicate")),
+            (r#"{"a":1,"a":2}"#, Err("`a` is given twice")),
+            (r#"{"x":[{"a":1,"\u0061":2}]}"#, Err("`a` is given twice")),
             ("[]", Err("arguments must be an object")),
             ("{} {}", Err("arguments cannot be read")),
             (r#"{"a":1e999}"#, Err("arguments cannot be read")),

@@ -1,4 +1,4 @@
-//! RequestState that a client carries and must return unchanged.
+//! The state of a request that a client carries and must return unchanged.
 
 use std::time::Duration;
 

@@ -159,7 +159,7 @@ impl Envelope {
             Err(Malformed { is_json: true, reason, id })
         };
         if is_doubled {
-            return complain("a member of the message is duplicate");
+            return complain("a member of the message is given twice");
         }
         if version.map(|span| span.of(&json)) != Some(b"\"2.0\"") {
             return complain("`jsonrpc` must be \"2.0\"");

@@ -235,7 +235,7 @@ impl Meta {
 
 fn once(slot: &mut Option<Span>, member: &json::Member, json: &[u8]) -> Result<(), RpcError> {
     if slot.replace(member.value).is_some() {
-        return Err(RpcError::invalid_params(format!("`{}` is duplicate", member.name(json))));
+        return Err(RpcError::invalid_params(format!("`{}` is given twice", member.name(json))));
     }
     Ok(())
 }

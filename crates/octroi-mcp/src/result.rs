@@ -104,7 +104,7 @@ impl<'a> ResultView<'a> {
         self.meta
     }
 
-    /// Whether `_meta` is duplicate, so that parsers may disagree about it.
+    /// Whether `_meta` is given twice, so that parsers may disagree about it.
     pub fn has_many_metas(&self) -> bool {
         self.has_many_metas
     }

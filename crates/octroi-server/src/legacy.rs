@@ -215,7 +215,7 @@ pub(crate) async fn respond(
     reply::stream(log.follow(Some(0), first, endpoint.closed.clone()))
 }
 
-/// LegacyWork that continues in the background when its waiter is dropped.
+/// Work that continues in the background when its waiter is dropped.
 struct Detached<'a> {
     tasks: &'a BackgroundTasks,
     work: Option<LegacyWork>,

@@ -28,10 +28,10 @@ fn what_is_not_a_message_says_why() {
         (r#"{"jsonrpc":"2.0","id":1}"#, "a message needs a `method`, a `result` or an `error`"),
         (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "`method` must be a string"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"x","params":5}"#, "`params` must be an object"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#, "a member of the message is duplicate"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#, "a member of the message is given twice"),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"x","meth\u006fd":"y"}"#,
-            "a member of the message is duplicate",
+            "a member of the message is given twice",
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#,
