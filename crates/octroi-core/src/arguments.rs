@@ -1,16 +1,30 @@
 //! The arguments of a call: parsed strictly, and validated against the tool's schema.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+mod cost;
+mod explain;
+mod limits;
+mod names;
+mod pointer;
+
+use cost::{Recurring, TooCostly};
+use limits::Shape;
+use names::Names;
+
+use crate::fold::fold;
+
 /// Limits backtracking of patterns in a schema: servers write schemas, and a slow pattern must not block
 /// other calls.
 const BACKTRACKING_MAX: usize = 10_000;
-/// At most this many validation errors are reported.
-const COMPLAINTS_MAX: usize = 5;
+/// So large may a compiled pattern be.
+const PATTERN_BYTES_MAX: usize = 200_000;
 
 /// Parses arguments. Duplicate member names are refused: the server might read the other one.
 pub fn read(json: &[u8]) -> Result<Value, String> {
@@ -24,25 +38,48 @@ pub fn read(json: &[u8]) -> Result<Value, String> {
 }
 
 /// A compiled schema for validating arguments. JSON Schema 2020-12 unless it says otherwise; remote
-/// references are never fetched.
+/// references are never fetched. Neither compiling nor validating takes more than a bounded number of steps.
 #[derive(Debug)]
 pub struct ArgumentSchema {
     validator: Validator,
+    /// Boxed, because addresses within it are remembered.
+    schema: Box<Value>,
+    recurring: Recurring,
+    /// Whether validation costs no more than the arguments are long.
+    is_plain: bool,
+    names: Names,
+}
+
+/// Whether arguments that the schema does not name are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// As the schema says.
+    #[default]
+    Schema,
+    /// They are refused, unless the schema names patterns for them.
+    Strict,
 }
 
 impl ArgumentSchema {
     /// Compiles a schema, or returns why it cannot be used.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX);
+        let Shape { is_plain } = limits::check(schema)?;
+        let patterns =
+            PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX).size_limit(PATTERN_BYTES_MAX);
         let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
-        match built {
-            Ok(validator) => Ok(Self { validator }),
-            Err(error) => Err(error.to_string()),
-        }
+        let validator = built.map_err(|error| error.to_string())?;
+        let schema = Box::new(schema.clone());
+        let recurring = if is_plain { Recurring::default() } else { Recurring::of(&schema) };
+        let names = Names::of(&schema);
+        Ok(Self { validator, schema, recurring, is_plain, names })
     }
 
-    /// Many clients send `null` for an omitted member. Where it may be omitted, `null` is accepted too.
-    fn is_valid_without_nulls(&self, arguments: &Value) -> bool {
+    /// Whether the arguments are valid. Many clients send `null` for an omitted member; where it may be omitted,
+    /// `null` is accepted too.
+    fn is_valid(&self, arguments: &Value) -> bool {
+        if self.validator.is_valid(arguments) {
+            return true;
+        }
         let Some(members) = arguments.as_object().filter(|members| members.values().any(Value::is_null))
         else {
             return false;
@@ -52,22 +89,26 @@ impl ArgumentSchema {
             .is_valid(&Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
-    /// The validation errors, if any. Values are not repeated: they may be secret.
-    pub fn complaint(&self, arguments: &Value) -> Option<String> {
-        if self.validator.is_valid(arguments) || self.is_valid_without_nulls(arguments) {
-            return None;
+    /// The validation errors of arguments of this length, if any. Values are not repeated: they may be secret.
+    pub fn complaint(&self, arguments: &Value, n_bytes: u64, strictness: Strictness) -> Option<String> {
+        if let Some(complaint) = self.names.complaint(arguments) {
+            return Some(complaint);
         }
-        let complaints: Vec<String> = self
-            .validator
-            .iter_errors(arguments)
-            .take(COMPLAINTS_MAX)
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                let place = if path.is_empty() { "arguments".to_owned() } else { format!("`{path}`") };
-                format!("{place}: {}", error.masked_with("the value"))
-            })
-            .collect();
-        Some(complaints.join("; "))
+        if !self.is_plain
+            && let Err(TooCostly { steps_max }) =
+                cost::check(&self.schema, &self.recurring, arguments, n_bytes)
+        {
+            return Some(format!(
+                "arguments: checking them against the tool's input schema would take more than {steps_max} steps"
+            ));
+        }
+        if !self.is_valid(arguments) {
+            return Some(explain::explain(&self.schema, arguments));
+        }
+        match strictness {
+            Strictness::Schema => None,
+            Strictness::Strict => explain::unnamed(&self.schema, arguments),
+        }
     }
 }
 
@@ -127,81 +168,25 @@ impl<'de> Visitor<'de> for Unambiguous {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
+        let mut is_plain = true;
         while let Some(name) = members.next_key::<String>()? {
             let value = members.next_value_seed(Self)?;
+            is_plain &= matches!(fold(&name), Cow::Borrowed(_));
             if map.contains_key(&name) {
                 return Err(A::Error::custom(format!("`{name}` is given twice")));
             }
             map.insert(name, value);
+        }
+        if !is_plain {
+            let mut seen = HashSet::with_capacity(map.len());
+            if let Some(name) = map.keys().find(|name| !seen.insert(fold(name))) {
+                let name = name.escape_debug();
+                return Err(A::Error::custom(format!("`{name}` can be taken for another name beside it")));
+            }
         }
         Ok(Value::Object(map))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn arguments_are_read_in_one_way_only() {
-        for (text, expected) in [
-            ("{}", Ok(json!({}))),
-            (r#"{"a":[1,-2,0.5,true,null,"x",{}]}"#, Ok(json!({"a": [1, -2, 0.5, true, null, "x", {}]}))),
-            (r#"{"a":1,"a":2}"#, Err("`a` is given twice")),
-            (r#"{"x":[{"a":1,"\u0061":2}]}"#, Err("`a` is given twice")),
-            ("[]", Err("arguments must be an object")),
-            ("{} {}", Err("arguments cannot be read")),
-            (r#"{"a":1e999}"#, Err("arguments cannot be read")),
-            ("", Err("arguments cannot be read")),
-        ] {
-            match (read(text.as_bytes()), expected) {
-                (Ok(value), Ok(expected)) => assert_eq!(value, expected),
-                (Err(error), Err(expected)) => assert!(error.contains(expected), "{text}: {error}"),
-                (read, _) => panic!("{text}: {read:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn arguments_are_checked_as_the_schema_says() {
-        let schema = ArgumentSchema::new(&json!({
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "count": {"type": "integer", "maximum": 5}},
-            "required": ["path"],
-        }))
-        .unwrap();
-        assert_eq!(schema.complaint(&json!({"path": "x"})), None);
-        assert_eq!(schema.complaint(&json!({"path": "x", "other": 1})), None, "only what the schema forbids");
-        assert_eq!(schema.complaint(&json!({"path": "x", "count": null})), None, "as if it were left out");
-        assert!(schema.complaint(&json!({"path": null})).is_some(), "what is required cannot be left out");
-        let missing = schema.complaint(&json!({"count": 1})).unwrap();
-        assert!(missing.contains("path") && missing.contains("required"), "{missing}");
-        let secret = schema.complaint(&json!({"path": 5, "count": "hunter2"})).unwrap();
-        assert!(secret.contains("`/count`") && !secret.contains("hunter2"), "{secret}");
-    }
-
-    #[test]
-    fn a_schema_that_cannot_be_used_says_why() {
-        for schema in [
-            json!({"type": "nonsense"}),
-            json!({"$ref": "https://example.com/schema.json"}),
-            json!({"$ref": "file:///etc/passwd"}),
-            json!({"properties": {"a": {"pattern": "("}}}),
-            json!([]),
-        ] {
-            assert!(ArgumentSchema::new(&schema).is_err(), "{schema}");
-        }
-        assert!(ArgumentSchema::new(&json!({})).is_ok());
-        assert!(ArgumentSchema::new(&json!({"$schema": "http://json-schema.org/draft-07/schema#"})).is_ok());
-    }
-
-    #[test]
-    fn a_pattern_that_backtracks_for_ever_refuses_instead() {
-        let schema = json!({"properties": {"a": {"pattern": "^(?=(a+)+$)(a|aa)+$"}}});
-        let schema = ArgumentSchema::new(&schema).unwrap();
-        let hard = format!("{}b", "a".repeat(50));
-        assert!(schema.complaint(&json!({"a": hard})).is_some());
-    }
-}
+mod tests;

@@ -143,7 +143,7 @@ impl Walk {
 
     fn six(&mut self, call: &Call<'_>) -> Result<(), Stopped> {
         for gate in SIX {
-            let effect = call.context.profile.effect(gate);
+            let effect = call.context.profile.effect(gate, call.context);
             let objection = match effect {
                 Effect::Off => None,
                 Effect::Deny | Effect::Ask => {
@@ -212,15 +212,13 @@ impl Walk {
                 self.asks.retain(|ask| *ask == Ask::Hard);
             }
             Some((gate, verdict)) => self.ask_for_policy(gate, verdict),
-            None => match call.context.profile.otherwise(call.tool.risk) {
+            None => match call.context.profile.otherwise(call.tool) {
                 Otherwise::Allow => {
                     self.pass(Gate::Profile)?;
                     self.asks.retain(|ask| *ask != Ask::Soft);
                 }
                 Otherwise::Ask => {
-                    let profile = call.context.profile.as_str();
-                    let reason =
-                        format!("profile {profile} requires approval for tools of {} risk", call.tool.risk);
+                    let reason = profile::reason_to_ask(call.context.profile, call.tool);
                     self.ask(Gate::Profile, Ask::Soft, reason, None);
                 }
             },

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod config;
 pub mod decision;
 pub mod facts;
+pub mod fold;
 pub mod glob;
 pub mod health;
 mod json;

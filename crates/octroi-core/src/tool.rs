@@ -9,6 +9,7 @@ use crate::name::CanonicalId;
 use crate::server::Trust;
 
 pub mod infer;
+mod verbs;
 pub mod words;
 
 /// How much harm a tool can do.
@@ -59,7 +60,7 @@ impl fmt::Display for Risk {
 pub struct SideEffects(BTreeSet<Arc<str>>);
 
 /// The tags that Octroi assigns itself. Others come from the configuration.
-pub const KNOWN_TAGS: [&str; 19] = [
+pub const KNOWN_TAGS: [&str; 20] = [
     "fs.read",
     "fs.write",
     "fs.delete",
@@ -79,9 +80,31 @@ pub const KNOWN_TAGS: [&str; 19] = [
     "database.write",
     "database.delete",
     "data.write",
+    UNKNOWN,
 ];
 
+/// The tag of a tool whose effect nobody can tell.
+pub const UNKNOWN: &str = "unknown";
+
+/// Tags of tools that change nothing.
+const READING_TAGS: [&str; 5] = ["fs.read", "database.read", "network.http", "network.dns", "cloud.key_read"];
+
 impl SideEffects {
+    /// Whether a tag says that something is changed.
+    pub fn changes_something(&self) -> bool {
+        self.iter().any(|tag| tag != UNKNOWN && !READING_TAGS.contains(&tag))
+    }
+
+    /// Whether no tag says that something is or may be changed.
+    pub fn only_read(&self) -> bool {
+        self.iter().all(|tag| READING_TAGS.contains(&tag))
+    }
+
+    /// Takes a tag away.
+    pub fn remove(&mut self, tag: &str) {
+        self.0.remove(tag);
+    }
+
     /// Adds a tag.
     pub fn insert(&mut self, tag: &str) {
         self.0.insert(tag.into());

@@ -1,7 +1,8 @@
 //! Profiles: named levels of strictness.
 
+use super::context::AgentContext;
 use super::gate::Gate;
-use crate::tool::Risk;
+use crate::tool::{Risk, ToolDescriptor, UNKNOWN};
 
 /// The effect of a gate's objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ pub enum Otherwise {
 pub enum Profile {
     /// Every gate denies, and everything that no rule allows needs approval.
     Strict,
-    /// Reads are allowed, writes need approval.
+    /// Reads are allowed; writes, and tools of unknown effect, need approval.
     #[default]
     Guarded,
     /// Everything that is not denied is allowed, and recorded.
@@ -53,22 +54,72 @@ impl Profile {
         Self::ALL.into_iter().find(|profile| profile.as_str() == word)
     }
 
-    /// The effect of this gate's objection.
-    pub const fn effect(self, gate: Gate) -> Effect {
+    /// The effect of this gate's objection for an agent. Under `guarded`, specification and project bind only
+    /// an agent that was given one.
+    pub fn effect(self, gate: Gate, context: &AgentContext) -> Effect {
         match (self, gate) {
-            (Self::Guarded, Gate::SpecFrozen | Gate::ProjectBinding | Gate::AdminToken) => Effect::Ask,
-            (Self::Open, Gate::Mode | Gate::SpecFrozen | Gate::ProjectBinding | Gate::AdminToken) => {
-                Effect::Off
-            }
+            (Self::Guarded, Gate::SpecFrozen) if context.is_spec_frozen || context.spec_hash.is_some() => Effect::Ask,
+            (Self::Guarded, Gate::AdminToken) => Effect::Ask,
+            (Self::Guarded, Gate::SpecFrozen | Gate::ProjectBinding)
+            | (Self::Open, Gate::SpecFrozen | Gate::ProjectBinding | Gate::AdminToken) => Effect::Off,
             (Self::Strict | Self::Guarded | Self::Open, _) => Effect::Deny,
         }
     }
 
-    /// The default for a call that no rule matches.
-    pub const fn otherwise(self, risk: Risk) -> Otherwise {
-        match (self, risk) {
-            (Self::Open, _) | (Self::Guarded, Risk::Low | Risk::Medium) => Otherwise::Allow,
-            (Self::Guarded, Risk::High | Risk::Critical) | (Self::Strict, _) => Otherwise::Ask,
+    /// The default for a call that no rule matches. Under `guarded` only what is known to read is allowed.
+    pub fn otherwise(self, tool: &ToolDescriptor) -> Otherwise {
+        match self {
+            Self::Open => Otherwise::Allow,
+            Self::Guarded if tool.risk <= Risk::Medium && tool.side_effects.only_read() => Otherwise::Allow,
+            Self::Guarded | Self::Strict => Otherwise::Ask,
         }
+    }
+}
+
+impl Profile {
+    /// The defaults as sentences.
+    pub const fn describe_defaults(self) -> &'static [&'static str] {
+        match self {
+            Self::Strict => &["every call needs approval"],
+            Self::Guarded => &[
+                "a call of a tool that is known to read is allowed",
+                "a call of a tool that writes, or whose effect is unknown, needs approval",
+            ],
+            Self::Open => &["every call is allowed"],
+        }
+    }
+}
+
+/// What the tags of a tool mean, in words; the first that applies is given as the reason.
+const MEANINGS: [(&str, &str); 10] = [
+    ("payments", "moves money"),
+    ("system.exec", "runs programs"),
+    ("fs.delete", "deletes files"),
+    ("database.delete", "deletes from a database"),
+    ("cloud.resource_delete", "deletes cloud resources"),
+    ("cloud.key_delete", "deletes keys"),
+    ("fs.write", "writes files"),
+    ("fs.chmod", "changes permissions of files"),
+    ("database.write", "writes to a database"),
+    ("data.write", "changes something"),
+];
+
+/// Why a call that no rule matches requires approval, for the person who decides.
+pub(super) fn reason_to_ask(profile: Profile, tool: &ToolDescriptor) -> String {
+    let name = format!("`{}.{}`", tool.source_id, tool.name);
+    let profile_name = profile.as_str();
+    if profile == Profile::Strict {
+        return format!("profile {profile_name} requires approval for every call that no rule allows");
+    }
+    let meaning = MEANINGS.iter().find(|(tag, _)| tool.side_effects.contains(tag));
+    match meaning {
+        Some((_, meaning)) => format!("{name} {meaning}; profile {profile_name} requires approval for writes"),
+        None if tool.side_effects.contains(UNKNOWN) => {
+            format!("the effect of {name} is unknown; profile {profile_name} requires approval for such tools")
+        }
+        None if tool.side_effects.changes_something() => {
+            format!("{name} has side effects; profile {profile_name} requires approval for writes")
+        }
+        None => format!("{name} is of {} risk; profile {profile_name} requires approval for such tools", tool.risk),
     }
 }

@@ -244,31 +244,77 @@ fn what_a_servers_entry_says() {
     }
 }
 
-/// Every profile with every risk, for an agent without settings.
+/// Every profile with tools that read, write, and do what nobody can tell, for an agent without settings.
 #[test]
 fn profiles() {
     let mut table = String::new();
     for profile in Profile::ALL {
-        for risk in Risk::ALL {
-            let decision = Scene::new(profile, risk, &["fs.write"]).describe();
-            let _ = writeln!(table, "{:<8} {:<9} {decision}", profile.as_str(), risk.as_str());
+        for (risk, tags) in [
+            (Risk::Low, &[][..]),
+            (Risk::Medium, &["network.http"][..]),
+            (Risk::Medium, &["unknown"]),
+            (Risk::Medium, &["fs.write"]),
+            (Risk::Medium, &["crm.write"]),
+            (Risk::High, &["system.exec", "unknown"]),
+            (Risk::High, &[]),
+            (Risk::Critical, &["fs.delete"]),
+        ] {
+            let outcome = Scene::new(profile, risk, tags).describe();
+            let _ = writeln!(table, "{:<8} {:<9}{:<20} {outcome}", profile.as_str(), risk.as_str(), tags.join(" "));
         }
     }
-    expect_test::expect![["
-        strict   low       ask: profile strict requires approval for tools of low risk
-        strict   medium    deny_continue at project_binding: Tool requires project_id
-        strict   high      deny_continue at spec_frozen: Execution mode requires spec_frozen=True
-        strict   critical  deny_continue at spec_frozen: Execution mode requires spec_frozen=True
-        guarded  low       allow
-        guarded  medium    allow
-        guarded  high      ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded requires approval for tools of high risk
-        guarded  critical  ask: Execution mode requires spec_frozen=True; Tool requires project_id; profile guarded requires approval for tools of critical risk
-        open     low       allow
-        open     medium    allow
-        open     high      allow
-        open     critical  allow
-    "]]
-    .assert_eq(&table);
+    expect_test::expect![[r#"
+        strict   low                           ask: profile strict requires approval for every call that no rule allows
+        strict   medium   network.http         deny_continue at project_binding: Tool requires project_id
+        strict   medium   unknown              deny_continue at project_binding: Tool requires project_id
+        strict   medium   fs.write             deny_continue at project_binding: Tool requires project_id
+        strict   medium   crm.write            deny_continue at project_binding: Tool requires project_id
+        strict   high     system.exec unknown  deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+        strict   high                          deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+        strict   critical fs.delete            deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+        guarded  low                           allow
+        guarded  medium   network.http         allow
+        guarded  medium   unknown              ask: the effect of `fs.touch` is unknown; profile guarded requires approval for such tools
+        guarded  medium   fs.write             ask: `fs.touch` writes files; profile guarded requires approval for writes
+        guarded  medium   crm.write            ask: `fs.touch` has side effects; profile guarded requires approval for writes
+        guarded  high     system.exec unknown  ask: `fs.touch` runs programs; profile guarded requires approval for writes
+        guarded  high                          ask: `fs.touch` is of high risk; profile guarded requires approval for such tools
+        guarded  critical fs.delete            ask: `fs.touch` deletes files; profile guarded requires approval for writes
+        open     low                           allow
+        open     medium   network.http         allow
+        open     medium   unknown              allow
+        open     medium   fs.write             allow
+        open     medium   crm.write            allow
+        open     high     system.exec unknown  allow
+        open     high                          allow
+        open     critical fs.delete            allow
+    "#]].assert_eq(&table);
+}
+
+/// Under `guarded`, the specification binds only an agent that was given one, and no project is asked for.
+#[test]
+fn a_specification_binds_who_has_one() {
+    let guarded = |change: fn(&mut AgentContext)| {
+        let scene = Scene::new(Profile::Guarded, Risk::High, &["fs.write"]).with(|scene| change(&mut scene.context));
+        scene.describe()
+    };
+    let writes = "`fs.touch` writes files; profile guarded requires approval for writes";
+    let unfrozen = format!("ask: Execution mode requires spec_frozen=True; {writes}");
+    assert_eq!(guarded(|_| {}), format!("ask: {writes}"));
+    assert_eq!(guarded(|context| context.spec_hash = Some("abc".into())), unfrozen);
+    assert_eq!(guarded(|context| context.is_spec_frozen = true), unfrozen);
+    assert_eq!(guarded(|context| context.project = Some("acme".into())), format!("ask: {writes}"));
+}
+
+/// In planning mode nothing is made that may change something, under any profile.
+#[test]
+fn planning_refuses_what_is_unknown() {
+    for profile in Profile::ALL {
+        let planning = Scene::new(profile, Risk::Medium, &["unknown"]).with(|scene| {
+            scene.context.mode = Mode::Planning;
+        });
+        assert_eq!(planning.describe(), "deny_continue at mode: Planning mode cannot use tools with side effects");
+    }
 }
 
 /// Combinations of the three policy levels and their results.
@@ -303,8 +349,8 @@ fn levels() {
             .policy("agent", &rule(agent));
         let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.describe());
     }
-    expect_test::expect![["
-        silent  silent  silent  ask: profile guarded requires approval for tools of high risk
+    expect_test::expect![[r#"
+        silent  silent  silent  ask: `fs.touch` writes files; profile guarded requires approval for writes
         silent  allow   silent  allow
         silent  silent  allow   allow
         silent  ask     silent  ask: ask[1] asks
@@ -318,7 +364,7 @@ fn levels() {
         deny    allow   allow   deny_continue at floor: deny[1] denies it
         ask     silent  deny    deny_continue at agent: deny[1] denies it
         abort   ask     ask     deny_abort at floor: deny[1] denies it
-    "]]
+    "#]]
     .assert_eq(&table);
 }
 
@@ -330,18 +376,18 @@ fn what_an_allow_rule_answers() {
     assert_eq!(allowed(Scene::new(Profile::Guarded, Risk::Critical, &["fs.delete"])), "allow");
     assert_eq!(
         guarded().with(|scene| scene.tool.requires_admin = true).describe(),
-        "ask: Tool requires project_id; Tool requires admin_token",
+        "ask: Tool requires admin_token; `fs.touch` writes files; profile guarded requires approval for writes",
         "a profile does not stand for the admin token"
     );
     assert_eq!(allowed(guarded().with(|scene| scene.tool.requires_admin = true)), "allow");
     assert_eq!(
         allowed(guarded().with(|scene| scene.tool.trust = Trust::Low)),
-        "ask: Tool requires project_id; server `fs` has low trust and the tool has side effects"
+        "ask: server `fs` has low trust and the tool has side effects"
     );
     let custom = |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None };
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Ask)])),
-        "ask: Tool requires project_id; gate `office-hours` objects"
+        "ask: gate `office-hours` objects"
     );
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Pass), custom(Outcome::Deny)])),

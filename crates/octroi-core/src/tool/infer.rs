@@ -3,83 +3,13 @@
 //! The name counts most. The description is used only where the name says nothing. Annotations can always
 //! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
 
-use super::{Annotations, Risk, SideEffects, words};
+use super::verbs::{Form, KnownWord, Meaning, look_up, reads_as_noun};
+use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
 use crate::glob::Glob;
 use crate::server::Trust;
 
-/// Words that indicate a risk. The first list of each entry is the required minimum.
-const RISK_WORDS: [(Risk, &[&str], &[&str]); 4] = [
-    (
-        Risk::Critical,
-        &["delete", "drop", "destroy", "payment"],
-        &["purge", "wipe", "truncate", "erase", "pay", "charge", "refund", "transfer", "remove", "rm"],
-    ),
-    (
-        Risk::High,
-        &["write", "update", "modify", "create"],
-        &[
-            "edit",
-            "insert",
-            "append",
-            "put",
-            "post",
-            "patch",
-            "set",
-            "add",
-            "move",
-            "rename",
-            "copy",
-            "send",
-            "execute",
-            "exec",
-            "run",
-            "shell",
-            "bash",
-            "eval",
-            "install",
-            "uninstall",
-            "deploy",
-            "merge",
-            "push",
-            "commit",
-            "upload",
-            "publish",
-            "kill",
-            "stop",
-            "restart",
-            "grant",
-            "revoke",
-            "chmod",
-            "replace",
-            "save",
-            "import",
-            "approve",
-            "close",
-            "reset",
-            "enable",
-            "disable",
-        ],
-    ),
-    (
-        Risk::Medium,
-        &["network", "fetch", "http", "api"],
-        &["download", "request", "browse", "navigate", "query", "sql", "call", "open", "click"],
-    ),
-    (
-        Risk::Low,
-        &["read", "get", "list", "search", "echo"],
-        &[
-            "find", "show", "describe", "view", "count", "status", "info", "help", "ping", "version", "time",
-            "now", "diff", "tree", "stat", "lookup", "whoami", "sum",
-        ],
-    ),
-];
-
-/// Words that make writing harmless: short-lived data.
-const SOFTENING: [&str; 4] = ["log", "cache", "temp", "session"];
-
 /// Words that indicate side effects. The first five are the required minimum.
-const EFFECT_WORDS: [(&str, &[&str]); 40] = [
+const EFFECT_WORDS: [(&str, &[&str]); 46] = [
     ("write", &["fs.write"]),
     ("delete", &["fs.delete"]),
     ("network", &["network.http"]),
@@ -119,8 +49,20 @@ const EFFECT_WORDS: [(&str, &[&str]); 40] = [
     ("truncate", &["database.delete"]),
     ("insert", &["database.write"]),
     ("transfer", &["payments"]),
+    ("wire", &["payments"]),
+    ("withdraw", &["payments"]),
+    ("payout", &["payments"]),
+    ("purchase", &["payments"]),
+    ("buy", &["payments"]),
+    ("powershell", &["system.exec"]),
     ("env", &["system.env"]),
 ];
+
+/// Words that lower the risk of writing: short-lived data.
+const TEMPORARY: [&str; 4] = ["log", "cache", "temp", "session"];
+
+/// Words that execute programs, whatever stands beside them.
+const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powershell", "shell"];
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
@@ -156,74 +98,119 @@ pub struct ToolFacts<'a> {
 /// Infers risk and side effects.
 pub fn infer(known: ToolFacts<'_>, rules: &[InferenceRule]) -> (Risk, SideEffects) {
     let name_words = words::of_name(known.name);
-    let text_words = words::of_text(known.description);
-    let of_name = risk_of(&name_words);
-    let relevant = if of_name.is_some() { &name_words } else { &text_words };
-    let mut risk = of_name.or_else(|| risk_of(&text_words)).unwrap_or(Risk::Medium);
-    if risk == Risk::High && name_words.iter().any(|word| SOFTENING.contains(&word.as_str())) {
-        risk = Risk::Medium;
-    }
-    let mut effects = effects_of(relevant);
-    if effects.is_empty() && risk >= Risk::High {
-        effects.insert(SOMETHING);
-    }
-    (risk, effects) = apply_annotations(known.annotations, known.trust, risk, effects);
+    let verbs = words::leading_verbs(known.description);
+    let (mut risk, mut effects) = classify(&name_words, &verbs);
+    apply_annotations(known.annotations, known.trust, &mut risk, &mut effects);
     let full_name = format!("{}.{}", known.server, known.name);
-    let matching = rules.iter().find(|rule| {
+    let rule = rules.iter().find(|rule| {
         rule.tools.matches(&full_name)
-            && (rule.words.is_empty()
-                || rule.words.iter().any(|word| name_words.contains(word) || text_words.contains(word)))
+            && (rule.words.is_empty() || {
+                let text_words = words::of_text(known.description);
+                rule.words.iter().any(|word| name_words.contains(word) || text_words.contains(word))
+            })
     });
-    if let Some(rule) = matching {
-        risk = rule.risk.unwrap_or(risk);
-        if let Some(tags) = &rule.side_effects {
-            effects = tags.iter().map(String::as_str).collect();
-        }
+    if let Some(rule) = rule {
+        override_with(rule.risk, rule.side_effects.as_deref(), &mut risk, &mut effects);
     }
     (risk, effects)
 }
 
-fn risk_of(words: &[String]) -> Option<Risk> {
-    RISK_WORDS
-        .iter()
-        .find(|(_, first, more)| {
-            words.iter().any(|word| first.contains(&word.as_str()) || more.contains(&word.as_str()))
-        })
-        .map(|(risk, _, _)| *risk)
+/// Applies what a person says of a tool. One whose risk they call low is known to read.
+pub fn override_with(
+    said_risk: Option<Risk>,
+    said_effects: Option<&[String]>,
+    risk: &mut Risk,
+    effects: &mut SideEffects,
+) {
+    *risk = said_risk.unwrap_or(*risk);
+    match said_effects {
+        Some(tags) => *effects = tags.iter().map(String::as_str).collect(),
+        None if said_risk == Some(Risk::Low) => *effects = SideEffects::default(),
+        None => {}
+    }
 }
 
-fn effects_of(words: &[String]) -> SideEffects {
-    let known = EFFECT_WORDS.iter().filter(|(word, _)| words.iter().any(|found| found == word));
-    known.flat_map(|(_, tags)| tags.iter().copied()).collect()
+/// What the words of a name and the first verbs of a description say together.
+fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
+    let of_name = meanings(name_words);
+    let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up(verb)).collect();
+    let all = || of_name.iter().chain(&of_verbs);
+    let means = |meaning: Meaning| all().any(|word| word.meaning == meaning);
+    let has_noun_that_reads = name_words.last().is_some_and(|word| reads_as_noun(word));
+    let mut effects: SideEffects = all().flat_map(|word| effects_of(word.stem)).copied().collect();
+    // What it makes is kept for a moment only, unless it destroys or runs something.
+    let is_temporary = name_words.iter().any(|word| TEMPORARY.contains(&word.as_str()));
+    let risk = if means(Meaning::Destroys) {
+        Risk::Critical
+    } else if all().any(|word| EXECUTES.contains(&word.stem)) {
+        Risk::High
+    } else if means(Meaning::Writes) {
+        if is_temporary { Risk::Medium } else { Risk::High }
+    } else if means(Meaning::Runs) || means(Meaning::Fetches) {
+        Risk::Medium
+    } else if means(Meaning::Reads) || has_noun_that_reads {
+        Risk::Low
+    } else {
+        Risk::Medium
+    };
+    let is_known_to_read = means(Meaning::Reads) || means(Meaning::Fetches) || has_noun_that_reads;
+    if means(Meaning::Destroys) || means(Meaning::Writes) {
+        if !effects.changes_something() {
+            effects.insert(SOMETHING);
+        }
+    } else if means(Meaning::Runs) || !is_known_to_read {
+        effects.insert(UNKNOWN);
+    }
+    (risk, effects)
 }
 
-fn apply_annotations(
-    annotations: Annotations,
-    trust: Trust,
-    mut risk: Risk,
-    mut effects: SideEffects,
-) -> (Risk, SideEffects) {
-    if annotations.destructive == Some(true) && annotations.read_only != Some(true) {
-        risk = risk.max(Risk::High);
+/// The known words of a name that stand as verbs. After a reading verb, the names of things are only what is read.
+fn meanings(name_words: &[String]) -> Vec<KnownWord> {
+    let mut found = Vec::new();
+    let mut reads_what_follows = false;
+    for (index, word) in name_words.iter().enumerate() {
+        if matches!(word.as_str(), "and" | "or" | "then") {
+            reads_what_follows = false;
+        }
+        let Some(known) = look_up(word) else { continue };
+        let is_object = reads_what_follows && (known.is_noun || known.form != Form::Base) && !known.is_required;
+        // Many things before a reading verb are what it reads: `commits_list`.
+        let is_thing = known.is_noun && known.form == Form::Plural;
+        let is_last = index + 1 == name_words.len();
+        if is_object || is_thing || is_last && reads_as_noun(word) {
+            continue;
+        }
+        reads_what_follows |=
+            matches!(known.meaning, Meaning::Reads | Meaning::Fetches) && known.form == Form::Base;
+        found.push(known);
     }
-    if annotations.read_only == Some(false) {
-        risk = risk.max(Risk::Medium);
-    }
-    if annotations.open_world == Some(true) && risk > Risk::Low {
-        effects.insert("network.http");
-    }
-    if effects.is_empty() && (risk >= Risk::High || annotations.destructive == Some(true)) {
-        effects.insert(SOMETHING);
+    found
+}
+
+fn effects_of(stem: &str) -> &'static [&'static str] {
+    EFFECT_WORDS.iter().find(|(word, _)| *word == stem).map_or(&[], |(_, tags)| tags)
+}
+
+/// Annotations can always raise the risk; only those of a highly trusted server lower it. `openWorldHint` says
+/// nothing about writing.
+fn apply_annotations(annotations: Annotations, trust: Trust, risk: &mut Risk, effects: &mut SideEffects) {
+    let declares_writing = annotations.destructive == Some(true) || annotations.read_only == Some(false);
+    if declares_writing {
+        *risk = (*risk).max(Risk::High);
+        effects.remove(UNKNOWN);
+        if !effects.changes_something() {
+            effects.insert(SOMETHING);
+        }
     }
     if trust == Trust::High {
-        if annotations.read_only == Some(true) {
-            return (Risk::Low, SideEffects::default());
+        if annotations.read_only == Some(true) && !declares_writing {
+            *risk = Risk::Low;
+            *effects = SideEffects::default();
         }
         if annotations.destructive == Some(false) {
-            risk = risk.min(Risk::High);
+            *risk = (*risk).min(Risk::High);
         }
     }
-    (risk, effects)
 }
 
 #[cfg(test)]

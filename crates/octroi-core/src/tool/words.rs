@@ -46,6 +46,54 @@ pub fn of_text(text: &str) -> Vec<String> {
     words
 }
 
+/// Words before the verb of a description: "This tool lets you delete a file".
+const LEAD_IN: &[&str] = &[
+    "a", "ability", "allow", "allowing", "allows", "an", "and", "api", "be", "can", "capability", "command", "endpoint",
+    "function", "functionality", "helper", "i", "it", "lets", "method", "operation", "please", "powerful", "provides",
+    "simple", "that", "the", "then", "this", "to", "tool", "use", "used", "useful", "user", "users", "using", "utility",
+    "via", "when", "which", "will", "you", "your",
+];
+/// So many words are looked at for a verb.
+const LEAD_IN_MAX: usize = 12;
+
+/// The first verb of a description, as it is written there, and those joined to it: "Read or update a file" has two.
+/// What follows is ignored: it tells of things, limits and other tools.
+pub fn leading_verbs(description: &str) -> Vec<String> {
+    let mut verbs: Vec<String> = Vec::new();
+    let mut is_joined = true;
+    let words = description.split_whitespace().take(LEAD_IN_MAX);
+    for word in words {
+        let ends = word.ends_with(['.', ':', ';', '!', '?']);
+        let is_list = word.ends_with(',');
+        let is_pair = word.contains('/');
+        for part in word.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|part| !part.is_empty()) {
+            let lower = part.to_lowercase();
+            let is_adverb = lower.len() > 4 && lower.ends_with("ly");
+            if verbs.is_empty() && (LEAD_IN.contains(&lower.as_str()) || is_adverb || is_heading(part)) {
+                continue;
+            }
+            if matches!(lower.as_str(), "and" | "or" | "then") {
+                is_joined = true;
+            } else if is_joined || is_pair {
+                verbs.push(lower);
+                is_joined = false;
+            } else {
+                return verbs;
+            }
+        }
+        if ends && !verbs.is_empty() {
+            return verbs;
+        }
+        is_joined |= is_list && !verbs.is_empty();
+    }
+    verbs
+}
+
+/// Whether a word is a label before the sentence: `[DEPRECATED] Deletes…`.
+fn is_heading(word: &str) -> bool {
+    word.chars().count() > 3 && word.chars().all(|letter| letter.is_uppercase() || letter.is_numeric())
+}
+
 fn flush(word: &mut String, words: &mut Vec<String>) {
     if !word.is_empty() {
         words.push(std::mem::take(word));
@@ -81,5 +129,24 @@ mod tests {
         assert!(of_text("Deletes a file.").contains(&"delete".to_owned()));
         assert!(!of_text("Sorts by created_at.").contains(&"created".to_owned()));
         assert!(!of_text("The capital's budget").contains(&"api".to_owned()));
+    }
+
+    #[test]
+    fn the_first_verb_of_a_description_is_found() {
+        for (text, verbs) in [
+            ("Delete a file. Reads nothing.", "delete"),
+            ("This tool lets you delete a file", "delete"),
+            ("[DEPRECATED] Deletes a file", "deletes"),
+            ("Use this tool to permanently remove things", "remove"),
+            ("Read or update a file", "read update"),
+            ("Create, update, or delete an issue", "create update delete"),
+            ("Search/replace text", "search replace"),
+            ("A list of files", "list"),
+            ("Get the log, then write it", "get"),
+            ("", ""),
+            ("...", ""),
+        ] {
+            assert_eq!(leading_verbs(text).join(" "), verbs, "{text}");
+        }
     }
 }

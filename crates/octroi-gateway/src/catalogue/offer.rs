@@ -9,7 +9,7 @@ use octroi_core::arguments::ArgumentSchema;
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::{ServerSpec, Trust};
-use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer};
+use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer, override_with};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
 use octroi_core::{CanonicalId, ServerName, visible};
 use octroi_mcp::json::{self, Span};
@@ -200,14 +200,10 @@ impl Tool {
             },
             trust: spec.trust,
         };
-        let (inferred, effects) = infer(known, rules);
-        let overrides = spec.override_of(&item.name);
-        let risk = overrides.risk.unwrap_or(inferred);
-        let side_effects = match &overrides.side_effects {
-            Some(tags) => tags.iter().map(String::as_str).collect(),
-            None => effects,
-        };
-        let enabled = overrides.enabled.unwrap_or(true);
+        let (mut risk, mut side_effects) = infer(known, rules);
+        let said = spec.said_of(&item.name);
+        override_with(said.risk, said.side_effects.as_deref(), &mut risk, &mut side_effects);
+        let enabled = said.enabled.unwrap_or(true);
         let off_because = (!enabled).then(|| {
             let by_whom = format!("`tools_override` of server `{}` switches it off", spec.key);
             overrides.reason.clone().unwrap_or(by_whom).into()

@@ -8,9 +8,8 @@ use octroi_api::operations::policies::{
     ReplayRequest, SchemaText, SetAgentPolicyRequest, SetPolicyRequest, TestOutcome, TestPolicyRequest,
     TestedPolicy, WhyRequest,
 };
-use octroi_core::decision::{Effect, Otherwise, SIX};
+use octroi_core::decision::{Effect, SIX};
 use octroi_core::policy::{self, Document, Expected, Level, Rule};
-use octroi_core::tool::Risk;
 use octroi_gateway::{Candidate, PolicyLevel, PolicyRecord, PolicyStatus as StoredStatus, level_of};
 use serde_json::Value;
 
@@ -143,19 +142,12 @@ pub(super) async fn explain(
     let known = context.gateway.inspector().agent_context(agent.as_deref());
     let profile = known.profile;
     let gates = SIX.iter().map(|gate| {
-        let effect = match profile.effect(*gate) {
+        let effect = match profile.effect(*gate, &known) {
             Effect::Deny => "what it objects to is denied",
             Effect::Ask => "what it objects to needs approval",
             Effect::Off => "it is off",
         };
         format!("{}: {effect}", gate.as_str())
-    });
-    let otherwise = Risk::ALL.into_iter().map(|risk| {
-        let default = match profile.otherwise(risk) {
-            Otherwise::Allow => "is allowed",
-            Otherwise::Ask => "needs approval",
-        };
-        format!("a call of {risk} risk {default}")
     });
     Ok(PolicySentences {
         agent,
@@ -163,7 +155,7 @@ pub(super) async fn explain(
         mode: known.mode.into(),
         gates: gates.collect(),
         levels: rules,
-        otherwise: otherwise.collect(),
+        otherwise: profile.describe_defaults().iter().map(ToString::to_string).collect(),
     })
 }
 
