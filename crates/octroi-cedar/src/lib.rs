@@ -8,6 +8,7 @@ mod annotation;
 mod argument;
 mod describe;
 mod judge;
+mod limits;
 mod load;
 mod needs;
 mod policies;

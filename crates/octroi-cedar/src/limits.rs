@@ -46,7 +46,9 @@ pub(crate) fn check(text: &str) -> Result<(), BeyondLimits> {
             }
             b'&' | b'|' | b'+' | b'*' | b'.' | b'=' | b'<' | b'>' => n_operators += 1,
             // `if … then if …` nests without brackets.
-            b'i' if text.get(at..at + 3).is_some_and(|word| word == "if " || word == "if(") => n_prefixes += 1,
+            b'i' if text.get(at..at + 3).is_some_and(|word| word == "if " || word == "if(") => {
+                n_prefixes += 1
+            }
             b';' => {
                 n_policies += 1;
                 (n_prefixes, n_operators) = (0, 0);
@@ -57,7 +59,9 @@ pub(crate) fn check(text: &str) -> Result<(), BeyondLimits> {
             return beyond(at, format!("expressions are nested more than {DEPTH_MAX} deep"));
         }
         if n_operators > OPERATORS_MAX {
-            let message = format!("one policy has more than {OPERATORS_MAX} operators; write it as several, or use a set");
+            let message = format!(
+                "one policy has more than {OPERATORS_MAX} operators; write it as several, or use a set"
+            );
             return beyond(at, message);
         }
         if n_policies > POLICIES_MAX {
@@ -83,8 +87,10 @@ mod tests {
 
     #[test]
     fn nesting_and_length_are_limited() {
-        let policy = |condition: &str| format!("permit (principal, action, resource) when {{ {condition} }};");
-        let deep = |open: &str, close: &str, n: usize| policy(&format!("{}true{}", open.repeat(n), close.repeat(n)));
+        let policy =
+            |condition: &str| format!("permit (principal, action, resource) when {{ {condition} }};");
+        let deep =
+            |open: &str, close: &str, n: usize| policy(&format!("{}true{}", open.repeat(n), close.repeat(n)));
         for (text, is_refused) in [
             (policy("true"), false),
             (deep("(", ")", 20), false),

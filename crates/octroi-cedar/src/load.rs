@@ -8,6 +8,7 @@ use cedar_policy::{Policy, PolicyId, PolicySet};
 
 use crate::annotation;
 use crate::describe::Effect;
+use crate::limits::{self, BeyondLimits};
 use crate::problem::{Problem, position};
 use crate::schema::Schema;
 
@@ -34,6 +35,8 @@ pub(crate) struct Loaded {
 
 /// Parses and checks everything. Returns either all policies or none.
 pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Problem>> {
+    limits::check(text)
+        .map_err(|BeyondLimits { offset, message }| vec![Problem::at(text, offset, None, message)])?;
     let set: PolicySet = text.parse().map_err(|errors| unreadable(text, &DetailedError::from(&errors)))?;
     let mut problems = templates(text, &set);
     let mut all = Vec::new();

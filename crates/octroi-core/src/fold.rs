@@ -31,7 +31,17 @@ mod tests {
 
     #[test]
     fn what_a_lenient_reader_takes_for_the_same_folds_to_the_same() {
-        for other in ["Path", "PATH", "path\0", "path\0x", " path", "pa\u{200b}th", "p\u{ad}ath", "path\t", "\u{feff}path"] {
+        for other in [
+            "Path",
+            "PATH",
+            "path\0",
+            "path\0x",
+            " path",
+            "pa\u{200b}th",
+            "p\u{ad}ath",
+            "path\t",
+            "\u{feff}path",
+        ] {
             assert_eq!(fold(other), "path", "{other:?}");
         }
         assert_eq!(fold("user\u{212a}ey"), "userkey");

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::arguments::Strictness;
 use crate::glob::Glob;
 use crate::name::{ServerKey, ServerName};
 use crate::secret::Secret;
@@ -45,6 +46,8 @@ pub struct ServerSpec {
     pub access: ToolAccess,
     /// Risk levels set by an administrator: patterns over its own tool names.
     pub risk_overrides: BTreeMap<String, Risk>,
+    /// Whether arguments that a tool's schema does not name are refused.
+    pub strictness: Strictness,
     /// Settings of single tools, by their own names. They take precedence over `risk_overrides`.
     pub tools_override: BTreeMap<String, ToolOverride>,
     /// Whether and how to sign in to a remote server.
@@ -75,6 +78,7 @@ impl ServerSpec {
             trust: Trust::default(),
             access: ToolAccess::default(),
             risk_overrides: BTreeMap::new(),
+            strictness: Strictness::default(),
             tools_override: BTreeMap::new(),
             oauth: OauthChoice::default(),
             runtime: Runtime::default(),

@@ -122,11 +122,18 @@ impl<'a> Walk<'a> {
         Ok(steps)
     }
 
-    fn members(&mut self, schema: &'a Map<String, Value>, value: &'a Value, depth: usize) -> Result<u64, TooCostly> {
+    fn members(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        value: &'a Value,
+        depth: usize,
+    ) -> Result<u64, TooCostly> {
         let mut steps: u64 = 1;
         for (keyword, part) in schema {
             let more = match keyword.as_str() {
-                "allOf" | "anyOf" | "oneOf" => self.each(part.as_array().into_iter().flatten(), value, depth)?,
+                "allOf" | "anyOf" | "oneOf" => {
+                    self.each(part.as_array().into_iter().flatten(), value, depth)?
+                }
                 "not" | "if" | "then" | "else" => self.pair(part, value, depth)?,
                 "$ref" | "$dynamicRef" | "$recursiveRef" => match pointer::target(self.root, part) {
                     Some(target) => self.pair(target, value, depth)?,
@@ -146,16 +153,22 @@ impl<'a> Walk<'a> {
                 "additionalProperties" | "unevaluatedProperties" if value.is_object() => {
                     self.children(std::iter::once(part), value, depth)?
                 }
-                "items" | "additionalItems" | "contains" | "unevaluatedItems" | "prefixItems" if value.is_array() => {
+                "items" | "additionalItems" | "contains" | "unevaluatedItems" | "prefixItems"
+                    if value.is_array() =>
+                {
                     match part {
                         Value::Array(schemas) => self.children(schemas.iter(), value, depth)?,
                         part => self.children(std::iter::once(part), value, depth)?,
                     }
                 }
-                "propertyNames" => (value.as_object().map_or(0, Map::len) as u64).saturating_mul(PATTERN_STEPS),
+                "propertyNames" => {
+                    (value.as_object().map_or(0, Map::len) as u64).saturating_mul(PATTERN_STEPS)
+                }
                 "enum" => part.as_array().map_or(1, Vec::len) as u64,
                 "uniqueItems" => value.as_array().map_or(1, |items| (items.len() as u64).saturating_mul(16)),
-                "pattern" | "format" => value.as_str().map_or(1, |text| PATTERN_STEPS + text.len() as u64 / 16),
+                "pattern" | "format" => {
+                    value.as_str().map_or(1, |text| PATTERN_STEPS + text.len() as u64 / 16)
+                }
                 _ => 0,
             };
             steps = steps.saturating_add(more);

@@ -89,7 +89,8 @@ impl<'a> Explainer<'a> {
             Value::Bool(false) => return self.complain(path, "no value is allowed here"),
             _ => return,
         };
-        if let Some(target) = members.get("$ref").and_then(|reference| pointer::target(self.root, reference)) {
+        if let Some(target) = members.get("$ref").and_then(|reference| pointer::target(self.root, reference))
+        {
             self.place(target, value, path, depth + 1);
         }
         if let Some(types) = members.get("type").filter(|types| !has_type(types, value)) {
@@ -115,7 +116,10 @@ impl<'a> Explainer<'a> {
                 && self.complaints.is_empty()
             {
                 let n = alternatives.len();
-                self.complain(path, &format!("the value may not fit any of the {n} alternatives of `{keyword}`"));
+                self.complain(
+                    path,
+                    &format!("the value may not fit any of the {n} alternatives of `{keyword}`"),
+                );
             }
         }
     }
@@ -127,7 +131,9 @@ impl<'a> Explainer<'a> {
         path: &str,
         depth: usize,
     ) {
-        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        for name in
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
             if !object.contains_key(name) {
                 self.complain(path, &format!("\"{name}\" is a required property"));
             }
@@ -135,7 +141,8 @@ impl<'a> Explainer<'a> {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, value) in object {
             let path = format!("{path}/{name}");
-            match (properties.and_then(|properties| properties.get(name)), schema.get("additionalProperties")) {
+            match (properties.and_then(|properties| properties.get(name)), schema.get("additionalProperties"))
+            {
                 (Some(schema), _) => self.place(schema, value, &path, depth + 1),
                 (None, Some(Value::Bool(false))) if !schema.contains_key("patternProperties") => {
                     self.complain(&path, "the schema does not name it and allows no other properties");
@@ -159,8 +166,12 @@ impl<'a> Explainer<'a> {
             let is_beyond = match keyword.as_str() {
                 "minimum" => number(value).zip(number(limit)).is_some_and(|(value, limit)| value < limit),
                 "maximum" => number(value).zip(number(limit)).is_some_and(|(value, limit)| value > limit),
-                "exclusiveMinimum" => number(value).zip(number(limit)).is_some_and(|(value, limit)| value <= limit),
-                "exclusiveMaximum" => number(value).zip(number(limit)).is_some_and(|(value, limit)| value >= limit),
+                "exclusiveMinimum" => {
+                    number(value).zip(number(limit)).is_some_and(|(value, limit)| value <= limit)
+                }
+                "exclusiveMaximum" => {
+                    number(value).zip(number(limit)).is_some_and(|(value, limit)| value >= limit)
+                }
                 "minLength" if value.is_string() => length < limit.as_u64(),
                 "maxLength" if value.is_string() => length > limit.as_u64(),
                 "minItems" if value.is_array() => length < limit.as_u64(),

@@ -59,8 +59,19 @@ fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {
                         patterns.keys().try_for_each(|pattern| one_pattern(pattern, found))?;
                     }
                     (
-                        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "contains" | "uniqueItems" | "propertyNames"
-                        | "dependentSchemas" | "dependencies" | "unevaluatedProperties" | "unevaluatedItems" | "format"
+                        "allOf"
+                        | "anyOf"
+                        | "oneOf"
+                        | "not"
+                        | "if"
+                        | "contains"
+                        | "uniqueItems"
+                        | "propertyNames"
+                        | "dependentSchemas"
+                        | "dependencies"
+                        | "unevaluatedProperties"
+                        | "unevaluatedItems"
+                        | "format"
                         | "enum",
                         _,
                     ) => found.has_alternatives = true,

@@ -33,9 +33,20 @@ fn arguments_are_checked_as_the_schema_says() {
     }))
     .unwrap();
     assert_eq!(schema.complaint(&json!({"path": "x"}), 100, Strictness::Schema), None);
-    assert_eq!(schema.complaint(&json!({"path": "x", "other": 1}), 100, Strictness::Schema), None, "only what the schema forbids");
-    assert_eq!(schema.complaint(&json!({"path": "x", "count": null}), 100, Strictness::Schema), None, "as if it were left out");
-    assert!(schema.complaint(&json!({"path": null}), 100, Strictness::Schema).is_some(), "what is required cannot be left out");
+    assert_eq!(
+        schema.complaint(&json!({"path": "x", "other": 1}), 100, Strictness::Schema),
+        None,
+        "only what the schema forbids"
+    );
+    assert_eq!(
+        schema.complaint(&json!({"path": "x", "count": null}), 100, Strictness::Schema),
+        None,
+        "as if it were left out"
+    );
+    assert!(
+        schema.complaint(&json!({"path": null}), 100, Strictness::Schema).is_some(),
+        "what is required cannot be left out"
+    );
     let missing = schema.complaint(&json!({"count": 1}), 100, Strictness::Schema).unwrap();
     assert!(missing.contains("path") && missing.contains("required"), "{missing}");
     let secret = schema.complaint(&json!({"path": 5, "count": "hunter2"}), 100, Strictness::Schema).unwrap();
@@ -67,7 +78,8 @@ fn a_pattern_that_backtracks_for_ever_refuses_instead() {
 
 /// Schemas and arguments that would take for ever. Each must be answered, whatever the answer.
 fn hostile() -> Vec<(&'static str, Value, Value)> {
-    let nest = |depth: usize, leaf: Value, wrap: fn(Value) -> Value| (0..depth).fold(leaf, |value, _| wrap(value));
+    let nest =
+        |depth: usize, leaf: Value, wrap: fn(Value) -> Value| (0..depth).fold(leaf, |value, _| wrap(value));
     // Each definition applies the next one twice, in place.
     let laughs = |keyword: &str| {
         let mut defs = Map::new();
@@ -96,22 +108,46 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
             json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "properties": {"a": {"$ref": "#/$defs/a"}}}),
             json!({"a": 1}),
         ),
-        ("self", json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}}), json!({"a": nest(60, json!({}), |value| json!({"a": value}))})),
-        ("unique", json!({"properties": {"a": {"uniqueItems": true}}}), json!({"a": (0..20_000).map(|n| json!([n])).collect::<Vec<_>>()})),
-        ("pattern", json!({"properties": {"a": {"pattern": "^(?=(a+)+$)(a|aa)+$"}}}), json!({"a": "a".repeat(5_000)})),
+        (
+            "self",
+            json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}}),
+            json!({"a": nest(60, json!({}), |value| json!({"a": value}))}),
+        ),
+        (
+            "unique",
+            json!({"properties": {"a": {"uniqueItems": true}}}),
+            json!({"a": (0..20_000).map(|n| json!([n])).collect::<Vec<_>>()}),
+        ),
+        (
+            "pattern",
+            json!({"properties": {"a": {"pattern": "^(?=(a+)+$)(a|aa)+$"}}}),
+            json!({"a": "a".repeat(5_000)}),
+        ),
         (
             "many patterns",
             json!({"patternProperties": (0..150).map(|n| (format!("^(?=.*{n})(a|aa)+$"), json!({}))).collect::<Map<_, _>>()}),
             Value::Object((0..200).map(|n| ("a".repeat(100) + &n.to_string(), json!(1))).collect()),
         ),
-        ("enum", json!({"properties": {"a": {"items": {"enum": (0..5_000).collect::<Vec<_>>()}}}}), json!({"a": vec![-1; 5_000]})),
+        (
+            "enum",
+            json!({"properties": {"a": {"items": {"enum": (0..5_000).collect::<Vec<_>>()}}}}),
+            json!({"a": vec![-1; 5_000]}),
+        ),
         (
             "unevaluated",
             json!({"$defs": {"t": {"anyOf": [{"properties": {"c": {"$ref": "#/$defs/t"}}}, {"properties": {"c": {"$ref": "#/$defs/t"}}}], "unevaluatedProperties": false}}, "properties": {"a": {"$ref": "#/$defs/t"}}}),
             json!({"a": deep}),
         ),
-        ("if", json!({"$defs": {"t": {"if": {"properties": {"c": {"$ref": "#/$defs/t"}}}, "then": {"properties": {"c": {"$ref": "#/$defs/t"}}}, "else": false}}, "properties": {"a": {"$ref": "#/$defs/t"}}}), json!({"a": deep})),
-        ("not", json!({"$defs": {"t": {"not": {"properties": {"c": {"$ref": "#/$defs/t"}}}}}, "properties": {"a": {"$ref": "#/$defs/t"}}}), json!({"a": deep})),
+        (
+            "if",
+            json!({"$defs": {"t": {"if": {"properties": {"c": {"$ref": "#/$defs/t"}}}, "then": {"properties": {"c": {"$ref": "#/$defs/t"}}}, "else": false}}, "properties": {"a": {"$ref": "#/$defs/t"}}}),
+            json!({"a": deep}),
+        ),
+        (
+            "not",
+            json!({"$defs": {"t": {"not": {"properties": {"c": {"$ref": "#/$defs/t"}}}}}, "properties": {"a": {"$ref": "#/$defs/t"}}}),
+            json!({"a": deep}),
+        ),
         (
             "many alternatives",
             json!({"properties": {"a": {"items": {"anyOf": (0..300).map(|n| json!({"const": n})).collect::<Vec<_>>()}}}}),
@@ -150,7 +186,8 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         if: valid
         not: invalid
         many alternatives: refused
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 #[test]
@@ -171,7 +208,10 @@ fn schemas_beyond_their_limits_are_refused() {
 
 #[test]
 fn names_that_can_be_taken_for_others_are_refused() {
-    let schema = ArgumentSchema::new(&json!({"properties": {"path": {}, "userId": {}, "o": {"properties": {"key": {}}}}})).unwrap();
+    let schema = ArgumentSchema::new(
+        &json!({"properties": {"path": {}, "userId": {}, "o": {"properties": {"key": {}}}}}),
+    )
+    .unwrap();
     for (arguments, is_refused) in [
         (json!({"path": 1, "userId": 2, "other": 3}), false),
         (json!({"PATH": 1}), true),

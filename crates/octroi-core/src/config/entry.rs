@@ -13,6 +13,7 @@ use super::overrides::tools_override;
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
+use crate::arguments::Strictness;
 use crate::name::{ServerKey, ServerName};
 use crate::server::{
     Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
@@ -164,6 +165,11 @@ fn definition(
             allow_tools: reader.texts("allow_tools"),
             deny_tools: reader.texts("deny_tools"),
             deny_side_effect_tags: reader.texts("deny_side_effect_tags"),
+        },
+        strictness: if reader.flag("strict_arguments", false) {
+            Strictness::Strict
+        } else {
+            Strictness::Schema
         },
         risk_overrides: reader.word_map("risk_overrides", &RISKS),
         tools_override: tools_override(reader),

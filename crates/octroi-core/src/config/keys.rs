@@ -322,6 +322,12 @@ pub const ENTRY: &[Key] = &[
     key("deny_tools", Kind::Texts, "none", "Patterns over its own tool names: never these tools."),
     key("deny_side_effect_tags", Kind::Texts, "none", "No tool with one of these side effects."),
     key(
+        "strict_arguments",
+        Kind::Flag,
+        "false",
+        "Whether arguments that a tool's input schema does not name are refused.",
+    ),
+    key(
         "risk_overrides",
         Kind::WordMap(|| names(&RISKS)),
         "none",

@@ -58,7 +58,9 @@ impl Profile {
     /// an agent that was given one.
     pub fn effect(self, gate: Gate, context: &AgentContext) -> Effect {
         match (self, gate) {
-            (Self::Guarded, Gate::SpecFrozen) if context.is_spec_frozen || context.spec_hash.is_some() => Effect::Ask,
+            (Self::Guarded, Gate::SpecFrozen) if context.is_spec_frozen || context.spec_hash.is_some() => {
+                Effect::Ask
+            }
             (Self::Guarded, Gate::AdminToken) => Effect::Ask,
             (Self::Guarded, Gate::SpecFrozen | Gate::ProjectBinding)
             | (Self::Open, Gate::SpecFrozen | Gate::ProjectBinding | Gate::AdminToken) => Effect::Off,
@@ -113,13 +115,20 @@ pub(super) fn reason_to_ask(profile: Profile, tool: &ToolDescriptor) -> String {
     }
     let meaning = MEANINGS.iter().find(|(tag, _)| tool.side_effects.contains(tag));
     match meaning {
-        Some((_, meaning)) => format!("{name} {meaning}; profile {profile_name} requires approval for writes"),
+        Some((_, meaning)) => {
+            format!("{name} {meaning}; profile {profile_name} requires approval for writes")
+        }
         None if tool.side_effects.contains(UNKNOWN) => {
-            format!("the effect of {name} is unknown; profile {profile_name} requires approval for such tools")
+            format!(
+                "the effect of {name} is unknown; profile {profile_name} requires approval for such tools"
+            )
         }
         None if tool.side_effects.changes_something() => {
             format!("{name} has side effects; profile {profile_name} requires approval for writes")
         }
-        None => format!("{name} is of {} risk; profile {profile_name} requires approval for such tools", tool.risk),
+        None => format!(
+            "{name} is of {} risk; profile {profile_name} requires approval for such tools",
+            tool.risk
+        ),
     }
 }

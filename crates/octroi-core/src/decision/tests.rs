@@ -260,7 +260,13 @@ fn profiles() {
             (Risk::Critical, &["fs.delete"]),
         ] {
             let outcome = Scene::new(profile, risk, tags).describe();
-            let _ = writeln!(table, "{:<8} {:<9}{:<20} {outcome}", profile.as_str(), risk.as_str(), tags.join(" "));
+            let _ = writeln!(
+                table,
+                "{:<8} {:<9}{:<20} {outcome}",
+                profile.as_str(),
+                risk.as_str(),
+                tags.join(" ")
+            );
         }
     }
     expect_test::expect![[r#"
@@ -295,7 +301,8 @@ fn profiles() {
 #[test]
 fn a_specification_binds_who_has_one() {
     let guarded = |change: fn(&mut AgentContext)| {
-        let scene = Scene::new(Profile::Guarded, Risk::High, &["fs.write"]).with(|scene| change(&mut scene.context));
+        let scene =
+            Scene::new(Profile::Guarded, Risk::High, &["fs.write"]).with(|scene| change(&mut scene.context));
         scene.describe()
     };
     let writes = "`fs.touch` writes files; profile guarded requires approval for writes";
@@ -313,7 +320,10 @@ fn planning_refuses_what_is_unknown() {
         let planning = Scene::new(profile, Risk::Medium, &["unknown"]).with(|scene| {
             scene.context.mode = Mode::Planning;
         });
-        assert_eq!(planning.describe(), "deny_continue at mode: Planning mode cannot use tools with side effects");
+        assert_eq!(
+            planning.describe(),
+            "deny_continue at mode: Planning mode cannot use tools with side effects"
+        );
     }
 }
 

@@ -173,7 +173,8 @@ fn meanings(name_words: &[String]) -> Vec<KnownWord> {
             reads_what_follows = false;
         }
         let Some(known) = look_up(word) else { continue };
-        let is_object = reads_what_follows && (known.is_noun || known.form != Form::Base) && !known.is_required;
+        let is_object =
+            reads_what_follows && (known.is_noun || known.form != Form::Base) && !known.is_required;
         // Many things before a reading verb are what it reads: `commits_list`.
         let is_thing = known.is_noun && known.form == Form::Plural;
         let is_last = index + 1 == name_words.len();

@@ -48,10 +48,50 @@ pub fn of_text(text: &str) -> Vec<String> {
 
 /// Words before the verb of a description: "This tool lets you delete a file".
 const LEAD_IN: &[&str] = &[
-    "a", "ability", "allow", "allowing", "allows", "an", "and", "api", "be", "can", "capability", "command", "endpoint",
-    "function", "functionality", "helper", "i", "it", "lets", "method", "operation", "please", "powerful", "provides",
-    "simple", "that", "the", "then", "this", "to", "tool", "use", "used", "useful", "user", "users", "using", "utility",
-    "via", "when", "which", "will", "you", "your",
+    "a",
+    "ability",
+    "allow",
+    "allowing",
+    "allows",
+    "an",
+    "and",
+    "api",
+    "be",
+    "can",
+    "capability",
+    "command",
+    "endpoint",
+    "function",
+    "functionality",
+    "helper",
+    "i",
+    "it",
+    "lets",
+    "method",
+    "operation",
+    "please",
+    "powerful",
+    "provides",
+    "simple",
+    "that",
+    "the",
+    "then",
+    "this",
+    "to",
+    "tool",
+    "use",
+    "used",
+    "useful",
+    "user",
+    "users",
+    "using",
+    "utility",
+    "via",
+    "when",
+    "which",
+    "will",
+    "you",
+    "your",
 ];
 /// So many words are looked at for a verb.
 const LEAD_IN_MAX: usize = 12;
@@ -66,7 +106,10 @@ pub fn leading_verbs(description: &str) -> Vec<String> {
         let ends = word.ends_with(['.', ':', ';', '!', '?']);
         let is_list = word.ends_with(',');
         let is_pair = word.contains('/');
-        for part in word.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|part| !part.is_empty()) {
+        for part in word
+            .split(|letter: char| !letter.is_alphanumeric() && letter != '\'')
+            .filter(|part| !part.is_empty())
+        {
             let lower = part.to_lowercase();
             let is_adverb = lower.len() > 4 && lower.ends_with("ly");
             if verbs.is_empty() && (LEAD_IN.contains(&lower.as_str()) || is_adverb || is_heading(part)) {

@@ -210,7 +210,7 @@ impl Approvals {
         let Some(tool) = catalogue.tool_by_id(&approval.binding.tool) else {
             return wrong(format!("the tool {} is gone", approval.binding.tool));
         };
-        match tool.complaint(arguments) {
+        match tool.complaint(arguments, arguments.to_string().len() as u64) {
             Some(complaint) => wrong(complaint),
             None => Ok(Some(arguments)),
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use octroi_core::arguments::ArgumentSchema;
+use octroi_core::arguments::{ArgumentSchema, Strictness};
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::{ServerSpec, Trust};
@@ -44,6 +44,7 @@ pub(crate) struct Tool {
     pub(crate) descriptor: ToolDescriptor,
     /// The settings for the tool in its server's entry.
     overrides: ToolOverride,
+    strictness: Strictness,
     definition: Bytes,
     schema: OnceLock<Result<ArgumentSchema, String>>,
 }
@@ -201,9 +202,9 @@ impl Tool {
             trust: spec.trust,
         };
         let (mut risk, mut side_effects) = infer(known, rules);
-        let said = spec.said_of(&item.name);
-        override_with(said.risk, said.side_effects.as_deref(), &mut risk, &mut side_effects);
-        let enabled = said.enabled.unwrap_or(true);
+        let overrides = spec.override_of(&item.name);
+        override_with(overrides.risk, overrides.side_effects.as_deref(), &mut risk, &mut side_effects);
+        let enabled = overrides.enabled.unwrap_or(true);
         let off_because = (!enabled).then(|| {
             let by_whom = format!("`tools_override` of server `{}` switches it off", spec.key);
             overrides.reason.clone().unwrap_or(by_whom).into()
@@ -228,6 +229,7 @@ impl Tool {
                 definition_hash: *hash_of(PinKind::Tool, item).as_bytes(),
             },
             overrides,
+            strictness: spec.strictness,
             definition: item.definition.clone(),
             schema: OnceLock::new(),
         }
@@ -253,6 +255,7 @@ impl Tool {
                 definition_hash: *hash_of(PinKind::Tool, &item).as_bytes(),
             },
             overrides: ToolOverride::default(),
+            strictness: Strictness::Strict,
             definition,
             schema: OnceLock::new(),
         }
@@ -263,6 +266,7 @@ impl Tool {
         self.definition == item.definition
             && descriptor.trust == spec.trust
             && descriptor.timeout == spec.timeouts.call
+            && self.strictness == spec.strictness
             && self.overrides == spec.override_of(&item.name)
     }
 
@@ -272,9 +276,9 @@ impl Tool {
     }
 
     /// What is wrong with arguments for this tool, if anything is.
-    pub(crate) fn complaint(&self, arguments: &Value) -> Option<String> {
+    pub(crate) fn complaint(&self, arguments: &Value, n_bytes: u64) -> Option<String> {
         match self.schema() {
-            Ok(schema) => schema.complaint(arguments),
+            Ok(schema) => schema.complaint(arguments, n_bytes, self.strictness),
             Err(reason) => {
                 Some(format!("the tool cannot be called, its input schema is not valid: {reason}"))
             }

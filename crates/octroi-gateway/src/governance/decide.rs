@@ -81,15 +81,16 @@ pub(crate) struct ReadArguments {
 impl ReadArguments {
     /// Missing arguments are an empty object.
     pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool) -> Self {
+        let n_bytes = raw.map_or(2, <[u8]>::len) as u64;
         let read = raw.map_or_else(|| Ok(Value::Object(serde_json::Map::new())), arguments::read);
         let (value, complaint) = match read {
             Ok(value) => {
-                let complaint = tool.complaint(&value);
+                let complaint = tool.complaint(&value, n_bytes);
                 (value, complaint)
             }
             Err(reason) => (Value::Null, Some(reason)),
         };
-        Self { value, n_bytes: raw.map_or(2, <[u8]>::len) as u64, complaint }
+        Self { value, n_bytes, complaint }
     }
 }
 
