@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::name::CanonicalId;
 use crate::server::Trust;
 
+pub mod arguments;
 pub mod infer;
 mod verbs;
 pub mod words;

@@ -15,6 +15,7 @@ fn tool(server: &str, name: &str) -> ToolDescriptor {
         server,
         name,
         description: "",
+        arguments: &[],
         annotations: Annotations::default(),
         trust: Trust::Medium,
     };

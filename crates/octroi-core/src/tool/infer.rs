@@ -3,7 +3,8 @@
 //! The name counts most. The description is used only where the name says nothing. Annotations can always
 //! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
 
-use super::verbs::{Form, KnownWord, Meaning, look_up, reads_as_noun};
+use super::arguments::ToolArgument;
+use super::verbs::{Form, KnownWord, Meaning, look_up, look_up_verb, reads_as_noun};
 use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
 use crate::glob::Glob;
 use crate::server::Trust;
@@ -89,6 +90,8 @@ pub struct ToolFacts<'a> {
     pub name: &'a str,
     /// Its description.
     pub description: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [ToolArgument],
     /// Its annotations.
     pub annotations: Annotations,
     /// The trust in its server.
@@ -100,6 +103,12 @@ pub fn infer(known: ToolFacts<'_>, rules: &[InferenceRule]) -> (Risk, SideEffect
     let name_words = words::of_name(known.name);
     let verbs = words::leading_verbs(known.description);
     let (mut risk, mut effects) = classify(&name_words, &verbs);
+    let is_download = effects.contains("network.http");
+    // A reading tool with `mark_as_read` or `output_path` writes if asked to.
+    if effects.only_read() && known.arguments.iter().any(|argument| argument.may_write(is_download)) {
+        risk = risk.max(Risk::Medium);
+        effects.insert(UNKNOWN);
+    }
     apply_annotations(known.annotations, known.trust, &mut risk, &mut effects);
     let full_name = format!("{}.{}", known.server, known.name);
     let rule = rules.iter().find(|rule| {
@@ -132,8 +141,11 @@ pub fn override_with(
 
 /// What the words of a name and the first verbs of a description say together.
 fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
-    let of_name = meanings(name_words);
-    let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up(verb)).collect();
+    let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up_verb(verb)).collect();
+    let text_reads = !of_verbs.is_empty()
+        && of_verbs.len() == verbs.len()
+        && of_verbs.iter().all(|verb| matches!(verb.meaning, Meaning::Reads | Meaning::Fetches));
+    let of_name = meanings(name_words, text_reads);
     let all = || of_name.iter().chain(&of_verbs);
     let means = |meaning: Meaning| all().any(|word| word.meaning == meaning);
     let has_noun_that_reads = name_words.last().is_some_and(|word| reads_as_noun(word));
@@ -158,16 +170,23 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
         if !effects.changes_something() {
             effects.insert(SOMETHING);
         }
-    } else if means(Meaning::Runs) || !is_known_to_read {
+    } else if means(Meaning::Runs) || takes_messages(name_words) || !is_known_to_read {
         effects.insert(UNKNOWN);
     }
     (risk, effects)
 }
 
-/// The known words of a name that stand as verbs. After a reading verb, the names of things are only what is read.
-fn meanings(name_words: &[String]) -> Vec<KnownWord> {
+/// What is taken from a queue is gone for others.
+fn takes_messages(name_words: &[String]) -> bool {
+    let has = |wanted: &[&str]| name_words.iter().any(|word| wanted.contains(&word.as_str()));
+    has(&["queue", "topic", "subscription"]) && has(&["message", "messages"])
+}
+
+/// The known words of a name that stand as verbs. After a reading verb, in the name or as the only one of the
+/// description, the names of things are only what is read.
+pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord> {
     let mut found = Vec::new();
-    let mut reads_what_follows = false;
+    let mut reads_what_follows = text_reads;
     for (index, word) in name_words.iter().enumerate() {
         if matches!(word.as_str(), "and" | "or" | "then") {
             reads_what_follows = false;

@@ -4,6 +4,9 @@
 //! that is wrongly taken to write only asks. Words are compared by stem, and where they stand matters:
 //! `get_commit` reads a commit, `commit_changes` makes one.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// What a word says of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -19,352 +22,65 @@ pub(super) enum Meaning {
     Reads,
 }
 
-/// Words that destroy or pay. The first four are required.
-const DESTROYS: &[&str] = &[
-    "delete",
-    "drop",
-    "destroy",
-    "payment",
-    "purge",
-    "wipe",
-    "truncate",
-    "erase",
-    "pay",
-    "remove",
-    "rm",
-    "unlink",
-    "uninstall",
-    "terminate",
-    "nuke",
-    "revoke",
-    "wire",
-    "withdraw",
-    "payout",
-];
+/// Words that destroy or pay. Those of the first line are required.
+const DESTROYS: &str = "\
+    delete drop destroy payment \
+    erase nuke pay payout purge remove revoke rm terminate truncate uninstall unlink wipe wire withdraw";
 
-/// Words that write wherever they stand. The first four are required.
-const WRITES: &[&str] = &[
-    "write",
-    "update",
-    "modify",
-    "create",
-    "abort",
-    "accept",
-    "activate",
-    "add",
-    "advance",
-    "allocate",
-    "amend",
-    "append",
-    "apply",
-    "approve",
-    "assign",
-    "associate",
-    "attach",
-    "authorize",
-    "authorise",
-    "ban",
-    "begin",
-    "bind",
-    "bulk",
-    "cancel",
-    "chmod",
-    "chown",
-    "clear",
-    "click",
-    "clone",
-    "close",
-    "complete",
-    "configure",
-    "confirm",
-    "connect",
-    "deactivate",
-    "decline",
-    "deploy",
-    "deregister",
-    "detach",
-    "disable",
-    "disconnect",
-    "dismiss",
-    "duplicate",
-    "edit",
-    "emit",
-    "enable",
-    "enqueue",
-    "ensure",
-    "exclude",
-    "follow",
-    "generate",
-    "grant",
-    "hide",
-    "increment",
-    "init",
-    "initialize",
-    "insert",
-    "install",
-    "invite",
-    "join",
-    "kick",
-    "kill",
-    "leave",
-    "login",
-    "logout",
-    "lower",
-    "make",
-    "mark",
-    "migrate",
-    "mkdir",
-    "move",
-    "mute",
-    "mv",
-    "navigate",
-    "notify",
-    "overwrite",
-    "pause",
-    "persist",
-    "pin",
-    "promote",
-    "provision",
-    "publish",
-    "put",
-    "push",
-    "react",
-    "rebase",
-    "reboot",
-    "rebuild",
-    "reconnect",
-    "record",
-    "refresh",
-    "register",
-    "reject",
-    "remember",
-    "rename",
-    "reopen",
-    "reorder",
-    "replace",
-    "reply",
-    "reset",
-    "resize",
-    "restart",
-    "restore",
-    "resume",
-    "retry",
-    "revert",
-    "rollback",
-    "rotate",
-    "save",
-    "scale",
-    "schedule",
-    "select",
-    "send",
-    "shutdown",
-    "sign",
-    "start",
-    "stash",
-    "stop",
-    "store",
-    "submit",
-    "subscribe",
-    "suspend",
-    "swap",
-    "switch",
-    "sync",
-    "tap",
-    "toggle",
-    "touch",
-    "train",
-    "triage",
-    "trigger",
-    "type",
-    "unassign",
-    "unfollow",
-    "unlock",
-    "unpin",
-    "unset",
-    "unsubscribe",
-    "upgrade",
-    "upload",
-    "upsert",
-];
+/// Words that write wherever they stand. Those of the first line are required.
+const WRITES: &str = "\
+    write update modify create \
+    abort accept activate add advance allocate amend append apply approve assign associate attach authorise \
+    authorize ban begin bind cancel chmod chown clear click clone close complete configure confirm \
+    connect deactivate decline deploy deregister detach disable discard disconnect dismiss duplicate edit \
+    emit enable enqueue ensure exclude follow generate grant hide increment init initialize insert install \
+    invite join kick kill login logout lower make mark migrate mkdir move mute mv navigate notify overwrite \
+    pause persist pin promote provision publish push put react rebase reboot rebuild reconnect refresh \
+    register reject remember rename reopen reorder replace reply reset resize restart restore resume retry \
+    revert rollback rotate save scale schedule select send shutdown sign start stash stop store submit \
+    subscribe suspend swap switch sync tap toggle touch train triage trigger unassign unfollow unlock unpin \
+    unset unsubscribe upgrade upload upsert";
 
 /// Words that write where they are the verb, and are the names of things elsewhere: `get_commit`.
-const WRITES_AS_VERB: &[&str] = &[
-    "archive",
-    "auth",
-    "block",
-    "bookmark",
-    "book",
-    "branch",
-    "build",
-    "buy",
-    "change",
-    "charge",
-    "checkout",
-    "checkpoint",
-    "comment",
-    "commit",
-    "copy",
-    "deployment",
-    "deposit",
-    "dispatch",
-    "draft",
-    "export",
-    "fill",
-    "flag",
-    "forward",
-    "fork",
-    "import",
-    "label",
-    "like",
-    "link",
-    "lock",
-    "log",
-    "message",
-    "merge",
-    "mount",
-    "note",
-    "order",
-    "patch",
-    "post",
-    "press",
-    "purchase",
-    "rate",
-    "refund",
-    "release",
-    "repair",
-    "report",
-    "request",
-    "reserve",
-    "review",
-    "sell",
-    "set",
-    "setup",
-    "share",
-    "ship",
-    "snapshot",
-    "star",
-    "tag",
-    "ticket",
-    "trade",
-    "transfer",
-    "upvote",
-    "vote",
-];
+const WRITES_AS_VERB: &str = "\
+    archive auth block book bookmark branch build buy change charge checkout checkpoint comment commit copy \
+    deployment deposit dispatch draft export fill flag fork forward import label leave like link lock log \
+    merge message mount note order patch post press purchase rate record refund release repair report \
+    request reserve review sell set setup share ship snapshot star tag ticket trade transfer type upvote \
+    vote";
 
-/// Words that run what they are given wherever they stand. The first is required to mean `system.exec`.
-const RUNS: &[&str] = &[
-    "execute",
-    "exec",
-    "eval",
-    "evaluate",
-    "invoke",
-    "interact",
-    "perform",
-    "powershell",
-    "bash",
-    "spawn",
-    "launch",
-];
+/// Words that run what they are given, wherever they stand.
+const RUNS: &str = "\
+    browser bash eval evaluate exec execute interact invoke launch perform powershell spawn";
 
 /// Words that run what they are given where they are the verb or the whole name, and are the names of things after a
 /// reading verb: `list_runs`.
-const RUNS_AS_VERB: &[&str] = &[
-    "action",
-    "agent",
-    "ask",
-    "aws",
-    "az",
-    "browser",
-    "call",
-    "cli",
-    "cmd",
-    "code",
-    "command",
-    "console",
-    "cypher",
-    "docker",
-    "gcloud",
-    "graphql",
-    "handle",
-    "helm",
-    "http",
-    "api",
-    "network",
-    "job",
-    "js",
-    "kubectl",
-    "manage",
-    "node",
-    "open",
-    "operation",
-    "playwright",
-    "proxy",
-    "psql",
-    "python",
-    "query",
-    "repl",
-    "run",
-    "script",
-    "shell",
-    "solve",
-    "sql",
-    "ssh",
-    "task",
-    "terminal",
-    "terraform",
-    "test",
-    "tool",
-    "use",
-    "workflow",
-];
+const RUNS_AS_VERB: &str = "\
+    action agent api ask aws az call cli cmd code command console cypher docker gcloud graphql \
+    handle helm http job js kubectl manage network node open operation playwright proxy psql python query \
+    repl run script shell solve sql ssh task terminal terraform test tool use workflow";
 
 /// Words that read from the network.
-const FETCHES: &[&str] = &["fetch", "download"];
+const FETCHES: &str = "\
+    download fetch";
 
-/// Words that read. The first five are required.
-const READS: &[&str] = &[
-    "read",
-    "get",
-    "list",
-    "search",
-    "echo",
-    "find",
-    "show",
-    "describe",
-    "view",
-    "count",
-    "status",
-    "diff",
-    "info",
-    "help",
-    "ping",
-    "version",
-    "whoami",
-    "time",
-    "now",
-    "tree",
-    "stat",
-    "lookup",
-    "sum",
-    "retrieve",
-    "inspect",
-    "grep",
-    "ls",
-    "cat",
-    "head",
-    "tail",
-    "glob",
-    "enumerate",
-    "display",
-    "browse",
-    "compare",
-    "explain",
-    "health",
-];
+/// Words that read. Those of the first line are required.
+const READS: &str = "\
+    read get list search echo \
+    browse cat compare count describe diff display enumerate explain find glob grep head health help info \
+    inspect lookup ls now peek ping retrieve show stat status sum tail time tree validate version view \
+    whoami";
+
+/// Words that read as the first verb of a description, and are unsure in names: `check_in`, `return_order`.
+const READS_IN_TEXT: &str = "\
+    analyse analyze assess audit calculate check compute convert details detect determine diagnose discover \
+    documentation estimate examine extract gather identify information investigate locate look measure \
+    metadata monitor observe overview parse preview rank recommend return scan statistics suggest summarize \
+    summary trace translate";
 
 /// Words that read as the names of things, not as verbs: `git_log` reads, `log_event` does not.
-const READS_AS_NOUN: &[&str] =
-    &["log", "logs", "history", "details", "stats", "statistics", "metrics", "blame", "schema"];
+const READS_AS_NOUN: &str = "\
+    blame details history log logs metrics schema statistics stats";
 
 /// Past tenses and other forms that no ending gives away.
 const IRREGULAR: &[(&str, &str)] = &[
@@ -413,32 +129,56 @@ pub(super) struct KnownWord {
     pub(super) is_required: bool,
 }
 
-/// Looks a word up by its stem.
+/// What is known of a stem.
+#[derive(Clone, Copy)]
+struct Entry {
+    meaning: Meaning,
+    is_noun: bool,
+    is_required: bool,
+}
+
+/// All words that mean the same wherever they are looked up.
+static WORDS: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+    use Meaning::{Destroys, Fetches, Reads, Runs, Writes};
+    let mut words = HashMap::new();
+    for (table, meaning, is_noun, n_required) in [
+        (DESTROYS, Destroys, false, 4),
+        (WRITES, Writes, false, 4),
+        (RUNS, Runs, false, 0),
+        (WRITES_AS_VERB, Writes, true, 0),
+        (RUNS_AS_VERB, Runs, true, 0),
+        (FETCHES, Fetches, false, 0),
+        (READS, Reads, false, 0),
+    ] {
+        for (index, word) in table.split_whitespace().enumerate() {
+            words.insert(word, Entry { meaning, is_noun, is_required: index < n_required });
+        }
+    }
+    words
+});
+
+/// Looks a word of a name up by its stem.
 pub(super) fn look_up(word: &str) -> Option<KnownWord> {
-    stems(word).into_iter().find_map(|(stem, form)| known(&stem, form))
+    stems(word).into_iter().find_map(|(stem, form)| {
+        let (stem, Entry { meaning, is_noun, is_required }) = WORDS.get_key_value(&*stem)?;
+        Some(KnownWord { stem, meaning: *meaning, form, is_noun: *is_noun, is_required: *is_required })
+    })
+}
+
+/// Looks up a verb of a description.
+pub(super) fn look_up_verb(word: &str) -> Option<KnownWord> {
+    let in_text = || {
+        stems(word).into_iter().find_map(|(stem, form)| {
+            let stem = READS_IN_TEXT.split_whitespace().find(|known| *known == stem)?;
+            Some(KnownWord { stem, meaning: Meaning::Reads, form, is_noun: false, is_required: false })
+        })
+    };
+    look_up(word).or_else(in_text)
 }
 
 /// Whether a word reads where it stands as the name of a thing.
 pub(super) fn reads_as_noun(word: &str) -> bool {
-    READS_AS_NOUN.contains(&word)
-}
-
-fn known(stem: &str, form: Form) -> Option<KnownWord> {
-    use Meaning::{Destroys, Fetches, Reads, Runs, Writes};
-    let tables: [(&[&'static str], Meaning, bool); 7] = [
-        (DESTROYS, Destroys, false),
-        (WRITES, Writes, false),
-        (RUNS, Runs, false),
-        (WRITES_AS_VERB, Writes, true),
-        (RUNS_AS_VERB, Runs, true),
-        (FETCHES, Fetches, false),
-        (READS, Reads, false),
-    ];
-    tables.into_iter().find_map(|(words, meaning, is_noun)| {
-        let at = words.iter().position(|word| *word == stem)?;
-        let is_required = matches!(meaning, Destroys | Writes) && !is_noun && at < 4;
-        Some(KnownWord { stem: words[at], meaning, form, is_noun, is_required })
-    })
+    READS_AS_NOUN.split_whitespace().any(|known| known == word)
 }
 
 /// What a word may be a form of. Participles (`created`) are left out: in names they say what a thing is.
@@ -496,9 +236,9 @@ mod tests {
 
     #[test]
     fn no_word_stands_in_two_tables() {
-        let all = [DESTROYS, WRITES, RUNS, WRITES_AS_VERB, RUNS_AS_VERB, FETCHES, READS].concat();
+        let all = [DESTROYS, WRITES, RUNS, WRITES_AS_VERB, RUNS_AS_VERB, FETCHES, READS, READS_IN_TEXT];
         let mut seen = std::collections::BTreeSet::new();
-        for word in all {
+        for word in all.into_iter().flat_map(str::split_whitespace) {
             assert!(seen.insert(word), "{word} is there twice");
         }
     }

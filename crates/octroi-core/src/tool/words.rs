@@ -47,62 +47,56 @@ pub fn of_text(text: &str) -> Vec<String> {
 }
 
 /// Words before the verb of a description: "This tool lets you delete a file".
-const LEAD_IN: &[&str] = &[
-    "a",
-    "ability",
-    "allow",
-    "allowing",
-    "allows",
-    "an",
-    "and",
-    "api",
-    "be",
-    "can",
-    "capability",
-    "command",
-    "endpoint",
-    "function",
-    "functionality",
-    "helper",
-    "i",
-    "it",
-    "lets",
-    "method",
-    "operation",
-    "please",
-    "powerful",
-    "provides",
-    "simple",
-    "that",
-    "the",
-    "then",
-    "this",
-    "to",
-    "tool",
-    "use",
-    "used",
-    "useful",
-    "user",
-    "users",
-    "using",
-    "utility",
-    "via",
-    "when",
-    "which",
-    "will",
-    "you",
-    "your",
-];
+const LEAD_IN: &str = "\
+    a ability allow allowing allows an and api be can capability command endpoint function functionality \
+    helper i it lets method operation perform performs please powerful provides simple that the then this \
+    to tool use used useful user users using utility via when which will you your";
 /// So many words are looked at for a verb.
 const LEAD_IN_MAX: usize = 12;
+
+/// Verbs at the start of descriptions in Chinese, which has no spaces between words.
+const CHINESE: [(&str, &str); 24] = [
+    ("获取", "get"),
+    ("查询", "lookup"),
+    ("查看", "view"),
+    ("查找", "find"),
+    ("搜索", "search"),
+    ("列出", "list"),
+    ("读取", "read"),
+    ("检索", "retrieve"),
+    ("返回", "return"),
+    ("显示", "show"),
+    ("计算", "calculate"),
+    ("创建", "create"),
+    ("新建", "create"),
+    ("删除", "delete"),
+    ("移除", "remove"),
+    ("更新", "update"),
+    ("修改", "modify"),
+    ("写入", "write"),
+    ("添加", "add"),
+    ("发送", "send"),
+    ("执行", "execute"),
+    ("运行", "run"),
+    ("上传", "upload"),
+    ("支付", "pay"),
+];
 
 /// The first verb of a description, as it is written there, and those joined to it: "Read or update a file" has two.
 /// What follows is ignored: it tells of things, limits and other tools.
 pub fn leading_verbs(description: &str) -> Vec<String> {
+    let trimmed = description.trim_start();
+    if let Some((_, verb)) = CHINESE.iter().find(|(start, _)| trimmed.starts_with(start)) {
+        return vec![(*verb).to_owned()];
+    }
     let mut verbs: Vec<String> = Vec::new();
     let mut is_joined = true;
     let words = description.split_whitespace().take(LEAD_IN_MAX);
     for word in words {
+        // `Usage: …` is a label, not the sentence.
+        if verbs.is_empty() && word.ends_with(':') {
+            continue;
+        }
         let ends = word.ends_with(['.', ':', ';', '!', '?']);
         let is_list = word.ends_with(',');
         let is_pair = word.contains('/');
@@ -112,7 +106,9 @@ pub fn leading_verbs(description: &str) -> Vec<String> {
         {
             let lower = part.to_lowercase();
             let is_adverb = lower.len() > 4 && lower.ends_with("ly");
-            if verbs.is_empty() && (LEAD_IN.contains(&lower.as_str()) || is_adverb || is_heading(part)) {
+            if verbs.is_empty()
+                && (LEAD_IN.split_whitespace().any(|word| word == lower) || is_adverb || is_heading(part))
+            {
                 continue;
             }
             if matches!(lower.as_str(), "and" | "or" | "then") {
@@ -186,6 +182,7 @@ mod tests {
             ("Search/replace text", "search replace"),
             ("A list of files", "list"),
             ("Get the log, then write it", "get"),
+            ("删除一个文件", "delete"),
             ("", ""),
             ("...", ""),
         ] {

@@ -14,3 +14,4 @@ mod properties;
 mod refusals;
 mod schema;
 mod shapes;
+mod tool_lists;

@@ -9,6 +9,7 @@ use octroi_core::arguments::{ArgumentSchema, Strictness};
 use octroi_core::decision::is_allowed;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::server::{ServerSpec, Trust};
+use octroi_core::tool::arguments::ToolArgument;
 use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer, override_with};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
 use octroi_core::{CanonicalId, ServerName, visible};
@@ -189,11 +190,14 @@ impl Tool {
     fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
         let annotations = member(&item.definition, "annotations").and_then(Result::ok).unwrap_or_default();
         let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
+        let schema = member(&item.definition, "inputSchema").and_then(Result::ok).unwrap_or_default();
+        let arguments = ToolArgument::of_schema(&schema);
         let hint = |name: &str| annotations[name].as_bool();
         let known = ToolFacts {
             server: spec.name().as_str(),
             name: &item.name,
             description: description.as_str().unwrap_or_default(),
+            arguments: &arguments,
             annotations: Annotations {
                 read_only: hint("readOnlyHint"),
                 destructive: hint("destructiveHint"),

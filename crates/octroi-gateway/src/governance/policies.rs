@@ -269,6 +269,7 @@ pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
         server,
         name,
         description: "",
+        arguments: &[],
         annotations: Annotations::default(),
         trust: octroi_core::server::Trust::default(),
     };

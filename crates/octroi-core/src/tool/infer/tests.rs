@@ -1,7 +1,8 @@
 use super::*;
 
 fn describe(name: &str, description: &str, annotations: Annotations, trust: Trust) -> String {
-    let (risk, effects) = infer(ToolFacts { server: "s", name, description, annotations, trust }, &[]);
+    let (risk, effects) =
+        infer(ToolFacts { server: "s", name, description, arguments: &[], annotations, trust }, &[]);
     let tags: Vec<&str> = effects.iter().collect();
     format!("{risk} {}", tags.join(" ")).trim_end().to_owned()
 }
@@ -131,6 +132,7 @@ fn a_persons_rule_comes_first_and_falls_back() {
             server,
             name,
             description,
+            arguments: &[],
             annotations: Annotations::default(),
             trust: Trust::Medium,
         };

@@ -1,0 +1,123 @@
+//! How well tools are told apart: the real tool lists of public servers, each tool judged by a person who read its
+//! description and schema.
+//!
+//! The lists were collected by installing the servers from npm and PyPI. Kept are names, hints and the words up to the
+//! first verb of a description. The words in `octroi_core::tool` were chosen by looking at one half of the servers; the
+//! figures in the documentation come from the other.
+
+use std::collections::BTreeMap;
+
+use octroi_core::decision::{Otherwise, Profile};
+use octroi_core::server::Trust;
+use octroi_core::tool::arguments::ToolArgument;
+use octroi_core::tool::infer::{ToolFacts, infer};
+use octroi_core::tool::{Annotations, Source, ToolDescriptor};
+use octroi_core::{CanonicalId, ServerKey};
+use serde_json::Value;
+
+const LISTS: &str = include_str!("../fixtures/tool_lists.jsonl");
+
+/// What became of the tools of one half.
+#[derive(Default)]
+struct Score {
+    n_servers: usize,
+    n_reading: usize,
+    n_reading_allowed: usize,
+    n_writing: usize,
+    /// Tools that write and are allowed, as `package: tool`.
+    wrongly_allowed: Vec<String>,
+    /// Tools that read and need approval.
+    needlessly_asked: Vec<String>,
+}
+
+fn argument((name, values): (&String, &Value)) -> ToolArgument {
+    let values =
+        values.as_array().into_iter().flatten().filter_map(|value| value.as_str().map(str::to_owned));
+    ToolArgument { name: name.clone(), values: values.collect() }
+}
+
+fn is_allowed(package: &str, tool: &Value) -> bool {
+    let hint = |name: &str| tool[name].as_bool();
+    let arguments: Vec<ToolArgument> =
+        tool["arguments"].as_object().into_iter().flatten().map(argument).collect();
+    let facts = ToolFacts {
+        server: "s",
+        name: tool["name"].as_str().expect("a name"),
+        description: tool["lead"].as_str().unwrap_or_default(),
+        arguments: &arguments,
+        annotations: Annotations {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            open_world: hint("openWorldHint"),
+        },
+        trust: Trust::Medium,
+    };
+    let (risk, side_effects) = infer(facts, &[]);
+    let key = ServerKey::parse("s").expect("a name");
+    let descriptor = ToolDescriptor {
+        id: CanonicalId::mcp(&key, facts.name),
+        source: Source::Mcp,
+        source_id: package.into(),
+        name: facts.name.into(),
+        risk,
+        side_effects,
+        requires_admin: false,
+        enabled: true,
+        off_because: None,
+        trust: Trust::Medium,
+        timeout: std::time::Duration::from_secs(30),
+        version: None,
+        definition_hash: [0; 32],
+    };
+    Profile::Guarded.otherwise(&descriptor) == Otherwise::Allow
+}
+
+fn scores() -> BTreeMap<String, Score> {
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    for line in LISTS.lines() {
+        let server: Value = serde_json::from_str(line).expect("a server");
+        let package = server["package"].as_str().expect("a package");
+        let score = scores.entry(server["half"].as_str().expect("a half").to_owned()).or_default();
+        score.n_servers += 1;
+        for tool in server["tools"].as_array().expect("tools") {
+            let is_allowed = is_allowed(package, tool);
+            let name = format!("{package}: {} ({})", tool["name"], tool["lead"]);
+            match (tool["reads"].as_bool().expect("a judgement"), is_allowed) {
+                (true, true) => score.n_reading_allowed += 1,
+                (true, false) => score.needlessly_asked.push(name),
+                (false, true) => score.wrongly_allowed.push(name),
+                (false, false) => {}
+            }
+            match tool["reads"].as_bool() {
+                Some(true) => score.n_reading += 1,
+                _ => score.n_writing += 1,
+            }
+        }
+    }
+    scores
+}
+
+#[test]
+fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
+    let scores = scores();
+    for (half, score) in &scores {
+        let percent = 100 * score.n_reading_allowed / score.n_reading;
+        println!(
+            "{half}: {} servers, {} of {} reading tools allowed ({percent} %), {} of {} writing tools allowed",
+            score.n_servers,
+            score.n_reading_allowed,
+            score.n_reading,
+            score.wrongly_allowed.len(),
+            score.n_writing,
+        );
+        let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in &score.needlessly_asked { *by.entry(name.split(':').next().unwrap_or_default()).or_default() += 1; }
+        let mut counts: Vec<usize> = by.values().copied().collect();
+        counts.sort_unstable();
+        println!("DIST {half} {counts:?}");
+        if half == "tune" {
+            println!("WRONG\n{}", score.wrongly_allowed.join("\n"));
+            println!("NEEDLESS\n{}", score.needlessly_asked.join("\n"));
+        }
+    }
+}
