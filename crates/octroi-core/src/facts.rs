@@ -6,8 +6,8 @@
 
 mod hosts;
 pub(crate) mod keys;
-mod paths;
-mod percent;
+pub(crate) mod paths;
+pub(crate) mod percent;
 pub(crate) mod secrets;
 mod shell;
 mod sql;

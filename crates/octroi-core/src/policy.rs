@@ -16,6 +16,7 @@ mod index;
 mod predicate;
 mod rule;
 mod sentence;
+mod spelling;
 
 pub use check::{CheckContext, Complaint, Tested};
 pub use document::{Document, Example, Expected, TestCase};

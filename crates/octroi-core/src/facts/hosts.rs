@@ -3,8 +3,11 @@
 //! URL parsers differ in where the host ends, in the meaning of backslashes and in how many slashes are
 //! required. Every interpretation of a common library is reported.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use super::INCOMPLETE;
 use super::keys::Use;
+use super::percent;
 use super::shell;
 
 /// Schemes that browsers accept without slashes after the colon.
@@ -142,7 +145,43 @@ fn host(text: &str, found: &mut dyn FnMut(&str)) {
     let name = dotted.trim_matches('.');
     let is_name = |character: char| character.is_alphanumeric() || "-._:%~".contains(character);
     let end = name.find(|character| !is_name(character)).unwrap_or(name.len());
-    found(name[..end].trim_end_matches('.'));
+    let name = name[..end].trim_end_matches('.');
+    found(name);
+    if let Some(decoded) = percent::decode(name) {
+        found(&decoded.to_lowercase());
+    }
+    if let Some(address) = address(name).filter(|address| address != name) {
+        found(&address);
+    }
+}
+
+/// An address as everybody writes it: `2130706433`, `0x7f.1` and `::ffff:127.0.0.1` are `127.0.0.1`.
+fn address(name: &str) -> Option<String> {
+    if let Ok(address) = name.parse::<Ipv6Addr>() {
+        return Some(match address.to_ipv4_mapped() {
+            Some(mapped) => mapped.to_string(),
+            None => address.to_string(),
+        });
+    }
+    let mut numbers = Vec::new();
+    for part in name.split('.') {
+        let number = match part.as_bytes() {
+            [b'0', b'x' | b'X', ..] => u32::from_str_radix(&part[2..], 16).ok()?,
+            [b'0', _, ..] => u32::from_str_radix(part, 8).ok()?,
+            _ => part.parse().ok()?,
+        };
+        numbers.push(number);
+    }
+    // The last part stands for all bytes that are left.
+    let (last, first) = numbers.split_last().filter(|(_, first)| first.len() < 4)?;
+    let n_left = 4 - u32::try_from(first.len()).ok()?;
+    let is_small = n_left == 4 || *last < 1 << (8 * n_left);
+    if !is_small || first.iter().any(|number| *number > 255) {
+        return None;
+    }
+    let high = first.iter().fold(0_u32, |bits, number| bits << 8 | number);
+    let high = if n_left == 4 { 0 } else { high << (8 * n_left) };
+    Some(Ipv4Addr::from(high | last).to_string())
 }
 
 fn is_in_address(byte: u8) -> bool {
@@ -160,4 +199,29 @@ fn looks_like_host(word: &str) -> bool {
     let is_localhost = name == "localhost";
     is_localhost
         || !name.starts_with('-') && name.contains('.') && name.trim_end_matches('.').split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_the_same_in_every_spelling() {
+        for (name, expected) in [
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("127.1", Some("127.0.0.1")),
+            ("2130706433", Some("127.0.0.1")),
+            ("0x7f000001", Some("127.0.0.1")),
+            ("0x7f.1", Some("127.0.0.1")),
+            ("0177.0.0.01", Some("127.0.0.1")),
+            ("::ffff:127.0.0.1", Some("127.0.0.1")),
+            ("0:0:0:0:0:0:0:1", Some("::1")),
+            ("256.1.1.1", None),
+            ("1.2.3.4.5", None),
+            ("example.com", None),
+            ("", None),
+        ] {
+            assert_eq!(address(name).as_deref(), expected, "{name}");
+        }
+    }
 }

@@ -181,7 +181,7 @@ fn is_anchored(text: &str) -> bool {
 }
 
 /// The path without `.`, `..` and doubled slashes; relative ones start at the root, if there is one.
-fn resolve(root: Option<&str>, text: &str) -> String {
+pub(crate) fn resolve(root: Option<&str>, text: &str) -> String {
     let home = HOMES.iter().find_map(|home| text.strip_prefix(home)).map(|rest| format!("~{rest}"));
     let text = home.as_deref().unwrap_or(text);
     let is_windows = is_drive(text)

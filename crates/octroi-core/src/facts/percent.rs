@@ -10,7 +10,8 @@ pub(super) fn decoded(text: &str) -> Option<String> {
     Some(decode(&once).unwrap_or(once))
 }
 
-fn decode(text: &str) -> Option<String> {
+/// The text decoded once; `None` if nothing is encoded.
+pub(crate) fn decode(text: &str) -> Option<String> {
     match percent_decode_str(text).decode_utf8_lossy() {
         Cow::Owned(decoded) => Some(decoded),
         // Nothing was encoded.

@@ -4,10 +4,9 @@
 //! element is enough, and a `not` holds for a missing value. A rule that allows prefers false negatives:
 //! every element must match, and a missing value never does.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
+use super::spelling;
 use crate::facts::Facts;
 use crate::glob::Glob;
 
@@ -79,8 +78,8 @@ pub(super) const FACT_NAMES: [(&str, FactName); 9] = [
 ];
 
 impl ArgumentTest {
-    pub(super) fn holds(&self, arguments: &Value, lean: Lean) -> bool {
-        at(arguments, &self.path, &self.test, lean)
+    pub(super) fn holds(&self, arguments: &Value, root: Option<&str>, lean: Lean) -> bool {
+        at(arguments, &self.path, &self.test, root, lean)
     }
 
     /// The argument that must be present for the test to pass, if there is one.
@@ -90,21 +89,21 @@ impl ArgumentTest {
     }
 }
 
-fn at(value: &Value, path: &[String], test: &Test, lean: Lean) -> bool {
+fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lean) -> bool {
     match (value, path) {
         (Value::Array(items), _) if !items.is_empty() => {
-            let mut each = items.iter().map(|item| at(item, path, test, lean));
+            let mut each = items.iter().map(|item| at(item, path, test, root, lean));
             match lean {
                 Lean::Match => each.any(|holds| holds),
                 Lean::Miss => each.all(|holds| holds),
             }
         }
         (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
-            Some(member) => at(member, rest, test, lean),
+            Some(member) => at(member, rest, test, root, lean),
             None => missing(test, lean),
         },
         (_, [_, ..]) => missing(test, lean),
-        (value, []) => holds(test, value, lean),
+        (value, []) => holds(test, value, root, lean),
     }
 }
 
@@ -117,16 +116,19 @@ fn missing(test: &Test, lean: Lean) -> bool {
     }
 }
 
-fn holds(test: &Test, value: &Value, lean: Lean) -> bool {
+fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
     match test {
         Test::Patterns(patterns) => {
-            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, lean)))
+            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, root, lean)))
         }
         Test::Values(values) => values.contains(value),
-        Test::Range { min, max } => value.as_f64().is_some_and(|number| within(number, *min, *max)),
+        Test::Range { min, max } => {
+            let number = value.as_f64().or_else(|| value.as_str().and_then(spelling::number));
+            number.is_some_and(|number| within(number, *min, *max))
+        }
         Test::Present(present) => *present,
-        Test::Any(tests) => tests.iter().any(|test| holds(test, value, lean)),
-        Test::Not(inner) => !holds(inner, value, lean.other()),
+        Test::Any(tests) => tests.iter().any(|test| holds(test, value, root, lean)),
+        Test::Not(inner) => !holds(inner, value, root, lean.other()),
     }
 }
 
@@ -135,38 +137,21 @@ fn within(number: f64, min: Option<i64>, max: Option<i64>) -> bool {
     min.is_none_or(|min| number >= min as f64) && max.is_none_or(|max| number <= max as f64)
 }
 
-/// A pattern that starts like a path is matched against the resolved path: `/project/../etc/passwd` is not in
-/// `/project/*`, and `/etc/./passwd` is in `/etc/*`.
-fn fits(pattern: &Glob, text: &str, lean: Lean) -> bool {
-    if !pattern.as_str().starts_with(['/', '~']) {
+/// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
+/// relative to the agent's project.
+fn fits(pattern: &Glob, text: &str, root: Option<&str>, lean: Lean) -> bool {
+    if !spelling::has_spellings(pattern.as_str()) {
         return pattern.matches(text);
     }
-    let meant = resolved(text);
-    match lean {
-        Lean::Match => pattern.matches(text) || pattern.matches(&meant),
-        Lean::Miss => pattern.matches(&meant),
-    }
-}
-
-/// The path without `.`, `..` and duplicate slashes.
-fn resolved(path: &str) -> Cow<'_, str> {
-    if !path.contains("/.") && !path.contains("//") {
-        return Cow::Borrowed(path);
-    }
-    let is_absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            // `..` at the root stays at the root.
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
+    let root = root.filter(|_| pattern.as_str().starts_with(['/', '~', '*']));
+    let readings = spelling::readings(text, root);
+    match (lean, readings.as_slice()) {
+        (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(pattern, reading)),
+        (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
+            normal.iter().all(|reading| pattern.matches(reading))
         }
+        (Lean::Miss, _) => pattern.matches(text),
     }
-    let joined = parts.join("/");
-    Cow::Owned(if is_absolute { format!("/{joined}") } else { joined })
 }
 
 impl Lean {
@@ -194,14 +179,16 @@ impl FactTest {
             FactName::SqlVerbs => &facts.sql_verbs,
             FactName::ShellHeads => &facts.shell_heads,
             FactName::Secrets => &facts.secrets,
-            FactName::PayloadBytes => return holds(&self.test, &facts.payload_bytes.into(), lean),
-            FactName::IsFirstUse => return holds(&self.test, &facts.is_first_use.into(), lean),
-            FactName::CallsLastMinute => return holds(&self.test, &facts.calls_last_minute.into(), lean),
+            FactName::PayloadBytes => return holds(&self.test, &facts.payload_bytes.into(), None, lean),
+            FactName::IsFirstUse => return holds(&self.test, &facts.is_first_use.into(), None, lean),
+            FactName::CallsLastMinute => {
+                return holds(&self.test, &facts.calls_last_minute.into(), None, lean);
+            }
         };
         match &self.test {
             Test::Present(present) => set.is_empty() != *present,
             test => {
-                let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), lean));
+                let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), None, lean));
                 match lean {
                     Lean::Match => each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.

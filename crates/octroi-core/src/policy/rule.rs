@@ -109,7 +109,10 @@ impl Rule {
     pub fn matches(&self, call: &Call<'_>) -> bool {
         self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
-            && self.arguments.iter().all(|test| test.holds(call.arguments, self.lean()))
+            && self
+                .arguments
+                .iter()
+                .all(|test| test.holds(call.arguments, call.context.project_root.as_deref(), self.lean()))
             && self.concerns(call.tool)
             && self.exact_arguments.as_ref().is_none_or(|exact| exact == call.arguments)
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))

@@ -111,7 +111,9 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
             score.n_writing,
         );
         let mut by: BTreeMap<&str, usize> = BTreeMap::new();
-        for name in &score.needlessly_asked { *by.entry(name.split(':').next().unwrap_or_default()).or_default() += 1; }
+        for name in &score.needlessly_asked {
+            *by.entry(name.split(':').next().unwrap_or_default()).or_default() += 1;
+        }
         let mut counts: Vec<usize> = by.values().copied().collect();
         counts.sort_unstable();
         println!("DIST {half} {counts:?}");
