@@ -10,7 +10,7 @@ use super::verbs::Meaning;
 use super::words;
 
 /// First words of arguments that make a tool write.
-const WRITES: &str = "ack acknowledge apply create delete mark modify overwrite persist purge remove reset save send \
+const WRITES: &str = "ack acknowledge apply clear consumer create delete mark modify overwrite persist purge remove reset save send \
     update write";
 /// Arguments that choose among several things to do.
 const CHOICES: &str = "action actions operation operations op command subcommand";
@@ -40,15 +40,21 @@ impl ToolArgument {
         arguments
     }
 
-    /// Whether it may make a tool write that otherwise reads. Where a download is stored is no such thing.
-    pub(super) fn may_write(&self, is_download: bool) -> bool {
+    /// Whether it is the body of a request that the tool makes.
+    pub(super) fn is_body(&self) -> bool {
+        matches!(self.name.to_ascii_lowercase().as_str(), "body" | "payload")
+    }
+
+    /// Whether it may make a tool write that otherwise reads. Where a download is stored is no such thing; the method of
+    /// a request is, if the tool downloads or sends a body.
+    pub(super) fn may_write(&self, is_download: bool, has_body: bool) -> bool {
         let words = words::of_name(&self.name);
         let has = |list: &str| words.iter().any(|word| contains(list, word));
         let is_first = |list: &str| words.first().is_some_and(|word| contains(list, word));
         if contains(PROGRAMS, &self.name.to_ascii_lowercase()) {
             return true;
         }
-        if is_choice(&self.name) || is_download && is_method(&self.name) {
+        if is_choice(&self.name) || (is_download || has_body) && is_method(&self.name) {
             return self.values.is_empty() || !self.values.iter().all(|value| reads(value));
         }
         let names_written_file = has(FILES) && has(WRITTEN);
@@ -149,15 +155,21 @@ mod tests {
             (json!({"operation": {"anyOf": [{"const": "list"}, {"const": "deleteAll"}]}}), true),
         ] {
             let arguments = ToolArgument::of_schema(&json!({"properties": schema}));
-            assert_eq!(arguments.iter().any(|argument| argument.may_write(false)), expected, "{schema}");
+            assert_eq!(
+                arguments.iter().any(|argument| argument.may_write(false, false)),
+                expected,
+                "{schema}"
+            );
         }
         let save = ToolArgument { name: "savePath".to_owned(), values: Vec::new() };
-        assert!(save.may_write(false) && !save.may_write(true));
+        assert!(save.may_write(false, false) && !save.may_write(true, false));
         let method = |values: &[&str]| ToolArgument {
             name: "method".to_owned(),
             values: values.iter().map(ToString::to_string).collect(),
         };
-        assert!(method(&["GET", "POST"]).may_write(true) && method(&[]).may_write(true));
-        assert!(!method(&["GET", "HEAD"]).may_write(true) && !method(&["POST"]).may_write(false));
+        assert!(method(&["GET", "POST"]).may_write(true, false) && method(&[]).may_write(false, true));
+        assert!(
+            !method(&["GET", "HEAD"]).may_write(true, true) && !method(&["POST"]).may_write(false, false)
+        );
     }
 }

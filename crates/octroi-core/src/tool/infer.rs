@@ -4,7 +4,7 @@
 //! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
 
 use super::arguments::ToolArgument;
-use super::verbs::{Form, KnownWord, Meaning, look_up, look_up_verb, reads_as_noun};
+use super::verbs::{Form, KnownWord, Meaning, is_reading_verb, look_up, look_up_verb, reads_as_noun};
 use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
 use crate::glob::Glob;
 use crate::server::Trust;
@@ -104,8 +104,10 @@ pub fn infer(known: ToolFacts<'_>, rules: &[InferenceRule]) -> (Risk, SideEffect
     let verbs = words::leading_verbs(known.description);
     let (mut risk, mut effects) = classify(&name_words, &verbs);
     let is_download = effects.contains("network.http");
+    let has_body = known.arguments.iter().any(ToolArgument::is_body);
     // A reading tool with `mark_as_read` or `output_path` writes if asked to.
-    if effects.only_read() && known.arguments.iter().any(|argument| argument.may_write(is_download)) {
+    if effects.only_read() && known.arguments.iter().any(|argument| argument.may_write(is_download, has_body))
+    {
         risk = risk.max(Risk::Medium);
         effects.insert(UNKNOWN);
     }
@@ -158,7 +160,7 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
         Risk::High
     } else if means(Meaning::Writes) {
         if is_temporary { Risk::Medium } else { Risk::High }
-    } else if means(Meaning::Runs) || means(Meaning::Fetches) {
+    } else if means(Meaning::Runs) || means(Meaning::Fetches) || means(Meaning::Network) {
         Risk::Medium
     } else if means(Meaning::Reads) || has_noun_that_reads {
         Risk::Low
@@ -194,8 +196,11 @@ pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord
         let Some(known) = look_up(word) else { continue };
         let is_object =
             reads_what_follows && (known.is_noun || known.form != Form::Base) && !known.is_required;
-        // Many things before a reading verb are what it reads: `commits_list`.
-        let is_thing = known.is_noun && known.form == Form::Plural;
+        // Many things before a reading verb are what it reads: `commits_list`. One that runs something is what it reads
+        // from: `docker_list_containers`.
+        let is_followed = name_words[index + 1..].iter().any(|word| is_reading_verb(word));
+        let is_thing =
+            known.is_noun && (known.form == Form::Plural || known.meaning == Meaning::Runs && is_followed);
         let is_last = index + 1 == name_words.len();
         if is_object || is_thing || is_last && reads_as_noun(word) {
             continue;

@@ -16,6 +16,8 @@ pub(super) enum Meaning {
     Writes,
     /// It does whatever it is given: nobody can tell from the name.
     Runs,
+    /// It uses the network, whatever for.
+    Network,
     /// It reads from the network.
     Fetches,
     /// It only reads.
@@ -56,9 +58,13 @@ const RUNS: &str = "\
 /// Words that run what they are given where they are the verb or the whole name, and are the names of things after a
 /// reading verb: `list_runs`.
 const RUNS_AS_VERB: &str = "\
-    action agent api ask aws az call cli cmd code command console cypher docker gcloud graphql \
-    handle helm http job js kubectl manage network node open operation playwright proxy psql python query \
-    repl run script shell solve sql ssh task terminal terraform test tool use workflow";
+    action agent ask aws az call cli cmd code command console cypher docker gcloud graphql handle helm job \
+    js kubectl manage node open operation playwright proxy psql python query repl run script shell solve \
+    sql ssh task terminal terraform test tool use workflow";
+
+/// Words that say that the network is used, and nothing more. All are required.
+const NETWORK: &str = "\
+    network http api";
 
 /// Words that read from the network.
 const FETCHES: &str = "\
@@ -139,7 +145,7 @@ struct Entry {
 
 /// All words that mean the same wherever they are looked up.
 static WORDS: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
-    use Meaning::{Destroys, Fetches, Reads, Runs, Writes};
+    use Meaning::{Destroys, Fetches, Network, Reads, Runs, Writes};
     let mut words = HashMap::new();
     for (table, meaning, is_noun, n_required) in [
         (DESTROYS, Destroys, false, 4),
@@ -147,6 +153,7 @@ static WORDS: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
         (RUNS, Runs, false, 0),
         (WRITES_AS_VERB, Writes, true, 0),
         (RUNS_AS_VERB, Runs, true, 0),
+        (NETWORK, Network, false, 0),
         (FETCHES, Fetches, false, 0),
         (READS, Reads, false, 0),
     ] {
@@ -174,6 +181,17 @@ pub(super) fn look_up_verb(word: &str) -> Option<KnownWord> {
         })
     };
     look_up(word).or_else(in_text)
+}
+
+/// Reading words that are verbs wherever they stand.
+const READING_VERBS: [&str; 12] = [
+    "get", "list", "read", "search", "find", "show", "describe", "view", "fetch", "retrieve", "lookup",
+    "count",
+];
+
+/// Whether a word is one of the reading words that are never the names of things.
+pub(super) fn is_reading_verb(word: &str) -> bool {
+    READING_VERBS.contains(&word)
 }
 
 /// Whether a word reads where it stands as the name of a thing.
@@ -236,7 +254,8 @@ mod tests {
 
     #[test]
     fn no_word_stands_in_two_tables() {
-        let all = [DESTROYS, WRITES, RUNS, WRITES_AS_VERB, RUNS_AS_VERB, FETCHES, READS, READS_IN_TEXT];
+        let all =
+            [DESTROYS, WRITES, RUNS, WRITES_AS_VERB, RUNS_AS_VERB, NETWORK, FETCHES, READS, READS_IN_TEXT];
         let mut seen = std::collections::BTreeSet::new();
         for word in all.into_iter().flat_map(str::split_whitespace) {
             assert!(seen.insert(word), "{word} is there twice");

@@ -6,6 +6,7 @@
 //! figures in the documentation come from the other.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use octroi_core::decision::{Otherwise, Profile};
 use octroi_core::server::Trust;
@@ -97,12 +98,17 @@ fn scores() -> BTreeMap<String, Score> {
     scores
 }
 
+/// Tools that write and are taken to read, known and accepted: nothing that is collected here tells.
+const MISSED: [&str; 1] = ["resend-mcp: \"get-tiptap-json-content\""];
+
 #[test]
 fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
     let scores = scores();
+    let mut table = String::new();
     for (half, score) in &scores {
         let percent = 100 * score.n_reading_allowed / score.n_reading;
-        println!(
+        let _ = writeln!(
+            table,
             "{half}: {} servers, {} of {} reading tools allowed ({percent} %), {} of {} writing tools allowed",
             score.n_servers,
             score.n_reading_allowed,
@@ -110,16 +116,9 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
             score.wrongly_allowed.len(),
             score.n_writing,
         );
-        let mut by: BTreeMap<&str, usize> = BTreeMap::new();
-        for name in &score.needlessly_asked {
-            *by.entry(name.split(':').next().unwrap_or_default()).or_default() += 1;
-        }
-        let mut counts: Vec<usize> = by.values().copied().collect();
-        counts.sort_unstable();
-        println!("DIST {half} {counts:?}");
-        if half == "tune" {
-            println!("WRONG\n{}", score.wrongly_allowed.join("\n"));
-            println!("NEEDLESS\n{}", score.needlessly_asked.join("\n"));
-        }
+        assert!(percent >= 85, "{table}{}", score.needlessly_asked.join("\n"));
     }
+    let missed: Vec<&String> = scores.values().flat_map(|score| &score.wrongly_allowed).collect();
+    assert!(missed.iter().all(|name| MISSED.iter().any(|known| name.starts_with(known))), "{missed:?}");
+    expect_test::expect![[""]].assert_eq(&table);
 }

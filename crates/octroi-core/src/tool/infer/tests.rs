@@ -50,6 +50,8 @@ fn names_and_descriptions_tell() {
         ("commits_list", "", "low"),
         ("search_and_replace", "", "high data.write"),
         ("get_or_create", "", "high data.write"),
+        ("docker_list_containers", "", "low"),
+        ("API-get-user", "", "medium"),
         ("commit_changes", "", "high data.write"),
         ("read_write_file", "", "high fs.write"),
         // The first verb of the description counts like a word of the name, the rest not at all.
