@@ -1,5 +1,5 @@
-//! How well tools are told apart: the real tool lists of public servers, each tool judged by a person who read its
-//! description and schema.
+//! How well tools are told apart: the real tool lists of public servers, each tool judged by reading its description and
+//! schema.
 //!
 //! The lists were collected by installing the servers from npm and PyPI. Kept are names, hints and the words up to the
 //! first verb of a description. The words in `octroi_core::tool` were chosen by looking at one half of the servers; the
@@ -99,7 +99,7 @@ fn scores() -> BTreeMap<String, Score> {
 }
 
 /// Tools that write and are taken to read, known and accepted: nothing that is collected here tells.
-const MISSED: [&str; 1] = ["resend-mcp: \"get-tiptap-json-content\""];
+const MISSED: [&str; 2] = ["redis-mcp-server: \"read_messages\"", "resend-mcp: \"get-tiptap-json-content\""];
 
 #[test]
 fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
@@ -120,5 +120,8 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
     }
     let missed: Vec<&String> = scores.values().flat_map(|score| &score.wrongly_allowed).collect();
     assert!(missed.iter().all(|name| MISSED.iter().any(|known| name.starts_with(known))), "{missed:?}");
-    expect_test::expect![[""]].assert_eq(&table);
+    expect_test::expect![[r#"
+        check: 98 servers, 1112 of 1276 reading tools allowed (87 %), 2 of 1174 writing tools allowed
+        tune: 88 servers, 833 of 934 reading tools allowed (89 %), 0 of 978 writing tools allowed
+    "#]].assert_eq(&table);
 }
