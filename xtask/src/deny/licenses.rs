@@ -99,6 +99,6 @@ mod tests {
             assert_eq!(complaints(allow, Some("MIT")), expected);
         }
         let unknown = complaints(&["MIT", "my own"], Some("MIT"));
-        assert!(unknown.len() == 1 && unknown[0].starts_with("`my own` is no licence"), "{unknown:?}");
+        assert!(unknown.len() == 1 && unknown[0].starts_with("`my own` is not a licence"), "{unknown:?}");
     }
 }

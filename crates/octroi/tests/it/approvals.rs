@@ -95,7 +95,7 @@ async fn an_approved_call_is_made_once_and_no_other() {
         assert!(late.contains("admin denied it at"), "{late}");
         let history = command(&gateway, 0, &["approvals", "--history"]).await;
         assert!(history.contains(&id) && history.contains("denied_continue by admin"), "{history}");
-        assert!(command(&gateway, 0, &["approvals"]).await.contains("nothing waits"));
+        assert!(command(&gateway, 0, &["approvals"]).await.contains("no call waits"));
     }
     for (code, arguments) in [
         (1, &["approve", "ap_nobody"][..]),

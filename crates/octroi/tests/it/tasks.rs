@@ -183,7 +183,7 @@ async fn a_client_can_cancel_its_task() {
     let (task, id) = call(&agent, "peer_echo", json!({"text": "x"})).await;
     cancel(&task).await;
     assert_eq!(get(&agent, &task).await["status"], "cancelled");
-    assert!(command(&gateway, 0, &["approvals"]).await.contains("nothing waits"));
+    assert!(command(&gateway, 0, &["approvals"]).await.contains("no call waits"));
     let late = command(&gateway, 1, &["approve", &id]).await;
     assert!(late.contains("cancelled"), "{late}");
     assert_eq!(n_calls(&agent, "peer_calls_count").await, "0");

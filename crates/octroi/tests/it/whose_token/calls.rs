@@ -85,6 +85,8 @@ async fn an_approved_call_is_made_by_the_same_command() {
         let waiting = [&add[..], &["--wait"]].concat();
         let decide = async {
             let id = crate::approvals::asked(&gateway).await;
+            // A decision that comes with the question itself leaves nothing to wait for.
+            tokio::time::sleep(std::time::Duration::from_millis(400)).await;
             let reason: &[&str] = if decision == "deny" { &["--reason", "too late"] } else { &[] };
             command(&gateway, 0, &[&[decision, &*id], reason].concat()).await;
         };
