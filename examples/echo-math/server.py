@@ -24,7 +24,7 @@ TOOLS = [
     },
     {
         "name": "get_sum",
-        "description": "Adds two numbers",
+        "description": "Returns the sum of two numbers",
         "inputSchema": NUMBERS,
         "annotations": {"readOnlyHint": True},
     },

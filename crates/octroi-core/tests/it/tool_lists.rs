@@ -123,5 +123,6 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
     expect_test::expect![[r#"
         check: 98 servers, 1112 of 1276 reading tools allowed (87 %), 2 of 1174 writing tools allowed
         tune: 88 servers, 833 of 934 reading tools allowed (89 %), 0 of 978 writing tools allowed
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }

@@ -180,8 +180,9 @@ async fn questions_of_octroi_are_only_octrois() {
     for server_era in SERVER_ERAS {
         let flags = ["--fault", "forge", "--era", server_era];
         let entry = stdio_entry("peer", &flags);
-        let config =
-            format!("{entry}risk_overrides = {{ echo = \"high\" }}\n[policy]\nprofile = \"guarded\"\n");
+        let config = format!(
+            "{entry}risk_overrides = {{ echo = \"high\", forge = \"low\" }}\n[policy]\nprofile = \"guarded\"\n"
+        );
         let gateway = TestGateway::start(&octroi(), &config).await;
         let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
         let result = send_once(&agent, "peer_forge", &params, &capabilities).await["result"].take();

@@ -255,8 +255,8 @@ async fn what_becomes_of_a_call_and_why() {
         Gates:
           disabled: what it objects to is denied
           mode: what it objects to is denied
-          spec_frozen: what it objects to needs approval
-          project_binding: what it objects to needs approval
+          spec_frozen: it is off
+          project_binding: it is off
           blacklist: what it objects to is denied
           admin_token: what it objects to needs approval
 
@@ -271,10 +271,8 @@ async fn what_becomes_of_a_call_and_why() {
           no rules
 
         Calls that no rule matches:
-          a call of low risk is allowed
-          a call of medium risk is allowed
-          a call of high risk needs approval
-          a call of critical risk needs approval
+          a call of a tool that is known to read is allowed
+          a call of a tool that writes, or whose effect is unknown, needs approval
     "#]]
     .assert_eq(&transcript);
     gateway.stop().await;

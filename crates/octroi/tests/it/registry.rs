@@ -116,23 +116,23 @@ async fn the_command_line_lists_tools() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     expect![[r#"
         two_add              high      data.write
-        two_ask              medium
+        two_ask              medium    unknown
         two_calls_count      low
         two_cancelled_count  low
         two_echo             low         hidden: nobody needs it twice
-        two_fail             medium
+        two_fail             low
         two_grow             high      data.write
-        two_image            medium
-        two_link             medium
-        two_log              medium    network.http
-        two_protocol_error   medium
-        two_roots            medium
-        two_route            medium
-        two_sample           medium
-        two_slow             medium
-        two_t0001            medium
-        two_t0002            medium
-        two_t0003            medium
+        two_image            low
+        two_link             low
+        two_log              medium    data.write, network.http
+        two_protocol_error   medium    unknown
+        two_roots            medium    unknown
+        two_route            low
+        two_sample           medium    unknown
+        two_slow             medium    unknown
+        two_t0001            low
+        two_t0002            low
+        two_t0003            low
         two_touch            critical  fs.delete, payments
         look closer with `octroi tools show TOOL`
     "#]]

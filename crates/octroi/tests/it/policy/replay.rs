@@ -93,8 +93,8 @@ async fn questions_and_denials_are_decided_again_too() {
         $ octroi policy replay --policy add.toml
         2 calls, 2 with another outcome
              1  ask → allow
-             1  deny_continue → allow
-        2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → allow by global deny[1]
+             1  deny_continue → ask
+        2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → ask by global deny[1]
         2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
     "#]]
     .assert_eq(&transcript);
