@@ -7,6 +7,33 @@ use bytes::Bytes;
 use crate::code::RpcError;
 use crate::json::{self, Span};
 use crate::meta;
+use crate::resemblance::OtherNames;
+
+/// The members of `params` that the gateway reads.
+const NAMES: [&str; 13] = [
+    "name",
+    "uri",
+    "taskId",
+    "arguments",
+    "ref",
+    "level",
+    "requestState",
+    "inputResponses",
+    "notifications",
+    "requestId",
+    "progressToken",
+    "cursor",
+    "_meta",
+];
+/// The same for `_meta`.
+const META_NAMES: [&str; 6] = [
+    meta::PROGRESS_TOKEN,
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
+    meta::SUBSCRIPTION_ID,
+];
 
 /// Positions of the relevant members of `params`. Everything else stays unparsed.
 #[derive(Clone, Debug)]
@@ -40,8 +67,8 @@ struct Meta {
 }
 
 impl Params {
-    /// Locates the members. Fails on duplicates: two parsers could then see two different calls in one text,
-    /// and the gateway decides on what it reads.
+    /// Locates the members. Fails on duplicates and on names that can be taken for one of them: two parsers
+    /// could then see two different calls in one text, and the gateway decides on what it reads.
     pub fn read(json: Bytes) -> Result<Self, RpcError> {
         let mut params = Self {
             json: json.clone(),
@@ -60,6 +87,7 @@ impl Params {
             meta_span: None,
             meta: Meta::default(),
         };
+        let mut others = OtherNames::default();
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
             let slot = match &*member.key(&json) {
                 b"name" => &mut params.name,
@@ -75,10 +103,14 @@ impl Params {
                 b"progressToken" => &mut params.progress_token,
                 b"cursor" => &mut params.cursor,
                 b"_meta" => &mut params.meta_span,
-                _ => continue,
+                _ => {
+                    others.add(member.name(&json));
+                    continue;
+                }
             };
             once(slot, &member, &json)?;
         }
+        others.check(&NAMES)?;
         if let Some(span) = params.meta_span {
             params.meta = Meta::read(&json, span)?;
         }
@@ -216,6 +248,7 @@ impl Params {
 impl Meta {
     fn read(json: &[u8], span: Span) -> Result<Self, RpcError> {
         let mut found = Self::default();
+        let mut others = OtherNames::default();
         for member in json::members(json, span) {
             let key = member.key(json);
             let slot = match key.strip_prefix(meta::PREFIX.as_bytes()) {
@@ -225,10 +258,14 @@ impl Meta {
                 Some(b"clientCapabilities") => &mut found.client_capabilities,
                 Some(b"logLevel") => &mut found.log_level,
                 Some(b"subscriptionId") => &mut found.subscription_id,
-                Some(_) | None => continue,
+                Some(_) | None => {
+                    others.add(member.name(json));
+                    continue;
+                }
             };
             once(slot, &member, json)?;
         }
+        others.check(&META_NAMES)?;
         Ok(found)
     }
 }
@@ -270,6 +307,36 @@ mod tests {
             r#"{"_meta":{"progressToken":1,"progressToken":2}}"#,
         ] {
             assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_can_be_taken_for_another_is_refused() {
+        for json in [
+            r#"{"name":"safe","Name":"dangerous"}"#,
+            r#"{"name":"safe","NAME":"dangerous"}"#,
+            r#"{"name":"safe","n\u0041me":"dangerous"}"#,
+            r#"{"name":"safe","name\u0000":"dangerous"}"#,
+            r#"{"arguments":{},"Argument\u017f":{}}"#,
+            r#"{"uri":"a://b","URI":"a://c"}"#,
+            r#"{"name":"safe","request_state":"x"}"#,
+            r#"{"taskId":"mine","task_id":"yours"}"#,
+            r#"{"task_id":"yours"}"#,
+            r#"{"name":"safe","meta":{}}"#,
+            r#"{"name":"safe","input-responses":{}}"#,
+            r#"{"name":"safe","task":{},"Task":{"ttl":1}}"#,
+            r#"{"name":"safe","other":1,"other":2}"#,
+            r#"{"_meta":{"progress_token":1}}"#,
+            r#"{"_meta":{"IO.ModelContextProtocol/protocolVersion":"2026-07-28"}}"#,
+            r#"{"_meta":{"a":1,"A":2}}"#,
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+        for json in [
+            r#"{"name":"safe","argument":{"name":"x","Name":"y"},"context":{},"task":{"ttl":1}}"#,
+            r#"{"_meta":{"claudecode/toolUseId":"x","traceparent":"y","progressToken":1}}"#,
+        ] {
+            assert!(read(json).is_ok(), "{json}");
         }
     }
 

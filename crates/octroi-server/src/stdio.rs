@@ -92,7 +92,7 @@ struct StdioClient {
 
 impl StdioClient {
     async fn receive(self: &Arc<Self>, line: Bytes) {
-        match Incoming::parse(line) {
+        match Incoming::parse_of_client(line) {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages {
