@@ -53,6 +53,7 @@ pub struct Params {
     cursor: Option<Span>,
     meta_span: Option<Span>,
     meta: Meta,
+    n_members: usize,
 }
 
 /// Positions of the relevant members of `params._meta`.
@@ -64,6 +65,8 @@ struct Meta {
     log_level: Option<Span>,
     progress_token: Option<Span>,
     subscription_id: Option<Span>,
+    /// Whether there are members that the protocol does not define.
+    has_others: bool,
 }
 
 impl Params {
@@ -86,9 +89,11 @@ impl Params {
             cursor: None,
             meta_span: None,
             meta: Meta::default(),
+            n_members: 0,
         };
         let mut others = OtherNames::default();
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
+            params.n_members += 1;
             let slot = match &*member.key(&json) {
                 b"name" => &mut params.name,
                 b"uri" => &mut params.uri,
@@ -187,6 +192,37 @@ impl Params {
         self.meta_span.is_some_and(|span| json::is_object(span.of(&self.json)))
     }
 
+    /// All other members as an object, if there are any: those besides the subject of the request (`name` or `uri`),
+    /// `arguments`, and the members that differ from try to try (`_meta`, `requestState`, `inputResponses`).
+    pub fn others(&self, subject: &str) -> Option<Bytes> {
+        const USUAL: [&str; 4] = ["arguments", "_meta", "requestState", "inputResponses"];
+        let usual = [self.arguments, self.meta_span, self.request_state, self.input_responses];
+        let n_usual = usual.iter().flatten().count() + usize::from(self.span(subject).is_some());
+        if self.n_members <= n_usual {
+            return None;
+        }
+        let is_other = |name: &str| name != subject && !USUAL.contains(&name);
+        Some(self.object(Span { start: 0, end: self.json.len() }, is_other))
+    }
+
+    /// The members of `_meta` that the protocol does not define, as an object, if there are any.
+    pub fn other_meta(&self) -> Option<Bytes> {
+        let span = self.meta_span.filter(|_| self.meta.has_others)?;
+        Some(self.object(span, |name| !META_NAMES.contains(&name)))
+    }
+
+    fn object(&self, of: Span, is_wanted: impl Fn(&str) -> bool) -> Bytes {
+        let mut out = vec![b'{'];
+        for member in json::members(&self.json, of).filter(|member| is_wanted(&member.name(&self.json))) {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            out.extend_from_slice(member.span().of(&self.json));
+        }
+        out.push(b'}');
+        Bytes::from(out)
+    }
+
     /// Spans of `name`, `uri`, `taskId`, `ref`, `_meta`, `inputResponses` and `requestState`.
     pub(crate) fn span(&self, key: &str) -> Option<Span> {
         match key {
@@ -259,6 +295,7 @@ impl Meta {
                 Some(b"logLevel") => &mut found.log_level,
                 Some(b"subscriptionId") => &mut found.subscription_id,
                 Some(_) | None => {
+                    found.has_others = true;
                     others.add(member.name(json));
                     continue;
                 }
@@ -337,6 +374,31 @@ mod tests {
             r#"{"_meta":{"claudecode/toolUseId":"x","traceparent":"y","progressToken":1}}"#,
         ] {
             assert!(read(json).is_ok(), "{json}");
+        }
+    }
+
+    #[test]
+    fn other_members_are_found_whatever_they_are() {
+        for (json, subject, others, meta) in [
+            (r#"{"name":"a","arguments":{},"requestState":"x","inputResponses":{}}"#, "name", None, None),
+            (r#"{"name":"a","_meta":{"progressToken":1}}"#, "name", None, None),
+            (
+                r#"{"name":"a","task":{"ttl":1},"uri":"b"}"#,
+                "name",
+                Some(r#"{"task":{"ttl":1},"uri":"b"}"#),
+                None,
+            ),
+            (r#"{"name":"a","uri":"b"}"#, "uri", Some(r#"{"name":"a"}"#), None),
+            (
+                r#"{"uri":"b","_meta":{"x/id":"1","progressToken":2,"y" : [3]}}"#,
+                "uri",
+                None,
+                Some(r#"{"x/id":"1","y" : [3]}"#),
+            ),
+        ] {
+            let params = read(json).unwrap();
+            assert_eq!(params.others(subject).as_deref(), others.map(str::as_bytes), "{json}");
+            assert_eq!(params.other_meta().as_deref(), meta.map(str::as_bytes), "{json}");
         }
     }
 
