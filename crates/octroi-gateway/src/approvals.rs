@@ -68,6 +68,8 @@ pub(crate) struct CallToApprove<'a> {
     pub(crate) call: CallId,
     /// The context of the caller.
     pub(crate) context: &'a AgentContext,
+    /// When its client sent it.
+    pub(crate) since_ms: i64,
     /// The position of a call that is being resumed.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,

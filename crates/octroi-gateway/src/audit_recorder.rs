@@ -23,11 +23,16 @@ use crate::audit::{AuditError, AuditLog, Durability};
 use crate::caller::Caller;
 use crate::change::{ChangeAuthor, FiledUnder};
 use summary::summary;
+use violations::Violations;
 
+mod limit;
 mod requests;
 mod summary;
+mod violations;
 
+pub(crate) use limit::RecordLimit;
 pub(crate) use requests::DescribedRequest;
+pub(crate) use violations::Violation;
 
 /// The maximum size of the recorded state before and after a change.
 const CHANGE_BYTES_MAX: usize = 64 << 10;
@@ -42,6 +47,7 @@ pub(crate) struct AuditRecorder {
     /// Random, so that calls of two runs do not share an id.
     base: u64,
     n_calls: AtomicU64,
+    violations: Violations,
 }
 
 /// Who does something, and for which agent.
@@ -101,6 +107,7 @@ impl AuditRecorder {
             tasks,
             base: u64::from_le_bytes(base),
             n_calls: AtomicU64::new(0),
+            violations: Violations::default(),
         }
     }
 

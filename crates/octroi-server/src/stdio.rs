@@ -202,7 +202,8 @@ impl StdioClient {
             return Some(envelope::error(Some(id), &error));
         }
         if request.method().is_legacy_only() {
-            return Some(envelope::error(Some(id), &RpcError::method_not_found(request.method().as_str())));
+            let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
+            return Some(envelope::error(Some(id), &error));
         }
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;

@@ -31,7 +31,7 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
     let governance = GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
-        token_agents: settings.tokens.agents(),
+        tokens: settings.tokens.clone(),
         approvals: settings.approvals.clone(),
         pins: PinSettings { policy: settings.pins.mode, lock: lock(&settings.pins.lock)? },
         inference: settings.inference.clone(),

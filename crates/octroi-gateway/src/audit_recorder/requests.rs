@@ -34,7 +34,7 @@ impl AuditRecorder {
         format!("\"method\":\"{}\",\"{member}\":{subject},", asked.method)
     }
 
-    fn without_secrets(&self, text: &str) -> String {
+    pub(super) fn without_secrets(&self, text: &str) -> String {
         self.redactor.load().redact(text).to_string()
     }
 
