@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
-use crate::audit_recorder::AuditRecorder;
+use crate::audit_recorder::{AuditRecorder, OtherParams};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -299,6 +299,7 @@ impl Approvals {
             binding: binding.clone(),
             state: ApprovalState::Pending,
             arguments_preview: self.recorder.preview(&arguments),
+            other_params: OtherParams::of(asking.params, "name").preview(&self.recorder),
             arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),

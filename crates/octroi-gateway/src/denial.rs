@@ -73,7 +73,8 @@ pub(crate) fn evaluator_error(reason: &str) -> Answer {
 /// The token of a waiting call was taken away before it was made.
 pub(crate) fn revoked() -> Answer {
     let reason = "the token of this call is no longer valid, so the call was not made";
-    let data = json!({"type": "policy_denied", "decision": "deny_continue", "gate": "token", "reason": reason});
+    let data =
+        json!({"type": "policy_denied", "decision": "deny_continue", "gate": "token", "reason": reason});
     denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, DenialStyle::Rpc)
 }
 

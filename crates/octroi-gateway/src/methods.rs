@@ -24,7 +24,7 @@ pub(crate) enum Recorded {
     /// Begin and end.
     Twice,
     /// None of its own: completions come with every character that a user types and reveal only names, and requests
-    /// about a task belong to the call that began it, which has its records.
+    /// for the state of a task belong to the call that began it, which has its records.
     Not,
 }
 
@@ -45,10 +45,11 @@ pub(crate) fn route(method: &Method, era: Era) -> Route {
         | (Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::TemplatesList, _) => {
             Route::Octroi
         }
-        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead, _) => Route::Server(Recorded::Twice),
-        (Method::Complete | Method::TasksGet | Method::TasksCancel, _)
-        | (Method::TasksUpdate, Era::Modern)
-        | (Method::TasksResult, Era::Legacy) => Route::Server(Recorded::Not),
+        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TasksCancel, _)
+        | (Method::TasksUpdate, Era::Modern) => Route::Server(Recorded::Twice),
+        (Method::Complete | Method::TasksGet, _) | (Method::TasksResult, Era::Legacy) => {
+            Route::Server(Recorded::Not)
+        }
         // A server's list of tasks would show those of all principals.
         (Method::TasksList, _) => Route::Refused,
         // Of the other era.

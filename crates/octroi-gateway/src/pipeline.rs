@@ -17,7 +17,7 @@ use tracing::error;
 
 use crate::answer::Answer;
 use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, Settled};
-use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, Violation};
+use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, OtherParams, Violation};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -73,6 +73,7 @@ struct ToolCall<'a> {
     /// The context of the caller.
     context: Arc<AgentContext>,
     arguments: Option<Bytes>,
+    others: OtherParams,
     /// The state of a call that is being resumed.
     state: Option<RequestState>,
     now_ms: i64,
@@ -132,8 +133,8 @@ impl ToolCall<'_> {
     }
 
     fn described<'b>(&'b self, arguments: &'b [u8], approval: Option<&'b str>) -> DescribedCall<'b> {
-        let Self { initiator, context, tool, .. } = self;
-        DescribedCall { initiator, context, tool: &tool.descriptor, arguments, approval }
+        let Self { initiator, context, tool, others, .. } = self;
+        DescribedCall { initiator, context, tool: &tool.descriptor, arguments, others, approval }
     }
 }
 
@@ -251,6 +252,7 @@ impl Pipeline {
             initiator: Initiator::of_caller(request.caller),
             context: self.governance.context(principal),
             arguments: request.params.arguments(),
+            others: OtherParams::of(request.params, "name"),
             state: self.open_state(request, target)?,
             now_ms,
         })

@@ -233,6 +233,7 @@ impl Params {
             "_meta" => self.meta_span,
             "inputResponses" => self.input_responses,
             "requestState" => self.request_state,
+            "arguments" => self.arguments,
             _ => None,
         }
     }

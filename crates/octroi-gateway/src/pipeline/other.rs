@@ -10,7 +10,7 @@ use tracing::error;
 
 use super::{Continuing, Pipeline, Request};
 use crate::answer::Answer;
-use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator};
+use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator, OtherParams};
 use crate::denial;
 use crate::methods::{self, Recorded, Route};
 use crate::provider::Provider;
@@ -71,7 +71,8 @@ impl Pipeline {
         }
         let subject = match (&target.subject.uri, &target.subject.name) {
             (Some(uri), _) => ("uri", uri.as_str()),
-            (None, name) => ("name", name.as_deref().unwrap_or_default()),
+            (None, Some(name)) => ("name", name.as_str()),
+            (None, None) => ("taskId", target.subject.task_id.as_deref().unwrap_or_default()),
         };
         let principal = &request.caller.principal;
         let at_ms = self.context.clock.now_ms();
@@ -89,6 +90,7 @@ impl Pipeline {
             method: method.as_str(),
             subject,
             arguments: arguments.as_deref(),
+            others: OtherParams::of(request.params, subject.0),
             at_ms,
         };
         match decision {

@@ -8,7 +8,7 @@ use tracing::error;
 
 use super::Pipeline;
 use crate::answer::Answer;
-use crate::audit_recorder::{DescribedRequest, Initiator};
+use crate::audit_recorder::{DescribedRequest, Initiator, OtherParams};
 use crate::denial;
 use crate::outcome::RecordedOutcome;
 use crate::subscriptions::Listener;
@@ -39,6 +39,7 @@ impl Pipeline {
             method: Method::ResourcesSubscribe.as_str(),
             subject: ("uri", &own),
             arguments: None,
+            others: OtherParams::default(),
             at_ms,
         };
         let record = match decision {
