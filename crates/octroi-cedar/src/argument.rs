@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::RestrictedExpression as Expression;
+use octroi_core::arguments::Exactness;
 use serde_json::{Map, Value};
 
 use crate::needs::UsedParts;
@@ -22,10 +23,23 @@ pub(crate) enum Misfit {
     Type(String, &'static str),
     #[error("argument `{0}` is too large for an integer of Cedar")]
     TooLarge(String),
+    #[error(
+        "an integer of the arguments is written with a fraction or an exponent, so that it may be another one"
+    )]
+    Rounded,
 }
 
 /// The arguments that policies use. Undeclared ones are left out.
-pub(crate) fn arguments(record: &Record, arguments: &Value, used: &UsedParts) -> Result<Expression, Misfit> {
+pub(crate) fn arguments(
+    record: &Record,
+    arguments: &Value,
+    used: &UsedParts,
+    exactness: Exactness,
+) -> Result<Expression, Misfit> {
+    // A policy must not see 3 where a server reads 2.99999999999999999999.
+    if exactness == Exactness::Rounded && has_whole_double(arguments) {
+        return Err(Misfit::Rounded);
+    }
     let none = Map::new();
     let members = match arguments {
         Value::Object(members) => members,
@@ -35,6 +49,15 @@ pub(crate) fn arguments(record: &Record, arguments: &Value, used: &UsedParts) ->
         }
     };
     express_record(record, members, used, &mut String::new())
+}
+
+fn has_whole_double(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0),
+        Value::Array(items) => items.iter().any(has_whole_double),
+        Value::Object(members) => members.values().any(has_whole_double),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 fn express_record(

@@ -11,6 +11,7 @@ use cedar_policy::{
     RestrictedExpression as Expression,
 };
 use octroi_core::Role;
+use octroi_core::arguments::Exactness;
 use octroi_core::facts::Facts;
 use octroi_core::server::Trust;
 use octroi_core::tool::Risk;
@@ -31,6 +32,8 @@ pub struct Request<'a> {
     pub tool: Tool<'a>,
     /// The arguments of the call.
     pub arguments: &'a Value,
+    /// Whether the arguments show how their numbers are written.
+    pub exactness: Exactness,
     /// Computes the facts; called at most once, and only if a policy uses one of them.
     pub facts: &'a dyn Fn() -> Facts,
     /// The agent's session state.
@@ -194,7 +197,8 @@ fn failed(error: &str) -> Judgement {
 fn context(request: &Request<'_>, prepared: &Prepared, needs: &Needs) -> Result<Context, Failure> {
     let mut pairs = Vec::with_capacity(3);
     if !needs.arguments.is_nothing() {
-        let arguments = argument::arguments(&prepared.arguments, request.arguments, &needs.arguments)?;
+        let arguments =
+            argument::arguments(&prepared.arguments, request.arguments, &needs.arguments, request.exactness)?;
         pairs.push(("args".to_owned(), arguments));
     }
     if !needs.facts.is_nothing() {

@@ -9,6 +9,9 @@ mod binding;
 mod tests;
 mod transition;
 
+use serde_json::Value;
+
+use crate::arguments::{Exactness, read_exactly};
 use crate::secret::Secret;
 
 pub use binding::{Binding, CallKey};
@@ -117,6 +120,9 @@ pub struct Approval {
     pub state: ApprovalState,
     /// The arguments as shown to a person: JSON text, redacted and shortened.
     pub arguments_preview: String,
+    /// What the call sends beside its tool and its arguments, as shown to a person: `params` and `_meta`, as JSON
+    /// text, redacted and shortened. `None` if there is nothing.
+    pub other_params: Option<String>,
     /// The arguments as the caller sent them, unredacted JSON text: an approver may edit them, and a call
     /// that became a task is made long after its caller is gone. Never shown.
     pub arguments: Secret,
@@ -156,8 +162,25 @@ impl Approval {
         self.state.can_expire() && now_ms >= self.expires_at_ms
     }
 
+    /// The preview of the arguments as a value; as text if they were cut, or if a value would round their numbers.
+    pub fn shown_arguments(&self) -> Value {
+        shown(&self.arguments_preview)
+    }
+
+    /// The same for what else the call sends; null if there is nothing.
+    pub fn shown_params(&self) -> Value {
+        self.other_params.as_deref().map_or(Value::Null, shown)
+    }
+
     /// The arguments to call with: the approver's, else the caller's.
     pub fn effective_arguments(&self) -> &Secret {
         self.edited_arguments.as_ref().unwrap_or(&self.arguments)
+    }
+}
+
+fn shown(preview: &str) -> Value {
+    match read_exactly(preview.as_bytes()) {
+        Ok((value, Exactness::Exact)) => value,
+        Ok((_, Exactness::Rounded)) | Err(_) => Value::from(preview),
     }
 }

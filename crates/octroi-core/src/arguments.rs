@@ -1,6 +1,7 @@
 //! The arguments of a call: parsed strictly, and validated against the tool's schema.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -9,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::{Map, Number, Value};
 
 mod cost;
+mod exact;
 mod explain;
 mod limits;
 mod names;
@@ -16,7 +18,9 @@ mod pointer;
 
 use cost::{Recurring, TooCostly};
 use limits::Shape;
-use names::Names;
+pub(crate) use names::Names;
+
+pub use exact::{Exactness, canonical};
 
 use crate::fold::fold;
 
@@ -28,10 +32,21 @@ const PATTERN_BYTES_MAX: usize = 200_000;
 
 /// Parses arguments. Duplicate member names are refused: the server might read the other one.
 pub fn read(json: &[u8]) -> Result<Value, String> {
+    read_exactly(json).map(|(value, _)| value)
+}
+
+/// The same, and whether the value shows how its numbers are written.
+pub fn read_exactly(json: &[u8]) -> Result<(Value, Exactness), String> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let value = Unambiguous.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let has_double = Cell::new(false);
+    let seed = Unambiguous { has_double: &has_double };
+    let value = seed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     match value {
-        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(value @ Value::Object(_)) => {
+            // Integers show their digits, so that most calls need no second look.
+            let exactness = if has_double.get() { Exactness::of(json) } else { Exactness::Exact };
+            Ok((value, exactness))
+        }
         Ok(_) => Err("arguments must be an object".to_owned()),
         Err(error) => Err(format!("arguments cannot be read: {error}")),
     }
@@ -74,6 +89,11 @@ impl ArgumentSchema {
         Ok(Self { validator, schema, recurring, is_plain, names })
     }
 
+    /// Whether the schema names this property, at any level.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
     /// Whether the arguments are valid. Many clients send `null` for an omitted member; where it may be omitted,
     /// `null` is accepted too.
     fn is_valid(&self, arguments: &Value) -> bool {
@@ -91,7 +111,7 @@ impl ArgumentSchema {
 
     /// The validation errors of arguments of this length, if any. Values are not repeated: they may be secret.
     pub fn complaint(&self, arguments: &Value, n_bytes: u64, strictness: Strictness) -> Option<String> {
-        if let Some(complaint) = self.names.complaint(arguments) {
+        if let Some(complaint) = self.names.complaint(arguments, &|_, _| true) {
             return Some(complaint);
         }
         if !self.is_plain
@@ -113,9 +133,13 @@ impl ArgumentSchema {
 }
 
 /// Builds a value and refuses duplicate member names.
-struct Unambiguous;
+#[derive(Clone, Copy)]
+struct Unambiguous<'a> {
+    /// Set if any number is kept as a double.
+    has_double: &'a Cell<bool>,
+}
 
-impl<'de> DeserializeSeed<'de> for Unambiguous {
+impl<'de> DeserializeSeed<'de> for Unambiguous<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -123,7 +147,7 @@ impl<'de> DeserializeSeed<'de> for Unambiguous {
     }
 }
 
-impl<'de> Visitor<'de> for Unambiguous {
+impl<'de> Visitor<'de> for Unambiguous<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,6 +171,7 @@ impl<'de> Visitor<'de> for Unambiguous {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
+        self.has_double.set(true);
         Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("a number is too large"))
     }
 
@@ -160,7 +185,7 @@ impl<'de> Visitor<'de> for Unambiguous {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -170,7 +195,7 @@ impl<'de> Visitor<'de> for Unambiguous {
         let mut map = Map::new();
         let mut is_plain = true;
         while let Some(name) = members.next_key::<String>()? {
-            let value = members.next_value_seed(Self)?;
+            let value = members.next_value_seed(self)?;
             is_plain &= matches!(fold(&name), Cow::Borrowed(_));
             if map.contains_key(&name) {
                 return Err(A::Error::custom(format!("`{name}` is given twice")));

@@ -21,6 +21,6 @@ pub use findings::{Finding, FindingKind, KnownTools, LintContext, Severity, find
 pub use hash::{DefinitionHash, NotAHash, PinKind};
 pub use lock::{Lock, LockError, Merged, Pin, PinKey};
 pub use look_alikes::{LookAlike, Resemblance, look_alikes, skeleton};
-pub use state::{PinPolicy, PinState, PinVerdict, QuarantineReason, judge};
+pub use state::{NewTools, PinPolicy, PinState, PinVerdict, QuarantineReason, judge};
 
 pub use crate::json::JsonError;

@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::decision::Call;
+use crate::tool::ToolDescriptor;
 
 mod check;
 mod document;
@@ -116,6 +119,19 @@ impl Policies {
     pub fn revision(&self, agent: &str) -> u64 {
         let own = self.agents.get(agent).map_or(0, |policy| policy.version);
         self.floor.version.max(self.global.version).max(own)
+    }
+
+    /// What is wrong with the names of arguments, if one can be taken for another that a rule of this agent tests.
+    pub fn name_complaint(
+        &self,
+        agent: &str,
+        tool: &ToolDescriptor,
+        arguments: &Value,
+        is_of_schema: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        let policies = [Some(&self.floor), Some(&self.global), self.agents.get(agent)];
+        let mut documents = policies.into_iter().flatten().map(|policy| &policy.document);
+        documents.find_map(|document| document.name_complaint(tool, arguments, is_of_schema))
     }
 }
 

@@ -128,6 +128,12 @@ impl Tokens {
         self.by_hash.get(hash)
     }
 
+    /// The owners of tokens that others do not contain any more.
+    pub fn owners_of_missing<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a Principal> {
+        let missing = self.by_hash.iter().filter(|(hash, _)| !others.contains(hash));
+        missing.map(|(_, principal)| principal)
+    }
+
     /// The agents with a token.
     pub fn agents(&self) -> BTreeSet<Arc<str>> {
         self.by_hash.values().filter_map(|principal| principal.agent_id.clone()).collect()

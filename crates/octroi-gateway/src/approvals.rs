@@ -7,9 +7,9 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
+use octroi_core::arguments::canonical;
 use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::{AgentContext, Denial, Permit, UnapprovedCall};
-use octroi_core::pin::canonical;
 use octroi_mcp::ask;
 use octroi_mcp::json::{Edit, rewrite};
 use octroi_mcp::params::Params;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
-use crate::audit_recorder::AuditRecorder;
+use crate::audit_recorder::{AuditRecorder, OtherParams};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -68,6 +68,8 @@ pub(crate) struct CallToApprove<'a> {
     pub(crate) call: CallId,
     /// The context of the caller.
     pub(crate) context: &'a AgentContext,
+    /// When its client sent it.
+    pub(crate) since_ms: i64,
     /// The position of a call that is being resumed.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,
@@ -297,6 +299,7 @@ impl Approvals {
             binding: binding.clone(),
             state: ApprovalState::Pending,
             arguments_preview: self.recorder.preview(&arguments),
+            other_params: OtherParams::of(asking.params, "name").preview(&self.recorder),
             arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),
@@ -371,17 +374,28 @@ fn own_metadata(approval: &Approval) -> Value {
 fn binding(asking: &CallToApprove<'_>, policy_revision: u64) -> Binding {
     let descriptor = &asking.tool.descriptor;
     let principal = &asking.caller.principal;
-    let arguments = arguments_of(asking.params);
-    // Arguments that cannot be made canonical were refused as invalid before.
-    let arguments = canonical(&arguments).unwrap_or_else(|_| arguments.to_vec());
     Binding {
         principal: principal.id.to_string(),
         agent: principal.agent_id.as_deref().map(str::to_owned),
         tool: descriptor.id.to_string(),
         definition_hash: descriptor.definition_hash,
-        arguments_hash: Sha256::digest(&arguments).into(),
+        arguments_hash: hash_of(asking.params),
         policy_revision,
     }
+}
+
+/// The hash of everything in the parameters that an approval binds, besides the tool. Numbers count as they are
+/// written.
+fn hash_of(params: &Params) -> [u8; 32] {
+    // What cannot be made canonical was refused as invalid before.
+    let text = |json: &[u8]| canonical(json).unwrap_or_else(|_| json.to_vec());
+    let mut hash = Sha256::new_with_prefix(text(&arguments_of(params)));
+    if let Some(others) = params.others("name") {
+        // Canonical arguments contain no zero byte.
+        hash.update([0]);
+        hash.update(text(&others));
+    }
+    hash.finalize().into()
 }
 
 fn arguments_of(params: &Params) -> Bytes {

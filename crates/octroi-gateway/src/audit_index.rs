@@ -10,10 +10,9 @@ use tokio::sync::{Notify, watch};
 use tracing::info;
 
 use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader};
-use crate::audit_recorder::AuditRecorder;
+use crate::audit_recorder::{AuditRecorder, RecordLimit};
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
-use refusals::Refusals;
 
 mod projection;
 mod query;
@@ -35,7 +34,7 @@ pub struct AuditIndex {
     hurry: Notify,
     /// One shared reader, because it caches record positions. `None` while it is in use.
     reader: Mutex<Option<LogReader>>,
-    refusals: Mutex<Refusals>,
+    refusals: Mutex<RecordLimit>,
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
 use octroi_core::decision::{AgentContext, Denial, Trace};
 use octroi_core::redact::Redactor;
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use octroi_core::{Clock, Principal, Role};
+use octroi_mcp::params::Params;
 use octroi_upstream::BackgroundTasks;
 use serde_json::Value;
 use tracing::error;
@@ -23,11 +25,16 @@ use crate::audit::{AuditError, AuditLog, Durability};
 use crate::caller::Caller;
 use crate::change::{ChangeAuthor, FiledUnder};
 use summary::summary;
+use violations::Violations;
 
+mod limit;
 mod requests;
 mod summary;
+mod violations;
 
+pub(crate) use limit::RecordLimit;
 pub(crate) use requests::DescribedRequest;
+pub(crate) use violations::Violation;
 
 /// The maximum size of the recorded state before and after a change.
 const CHANGE_BYTES_MAX: usize = 64 << 10;
@@ -42,6 +49,7 @@ pub(crate) struct AuditRecorder {
     /// Random, so that calls of two runs do not share an id.
     base: u64,
     n_calls: AtomicU64,
+    violations: Violations,
 }
 
 /// Who does something, and for which agent.
@@ -84,8 +92,52 @@ pub(crate) struct DescribedCall<'a> {
     pub(crate) tool: &'a ToolDescriptor,
     /// The arguments, as JSON text.
     pub(crate) arguments: &'a [u8],
+    /// What else its parameters contain.
+    pub(crate) others: &'a OtherParams,
     /// The approval it was made with, if a person was asked.
     pub(crate) approval: Option<&'a str>,
+}
+
+/// What a request sends to a server beside its subject and its arguments. Most send nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OtherParams {
+    /// Other members of `params`.
+    params: Option<Bytes>,
+    /// Members of `_meta` that the protocol does not define.
+    meta: Option<Bytes>,
+    /// Answers to questions of a server.
+    input_responses: Option<Bytes>,
+}
+
+impl OtherParams {
+    /// Finds them beside the subject, `name` or `uri`.
+    pub(crate) fn of(params: &Params, subject: &str) -> Self {
+        Self {
+            params: params.others(subject),
+            meta: params.other_meta(),
+            input_responses: params.input_responses(),
+        }
+    }
+
+    /// The preview for the person who decides, as an object: without answers to questions, which come later.
+    pub(crate) fn preview(&self, recorder: &AuditRecorder) -> Option<String> {
+        let shown = Self { input_responses: None, ..self.clone() };
+        let mut text = String::new();
+        shown.write(&mut text, recorder);
+        let members = text.strip_suffix(',')?;
+        Some(format!("{{{members}}}"))
+    }
+
+    /// Appends members of an object, each followed by a comma.
+    fn write(&self, text: &mut String, recorder: &AuditRecorder) {
+        let members =
+            [("params", &self.params), ("_meta", &self.meta), ("input_responses", &self.input_responses)];
+        for (name, value) in members {
+            if let Some(value) = value {
+                let _ = write!(text, "\"{name}\":{},", recorder.preview(value));
+            }
+        }
+    }
 }
 
 impl AuditRecorder {
@@ -101,6 +153,7 @@ impl AuditRecorder {
             tasks,
             base: u64::from_le_bytes(base),
             n_calls: AtomicU64::new(0),
+            violations: Violations::default(),
         }
     }
 
@@ -254,6 +307,7 @@ impl AuditRecorder {
         let mut text = String::with_capacity(640);
         let tool = described.tool;
         let _ = write!(text, "{{\"arguments\":{},", self.preview(described.arguments));
+        described.others.write(&mut text, self);
         let _ = write!(text, "\"risk\":\"{}\",\"side_effects\":[", tool.risk);
         for (index, tag) in tool.side_effects.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };

@@ -70,6 +70,14 @@ pub(crate) fn evaluator_error(reason: &str) -> Answer {
     denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
 }
 
+/// The token of a waiting call was taken away before it was made.
+pub(crate) fn revoked() -> Answer {
+    let reason = "the token of this call is no longer valid, so the call was not made";
+    let data =
+        json!({"type": "policy_denied", "decision": "deny_continue", "gate": "token", "reason": reason});
+    denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, DenialStyle::Rpc)
+}
+
 /// The approval was denied, or it expired.
 pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
     let (number, word, decision) = match approval.state {

@@ -28,6 +28,7 @@ use crate::metrics::{Ending, ToolMetrics, ToolReading};
 use crate::outcome::RecordedOutcome;
 use crate::registry::Registry;
 use crate::request_state::{Position, Sealer};
+use crate::server_tasks::ServerTasks;
 use crate::servers::{Servers, Target};
 use crate::view::View;
 
@@ -52,6 +53,8 @@ pub(crate) struct Exchanges {
     sealer: Arc<Sealer>,
     pending: PendingExchanges,
     metrics: ToolMetrics,
+    /// Calls that servers made tasks of.
+    pub(crate) server_tasks: ServerTasks,
 }
 
 impl Exchanges {
@@ -72,6 +75,7 @@ impl Exchanges {
             sealer: Arc::clone(sealer),
             pending: PendingExchanges::default(),
             metrics: ToolMetrics::default(),
+            server_tasks: ServerTasks::default(),
         }
     }
 
@@ -83,6 +87,7 @@ impl Exchanges {
     /// Drops pending calls whose answer did not come in time.
     pub(crate) fn sweep(&self) {
         self.pending.sweep(self.context.clock.instant());
+        self.server_tasks.sweep(self.context.clock.now_ms());
     }
 
     /// Drops one pending call.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use octroi_core::Clock;
 use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
+use octroi_core::{Clock, Principal};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
@@ -23,7 +23,7 @@ use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
 use crate::audit_index::AuditIndex;
-use crate::audit_recorder::AuditRecorder;
+use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
@@ -278,9 +278,19 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
-    /// Subscribes a client to a resource; returns once the server knows.
-    pub async fn watch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
-        self.servers.watch(listener, uri).await
+    /// Records that a client sent a method that nobody answers here; returns the error for it. No view is given for
+    /// a person, who reaches no server.
+    pub fn refuse_method(&self, principal: &Principal, view: Option<&View>, method: &Method) -> RpcError {
+        let server = match view {
+            None | Some(View::Merged) => None,
+            Some(View::Server(server)) => Some(server),
+        };
+        self.pipeline.refuse_method(&Initiator::of(principal), server, method)
+    }
+
+    /// Subscribes a client to a resource, after a decision that is recorded; returns once the server knows.
+    pub async fn watch(&self, principal: &Principal, listener: &Listener, uri: &str) -> Result<(), RpcError> {
+        self.pipeline.watch(principal, listener, uri).await
     }
 
     /// Unsubscribes a client from a resource.

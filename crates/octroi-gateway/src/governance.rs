@@ -1,15 +1,15 @@
 //! Governance: the settings, policies, quotas, custom gates and agent contexts that decide about calls.
 //! Calls read snapshots; no decision waits for the database.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use octroi_core::Principal;
 use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, QuotaSpec};
 use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
+use octroi_core::{Principal, Tokens};
 use octroi_store::{AgentRecord, Store};
 use octroi_upstream::Context;
 use tracing::{error, warn};
@@ -19,6 +19,7 @@ use crate::catalogue::Catalogue;
 use crate::persistence::Persistence;
 use crate::pin_settings::PinSettings;
 use crate::subscriptions::Subscriptions;
+use revoked::Revoked;
 
 mod agents;
 mod cedar;
@@ -27,6 +28,7 @@ mod gates;
 mod policies;
 mod proposals;
 mod quotas;
+mod revoked;
 mod uses;
 
 pub use agents::{AgentChange, AgentState, SpecChange};
@@ -45,8 +47,8 @@ pub struct GovernanceSettings {
     pub profile: Profile,
     /// The configured agents.
     pub agents: Vec<AgentSpec>,
-    /// Agents that have a token, known also before their first call.
-    pub token_agents: BTreeSet<Arc<str>>,
+    /// The valid tokens.
+    pub tokens: Tokens,
     /// How approvals work.
     pub approvals: ApprovalsSection,
     /// How definitions are accepted.
@@ -84,6 +86,8 @@ pub struct Governance {
     gates: gates::Gates,
     quotas: quotas::Quotas,
     pub(crate) uses: Uses,
+    /// When tokens were last taken away.
+    revoked: Revoked,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +115,7 @@ impl Governance {
             gates: gates::Gates::default(),
             quotas: quotas::Quotas::default(),
             uses: Uses::default(),
+            revoked: Revoked::default(),
         }
     }
 
@@ -138,8 +143,16 @@ impl Governance {
     pub(crate) fn set_settings(&self, settings: GovernanceSettings) {
         self.quotas.set(&settings.quotas);
         self.gates.set(&settings.gates, &self.context);
+        let now_ms = self.context.clock.now_ms();
+        self.revoked.note(&self.settings().tokens, &settings.tokens, now_ms);
         self.settings.store(Arc::new(settings));
         self.renew();
+    }
+
+    /// Whether a token of this principal was taken away since then. A call that has waited since then may be that
+    /// token's, and is not made.
+    pub(crate) fn is_revoked(&self, principal: &Principal, since_ms: i64) -> bool {
+        self.revoked.is_since(principal, since_ms)
     }
 
     /// Replaces the operator-set contexts of agents.

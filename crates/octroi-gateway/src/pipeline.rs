@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use octroi_core::audit::CallId;
 use octroi_core::decision::{AgentContext, Denial};
-use octroi_core::{Decision, Permit};
+use octroi_core::{Decision, Permit, ServerKey};
 use octroi_mcp::json::Edit;
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
@@ -17,12 +17,13 @@ use tracing::error;
 
 use crate::answer::Answer;
 use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, Settled};
-use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator};
+use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, OtherParams, Violation};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
 use crate::exchange::{Exchange, Exchanges};
 use crate::governance::{CallToDecide, Counting, Governance, QuotaReservation};
+use crate::methods::{self, Route};
 use crate::outcome::RecordedOutcome;
 use crate::persistence::Persistence;
 use crate::provider::{BuiltinProvider, Provider};
@@ -36,6 +37,7 @@ mod lists;
 mod other;
 mod quota;
 mod serve_task;
+mod subscribe;
 mod task_call;
 
 /// Everything that a request passes through.
@@ -71,6 +73,7 @@ struct ToolCall<'a> {
     /// The context of the caller.
     context: Arc<AgentContext>,
     arguments: Option<Bytes>,
+    others: OtherParams,
     /// The state of a call that is being resumed.
     state: Option<RequestState>,
     now_ms: i64,
@@ -122,6 +125,7 @@ impl ToolCall<'_> {
             params,
             call: self.id,
             context: &self.context,
+            since_ms: self.now_ms,
             position: self.state.as_ref().map(|state| &state.round),
             grant: self.state.as_ref().and_then(|state| state.grant.as_ref()),
             digest: self.request.digest(self.target),
@@ -129,8 +133,8 @@ impl ToolCall<'_> {
     }
 
     fn described<'b>(&'b self, arguments: &'b [u8], approval: Option<&'b str>) -> DescribedCall<'b> {
-        let Self { initiator, context, tool, .. } = self;
-        DescribedCall { initiator, context, tool: &tool.descriptor, arguments, approval }
+        let Self { initiator, context, tool, others, .. } = self;
+        DescribedCall { initiator, context, tool: &tool.descriptor, arguments, others, approval }
     }
 }
 
@@ -156,19 +160,41 @@ impl Pipeline {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
-        if let Some(task) = tasks::own_id(envelope.method(), params) {
-            return Box::pin(self.serve_task(caller, envelope, params, &task)).await;
-        }
-        match envelope.method() {
-            Method::Discover => Box::pin(self.discover(view)).await,
-            method @ (Method::ToolsList
-            | Method::PromptsList
-            | Method::ResourcesList
-            | Method::TemplatesList) => {
-                Box::pin(self.list(view, method, caller, params.cursor().as_deref())).await
+        let method = envelope.method();
+        match methods::route(method, caller.era) {
+            Route::Server(_) => match tasks::own_id(method, params) {
+                Some(task) => Box::pin(self.serve_task(caller, envelope, params, &task)).await,
+                None => self.call(view, caller, envelope, params).await,
+            },
+            Route::Octroi if *method == Method::Discover => Box::pin(self.discover(view)).await,
+            Route::Octroi => Box::pin(self.list(view, method, caller, params.cursor().as_deref())).await,
+            Route::Session | Route::Refused => {
+                let server = match view {
+                    View::Merged => None,
+                    View::Server(server) => Some(server),
+                };
+                self.refuse_method(&Initiator::of_caller(caller), server, method).into()
             }
-            _ => self.call(view, caller, envelope, params).await,
         }
+    }
+
+    /// Records that a client sent a method that nobody answers; returns the error for it.
+    pub(crate) fn refuse_method(
+        &self,
+        initiator: &Initiator,
+        server: Option<&ServerKey>,
+        method: &Method,
+    ) -> RpcError {
+        let server = server.map(ToString::to_string);
+        self.recorder.violation(&Violation {
+            initiator,
+            server: server.as_deref(),
+            tool: None,
+            method: method.as_str(),
+            gate: "method",
+            reason: "the method is not on the list",
+        });
+        RpcError::method_not_found(method.as_str())
     }
 
     /// Forwards a request to a provider.
@@ -226,6 +252,7 @@ impl Pipeline {
             initiator: Initiator::of_caller(request.caller),
             context: self.governance.context(principal),
             arguments: request.params.arguments(),
+            others: OtherParams::of(request.params, "name"),
             state: self.open_state(request, target)?,
             now_ms,
         })

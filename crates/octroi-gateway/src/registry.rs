@@ -98,6 +98,9 @@ impl Registry {
         }
         match persistence.store().pins().await {
             Ok(pins) => {
+                for pin in pins.iter().filter(|pin| pin.accepted_by == pins::NOTICED) {
+                    self.pins.notice(pin.key.clone(), pin.accepted_at_ms);
+                }
                 self.pins.accept(pins.into_iter().map(|pin| (pin.key, DefinitionHash::from_bytes(pin.hash))))
             }
             Err(error) => {

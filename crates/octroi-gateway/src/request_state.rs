@@ -6,7 +6,7 @@ use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use octroi_core::{Clock, ServerKey};
+use octroi_core::{Clock, ServerKey, arguments};
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
 use octroi_mcp::{Method, RpcError};
@@ -140,52 +140,26 @@ pub(crate) fn digest_of(method: &Method, server: &ServerKey, subject: &Subject, 
         subject.name.as_deref().unwrap_or_default(),
         subject.uri.as_deref().unwrap_or_default(),
     ];
-    digest(&parts, params.arguments().as_deref())
+    let named = if subject.uri.is_some() { "uri" } else { "name" };
+    digest(&parts, params.arguments().as_deref(), params.others(named).as_deref())
 }
 
-/// The digest of what identifies a call: method, server, subject and arguments, independent of the order
-/// of their members.
-fn digest(parts: &[&str], arguments: Option<&[u8]>) -> [u8; 32] {
+/// The digest of what identifies a call: method, server, subject, arguments and other parameters, independent of
+/// the order of their members. Numbers count as they are written.
+fn digest(parts: &[&str], arguments: Option<&[u8]>, others: Option<&[u8]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    if let Some(arguments) = arguments {
-        match serde_json::from_slice(arguments) {
-            Ok(value) => absorb(&mut hash, &value),
-            Err(_) => hash.update(arguments),
-        }
+    for object in [arguments, others] {
+        let text = object.map(|json| arguments::canonical(json).unwrap_or_else(|_| json.to_vec()));
+        let text = text.as_deref();
+        hash.update([u8::from(text.is_some())]);
+        hash.update((text.map_or(0, <[u8]>::len) as u64).to_le_bytes());
+        hash.update(text.unwrap_or_default());
     }
     hash.finalize().into()
-}
-
-fn absorb(hash: &mut Sha256, value: &serde_json::Value) {
-    match value {
-        serde_json::Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_unstable_by_key(|(key, _)| key.as_str());
-            hash.update(b"{");
-            for (key, member) in sorted {
-                hash.update((key.len() as u64).to_le_bytes());
-                hash.update(key.as_bytes());
-                absorb(hash, member);
-            }
-            hash.update(b"}");
-        }
-        serde_json::Value::Array(items) => {
-            hash.update(b"[");
-            for item in items {
-                absorb(hash, item);
-            }
-            hash.update(b"]");
-        }
-        scalar => {
-            let text = scalar.to_string();
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text.as_bytes());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -193,9 +167,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn two_texts_of_a_number_are_two_calls() {
+        for (one, other) in [
+            ("12345678901234567890123", "12345678901234567890124"),
+            ("0.1", "0.10000000000000000001"),
+            ("1e2", "100.0"),
+        ] {
+            let of =
+                |number: &str| digest(&["x"], Some(format!(r#"{{"account":{number}}}"#).as_bytes()), None);
+            assert_eq!(of(one), of(one));
+            assert_ne!(of(one), of(other), "{one} {other}");
+        }
+    }
+
+    #[test]
     fn a_state_opens_only_for_its_owner_its_call_and_its_time() {
         let sealer = Sealer::new(octroi_upstream::system_clock()).unwrap();
-        let call = digest(&["tools/call", "x"], Some(br#"{"a":1,"b":[2]}"#));
+        let call = digest(&["tools/call", "x"], Some(br#"{"a":1,"b":[2]}"#), None);
         let state = RequestState {
             round: Position::Server(Some("inner".into())),
             principal: "alice".into(),
@@ -205,10 +193,18 @@ mod tests {
         };
         let text = sealer.seal(&state).unwrap();
         assert_eq!(sealer.open(&text, "alice", &call, 99), Ok(state));
-        let same = digest(&["tools/call", "x"], Some(br#"{ "b":[2], "a":1 }"#));
+        let same = digest(&["tools/call", "x"], Some(br#"{ "b":[2], "a":1 }"#), None);
         assert!(sealer.open(&text, "alice", &same, 99).is_ok());
-        let other = digest(&["tools/call", "x"], Some(br#"{"a":2,"b":[2]}"#));
+        let other = digest(&["tools/call", "x"], Some(br#"{"a":2,"b":[2]}"#), None);
         assert!(sealer.open(&text, "alice", &other, 99).is_err());
+        for (arguments, others) in [
+            (&br#"{"a":1.0,"b":[2]}"#[..], None),
+            (br#"{"a":1,"b":[2.0]}"#, None),
+            (br#"{"a":1,"b":[2]}"#, Some(&br#"{"task":{}}"#[..])),
+        ] {
+            let other = digest(&["tools/call", "x"], Some(arguments), others);
+            assert!(sealer.open(&text, "alice", &other, 99).is_err(), "{other:?}");
+        }
         assert!(sealer.open(&text, "bob", &call, 99).is_err());
         assert!(sealer.open(&text, "alice", &call, 101).is_err());
         assert!(

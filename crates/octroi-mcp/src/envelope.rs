@@ -13,6 +13,13 @@ mod frame;
 
 use frame::Frame;
 
+/// The nesting limit of messages from clients. Parsers of servers may follow nesting with their stack.
+pub const DEPTH_MAX: usize = 64;
+/// The same for responses, which servers send.
+pub const RESPONSE_DEPTH_MAX: usize = 128;
+
+const TOO_DEEP: &str = "the message is nested deeper than 64 levels";
+
 /// A request id as its sender wrote it: any JSON value, compared and returned byte for byte.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Id(Bytes);
@@ -102,6 +109,11 @@ impl Malformed {
         RpcError::new(code, self.reason)
     }
 
+    /// The complaint about a message of a client that is nested too deep.
+    fn too_deep(id: Option<Id>) -> Self {
+        Self { is_json: true, reason: TOO_DEEP, id }
+    }
+
     fn not_an_object() -> Self {
         Self { is_json: true, reason: "a message must be a JSON object", id: None }
     }
@@ -137,6 +149,19 @@ impl Incoming {
     }
 }
 
+impl Incoming {
+    /// Parses what a client sends: its answers are nested no deeper than its requests.
+    pub fn parse_of_client(json: Bytes) -> Result<Self, Malformed> {
+        match Self::parse(json)? {
+            Self::One(envelope) => envelope.from_client().map(Self::One),
+            Self::Batch(elements) => {
+                let checked = elements.into_iter().map(|element| element.and_then(Envelope::from_client));
+                Ok(Self::Batch(checked.collect()))
+            }
+        }
+    }
+}
+
 impl Envelope {
     /// Parses exactly one message.
     pub fn parse(json: Bytes) -> Result<Self, Malformed> {
@@ -153,7 +178,7 @@ impl Envelope {
             return Err(Malformed::not_an_object());
         }
         let frame = Frame::read(&json).map_err(|_| Malformed::not_json())?;
-        let Frame { version, id, method, params, result, error, is_doubled } = frame;
+        let Frame { version, id, method, params, result, error, is_doubled, is_ambiguous } = frame;
         let complain = |reason| {
             let id = id.map(|span: Span| Id(json.slice(span.range())));
             Err(Malformed { is_json: true, reason, id })
@@ -184,7 +209,27 @@ impl Envelope {
             (None, None) if error.is_none() => return complain("a response needs an `id`"),
             (None, _) => (Kind::Response, Method::Other("".into())),
         };
+        if is_ambiguous && kind != Kind::Response {
+            return complain("a member of the message can be taken for another");
+        }
+        let (depth_max, reason) = match kind {
+            Kind::Request | Kind::Notification => (DEPTH_MAX, TOO_DEEP),
+            Kind::Response => (RESPONSE_DEPTH_MAX, "the message is nested deeper than 128 levels"),
+        };
+        if json::is_deeper_than(&json, depth_max) {
+            return complain(reason);
+        }
         Ok(Self { json, kind, id, method, params, result, error })
+    }
+
+    /// The same for a client's message: its answers to questions of servers go to servers, too.
+    fn from_client(self) -> Result<Self, Malformed> {
+        match self.kind {
+            Kind::Response if json::is_deeper_than(&self.json, DEPTH_MAX) => {
+                Err(Malformed::too_deep(self.id()))
+            }
+            Kind::Request | Kind::Notification | Kind::Response => Ok(self),
+        }
     }
 
     /// The kind of message.

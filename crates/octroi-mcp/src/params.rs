@@ -7,6 +7,33 @@ use bytes::Bytes;
 use crate::code::RpcError;
 use crate::json::{self, Span};
 use crate::meta;
+use crate::resemblance::OtherNames;
+
+/// The members of `params` that the gateway reads.
+const NAMES: [&str; 13] = [
+    "name",
+    "uri",
+    "taskId",
+    "arguments",
+    "ref",
+    "level",
+    "requestState",
+    "inputResponses",
+    "notifications",
+    "requestId",
+    "progressToken",
+    "cursor",
+    "_meta",
+];
+/// The same for `_meta`.
+const META_NAMES: [&str; 6] = [
+    meta::PROGRESS_TOKEN,
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
+    meta::SUBSCRIPTION_ID,
+];
 
 /// Positions of the relevant members of `params`. Everything else stays unparsed.
 #[derive(Clone, Debug)]
@@ -26,6 +53,7 @@ pub struct Params {
     cursor: Option<Span>,
     meta_span: Option<Span>,
     meta: Meta,
+    n_members: usize,
 }
 
 /// Positions of the relevant members of `params._meta`.
@@ -37,11 +65,13 @@ struct Meta {
     log_level: Option<Span>,
     progress_token: Option<Span>,
     subscription_id: Option<Span>,
+    /// Whether there are members that the protocol does not define.
+    has_others: bool,
 }
 
 impl Params {
-    /// Locates the members. Fails on duplicates: two parsers could then see two different calls in one text,
-    /// and the gateway decides on what it reads.
+    /// Locates the members. Fails on duplicates and on names that can be taken for one of them: two parsers
+    /// could then see two different calls in one text, and the gateway decides on what it reads.
     pub fn read(json: Bytes) -> Result<Self, RpcError> {
         let mut params = Self {
             json: json.clone(),
@@ -59,8 +89,11 @@ impl Params {
             cursor: None,
             meta_span: None,
             meta: Meta::default(),
+            n_members: 0,
         };
+        let mut others = OtherNames::default();
         for member in json::members(&json, Span { start: 0, end: json.len() }) {
+            params.n_members += 1;
             let slot = match &*member.key(&json) {
                 b"name" => &mut params.name,
                 b"uri" => &mut params.uri,
@@ -75,10 +108,14 @@ impl Params {
                 b"progressToken" => &mut params.progress_token,
                 b"cursor" => &mut params.cursor,
                 b"_meta" => &mut params.meta_span,
-                _ => continue,
+                _ => {
+                    others.add(member.name(&json));
+                    continue;
+                }
             };
             once(slot, &member, &json)?;
         }
+        others.check(&NAMES)?;
         if let Some(span) = params.meta_span {
             params.meta = Meta::read(&json, span)?;
         }
@@ -155,6 +192,37 @@ impl Params {
         self.meta_span.is_some_and(|span| json::is_object(span.of(&self.json)))
     }
 
+    /// All other members as an object, if there are any: those besides the subject of the request (`name` or `uri`),
+    /// `arguments`, and the members that differ from try to try (`_meta`, `requestState`, `inputResponses`).
+    pub fn others(&self, subject: &str) -> Option<Bytes> {
+        const USUAL: [&str; 4] = ["arguments", "_meta", "requestState", "inputResponses"];
+        let usual = [self.arguments, self.meta_span, self.request_state, self.input_responses];
+        let n_usual = usual.iter().flatten().count() + usize::from(self.span(subject).is_some());
+        if self.n_members <= n_usual {
+            return None;
+        }
+        let is_other = |name: &str| name != subject && !USUAL.contains(&name);
+        Some(self.object(Span { start: 0, end: self.json.len() }, is_other))
+    }
+
+    /// The members of `_meta` that the protocol does not define, as an object, if there are any.
+    pub fn other_meta(&self) -> Option<Bytes> {
+        let span = self.meta_span.filter(|_| self.meta.has_others)?;
+        Some(self.object(span, |name| !META_NAMES.contains(&name)))
+    }
+
+    fn object(&self, of: Span, is_wanted: impl Fn(&str) -> bool) -> Bytes {
+        let mut out = vec![b'{'];
+        for member in json::members(&self.json, of).filter(|member| is_wanted(&member.name(&self.json))) {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            out.extend_from_slice(member.span().of(&self.json));
+        }
+        out.push(b'}');
+        Bytes::from(out)
+    }
+
     /// Spans of `name`, `uri`, `taskId`, `ref`, `_meta`, `inputResponses` and `requestState`.
     pub(crate) fn span(&self, key: &str) -> Option<Span> {
         match key {
@@ -165,6 +233,7 @@ impl Params {
             "_meta" => self.meta_span,
             "inputResponses" => self.input_responses,
             "requestState" => self.request_state,
+            "arguments" => self.arguments,
             _ => None,
         }
     }
@@ -216,6 +285,7 @@ impl Params {
 impl Meta {
     fn read(json: &[u8], span: Span) -> Result<Self, RpcError> {
         let mut found = Self::default();
+        let mut others = OtherNames::default();
         for member in json::members(json, span) {
             let key = member.key(json);
             let slot = match key.strip_prefix(meta::PREFIX.as_bytes()) {
@@ -225,10 +295,15 @@ impl Meta {
                 Some(b"clientCapabilities") => &mut found.client_capabilities,
                 Some(b"logLevel") => &mut found.log_level,
                 Some(b"subscriptionId") => &mut found.subscription_id,
-                Some(_) | None => continue,
+                Some(_) | None => {
+                    found.has_others = true;
+                    others.add(member.name(json));
+                    continue;
+                }
             };
             once(slot, &member, json)?;
         }
+        others.check(&META_NAMES)?;
         Ok(found)
     }
 }
@@ -270,6 +345,61 @@ mod tests {
             r#"{"_meta":{"progressToken":1,"progressToken":2}}"#,
         ] {
             assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_can_be_taken_for_another_is_refused() {
+        for json in [
+            r#"{"name":"safe","Name":"dangerous"}"#,
+            r#"{"name":"safe","NAME":"dangerous"}"#,
+            r#"{"name":"safe","n\u0041me":"dangerous"}"#,
+            r#"{"name":"safe","name\u0000":"dangerous"}"#,
+            r#"{"arguments":{},"Argument\u017f":{}}"#,
+            r#"{"uri":"a://b","URI":"a://c"}"#,
+            r#"{"name":"safe","request_state":"x"}"#,
+            r#"{"taskId":"mine","task_id":"yours"}"#,
+            r#"{"task_id":"yours"}"#,
+            r#"{"name":"safe","meta":{}}"#,
+            r#"{"name":"safe","input-responses":{}}"#,
+            r#"{"name":"safe","task":{},"Task":{"ttl":1}}"#,
+            r#"{"name":"safe","other":1,"other":2}"#,
+            r#"{"_meta":{"progress_token":1}}"#,
+            r#"{"_meta":{"IO.ModelContextProtocol/protocolVersion":"2026-07-28"}}"#,
+            r#"{"_meta":{"a":1,"A":2}}"#,
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+        for json in [
+            r#"{"name":"safe","argument":{"name":"x","Name":"y"},"context":{},"task":{"ttl":1}}"#,
+            r#"{"_meta":{"claudecode/toolUseId":"x","traceparent":"y","progressToken":1}}"#,
+        ] {
+            assert!(read(json).is_ok(), "{json}");
+        }
+    }
+
+    #[test]
+    fn other_members_are_found_whatever_they_are() {
+        for (json, subject, others, meta) in [
+            (r#"{"name":"a","arguments":{},"requestState":"x","inputResponses":{}}"#, "name", None, None),
+            (r#"{"name":"a","_meta":{"progressToken":1}}"#, "name", None, None),
+            (
+                r#"{"name":"a","task":{"ttl":1},"uri":"b"}"#,
+                "name",
+                Some(r#"{"task":{"ttl":1},"uri":"b"}"#),
+                None,
+            ),
+            (r#"{"name":"a","uri":"b"}"#, "uri", Some(r#"{"name":"a"}"#), None),
+            (
+                r#"{"uri":"b","_meta":{"x/id":"1","progressToken":2,"y" : [3]}}"#,
+                "uri",
+                None,
+                Some(r#"{"x/id":"1","y" : [3]}"#),
+            ),
+        ] {
+            let params = read(json).unwrap();
+            assert_eq!(params.others(subject).as_deref(), others.map(str::as_bytes), "{json}");
+            assert_eq!(params.other_meta().as_deref(), meta.map(str::as_bytes), "{json}");
         }
     }
 

@@ -17,6 +17,7 @@ pub struct ResultView<'a> {
     ttl_ms: Option<Span>,
     cache_scope: Option<Span>,
     task_id: Option<Span>,
+    task: Option<Span>,
     is_error: Option<Span>,
     meta: Option<Span>,
     has_many_metas: bool,
@@ -34,6 +35,7 @@ impl<'a> ResultView<'a> {
             ttl_ms: None,
             cache_scope: None,
             task_id: None,
+            task: None,
             is_error: None,
             meta: None,
             has_many_metas: false,
@@ -47,6 +49,7 @@ impl<'a> ResultView<'a> {
                 b"ttlMs" => &mut view.ttl_ms,
                 b"cacheScope" => &mut view.cache_scope,
                 b"taskId" => &mut view.task_id,
+                b"task" => &mut view.task,
                 b"isError" => &mut view.is_error,
                 b"_meta" => {
                     view.has_many_metas |= view.meta.is_some();
@@ -92,6 +95,12 @@ impl<'a> ResultView<'a> {
     /// `taskId` of a task that was created in place of an answer.
     pub fn task_id(&self) -> Option<Cow<'_, str>> {
         self.text(self.task_id)
+    }
+
+    /// The id of the task that a server made of the call: `taskId`, or `taskId` in `task` (legacy).
+    pub fn created_task(&self) -> Option<Cow<'_, str>> {
+        let legacy = || json::member(self.json, self.task?, "taskId");
+        self.text(self.task_id.or_else(legacy))
     }
 
     /// Whether the tool reports a failure.

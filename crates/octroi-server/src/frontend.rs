@@ -9,7 +9,7 @@ use octroi_core::{Principal, Role, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, RpcError, Version};
+use octroi_mcp::{Envelope, Method, RpcError, Version};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
@@ -108,16 +108,31 @@ impl Frontends {
         self.gateway.listen(subscriber, frontend.list_changes(filter), deliver)
     }
 
+    /// Records that a client sent a method that nobody answers here; returns the error for it.
+    pub(crate) fn refuse_method(
+        &self,
+        frontend: &Frontend,
+        principal: &Principal,
+        method: &Method,
+    ) -> RpcError {
+        let view = match frontend {
+            Frontend::Management => None,
+            Frontend::Compositor(view) => Some(view),
+        };
+        self.gateway.refuse_method(principal, view, method)
+    }
+
     /// Adds a resource to what a client watches.
     pub(crate) async fn watch(
         &self,
         frontend: &Frontend,
+        principal: &Principal,
         listener: &Listener,
         uri: &str,
     ) -> Result<(), RpcError> {
         match frontend {
             Frontend::Management => ManagementServer::watch(listener, uri),
-            Frontend::Compositor(_) => self.gateway.watch(listener, uri).await,
+            Frontend::Compositor(_) => self.gateway.watch(principal, listener, uri).await,
         }
     }
 

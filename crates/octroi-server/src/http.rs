@@ -86,7 +86,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         Ok(body) => body,
         Err(reply) => return *reply,
     };
-    let post = match Incoming::parse(body) {
+    let post = match Incoming::parse_of_client(body) {
         Ok(Incoming::One(envelope)) => read(endpoint, frontend, principal, envelope),
         // Boxed, so that batches, which are rare, do not make the future of every request large.
         Ok(Incoming::Batch(messages)) => {

@@ -104,7 +104,7 @@ impl ManagementServer {
             Method::Complete => {
                 Err(not_in_management(ErrorCode::NotFound, "completion is not supported here".to_owned()))
             }
-            _ => Err(RpcError::method_not_found(method.as_str())),
+            _ => Err(self.operations.gateway().refuse_method(&caller.principal, None, method)),
         };
         match served {
             Ok(result) => Answer::Result(in_era(&result, caller.era, method)),

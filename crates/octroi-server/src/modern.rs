@@ -45,7 +45,10 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         return reply::error_with(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     if envelope.method().is_legacy_only() {
-        return reply::error(Some(&id), &RpcError::method_not_found(envelope.method().as_str()));
+        return reply::error(
+            Some(&id),
+            &endpoint.frontends.refuse_method(frontend, principal, envelope.method()),
+        );
     }
     if *envelope.method() == Method::Listen {
         return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
@@ -216,7 +219,7 @@ impl Listening {
         });
         let mut watched = Vec::new();
         for uri in requested.resource_subscriptions {
-            match context.frontends.watch(context.frontend, &listener, &uri).await {
+            match context.frontends.watch(context.frontend, context.principal, &listener, &uri).await {
                 Ok(()) => watched.push(uri),
                 Err(error) => tracing::debug!(uri, error = error.message, "resource cannot be watched"),
             }

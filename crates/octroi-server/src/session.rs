@@ -163,7 +163,9 @@ impl LegacySession {
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
                 Box::pin(self.watch(frontends, request, params)).await
             }
-            Method::Discover | Method::Listen => RpcError::method_not_found(request.method().as_str()).into(),
+            Method::Discover | Method::Listen => {
+                frontends.refuse_method(&self.frontend, &self.principal, request.method()).into()
+            }
             _ => frontends.request(&self.frontend, caller, request, params).await,
         }
     }
@@ -173,7 +175,7 @@ impl LegacySession {
             return RpcError::invalid_params(format!("{} needs `uri`", request.method())).into();
         };
         let outcome = if *request.method() == Method::ResourcesSubscribe {
-            frontends.watch(&self.frontend, listener, &uri).await
+            frontends.watch(&self.frontend, &self.principal, listener, &uri).await
         } else {
             frontends.unwatch(&self.frontend, listener, &uri)
         };

@@ -92,7 +92,7 @@ struct StdioClient {
 
 impl StdioClient {
     async fn receive(self: &Arc<Self>, line: Bytes) {
-        match Incoming::parse(line) {
+        match Incoming::parse_of_client(line) {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages {
@@ -202,7 +202,8 @@ impl StdioClient {
             return Some(envelope::error(Some(id), &error));
         }
         if request.method().is_legacy_only() {
-            return Some(envelope::error(Some(id), &RpcError::method_not_found(request.method().as_str())));
+            let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
+            return Some(envelope::error(Some(id), &error));
         }
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;

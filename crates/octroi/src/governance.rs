@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use octroi_core::config::Config as Settings;
-use octroi_core::pin::Lock;
+use octroi_core::pin::{Lock, NewTools};
 use octroi_core::server::Transport;
 use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
@@ -31,9 +31,16 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
     let governance = GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
-        token_agents: settings.tokens.agents(),
+        tokens: settings.tokens.clone(),
         approvals: settings.approvals.clone(),
-        pins: PinSettings { policy: settings.pins.mode, lock: lock(&settings.pins.lock)? },
+        pins: PinSettings {
+            policy: settings.pins.mode,
+            new_tools: settings
+                .pins
+                .new_tools
+                .unwrap_or_else(|| NewTools::of_profile(settings.policy.profile)),
+            lock: lock(&settings.pins.lock)?,
+        },
         inference: settings.inference.clone(),
         quotas: settings.quotas.clone(),
         gates: settings.gates.clone(),

@@ -45,8 +45,10 @@ pub struct Approval {
     pub principal: String,
     /// The canonical id of the tool
     pub tool: String,
-    /// The arguments; a string if they were cut
+    /// The arguments; a string if they were cut, or if their numbers have more digits than a double
     pub args: Value,
+    /// What else the call sends, as `params` and `_meta`; null if nothing
+    pub other_params: Value,
     /// The risk level of the tool
     pub risk: String,
     /// The side effects of the tool

@@ -281,6 +281,7 @@ fn facts_are_found_only_if_a_policy_looks_at_them() {
                 is_read_only: true,
             },
             arguments: &arguments,
+            exactness: octroi_core::arguments::Exactness::Exact,
             facts: &facts,
             session: SessionState { mode: "normal", project: None, is_spec_frozen: false, spec_hash: None },
         });

@@ -86,6 +86,7 @@ fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> CedarVerdict
             is_read_only: false,
         },
         arguments,
+        exactness: octroi_core::arguments::Exactness::Exact,
         facts: &Facts::default,
         session: SessionState { mode: "", project: None, is_spec_frozen: false, spec_hash: None },
     };

@@ -170,6 +170,7 @@ pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
             is_read_only: sample.is_some_and(|sample| sample.risk == Risk::Low),
         },
         arguments: &call.arguments,
+        exactness: octroi_core::arguments::Exactness::Exact,
         facts: &|| call.facts.clone(),
         session: SessionState {
             mode: &call.mode,

@@ -30,6 +30,7 @@ fn pending() -> Approval {
         binding: binding(),
         state: ApprovalState::Pending,
         arguments_preview: r#"{"path":"/a"}"#.to_owned(),
+        other_params: None,
         arguments: Secret::new(r#"{"path":"/a","key":"hunter2"}"#),
         edited_arguments: None,
         risk: "high".to_owned(),

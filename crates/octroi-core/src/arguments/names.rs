@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::fold::fold;
 
-/// The names of properties anywhere in a schema.
-#[derive(Debug, Default)]
-pub(super) struct Names {
+/// Names that somebody reads: the properties anywhere in a schema, or the arguments that rules test.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
     exact: HashSet<String>,
     folded: HashMap<String, String>,
 }
@@ -28,10 +28,7 @@ impl Names {
         match schema {
             Value::Object(members) => {
                 if let Some(Value::Object(properties)) = members.get("properties") {
-                    for name in properties.keys() {
-                        self.exact.insert(name.clone());
-                        self.folded.insert(fold(name).into_owned(), name.clone());
-                    }
+                    properties.keys().for_each(|name| self.insert(name));
                 }
                 members.values().for_each(|part| self.collect(part));
             }
@@ -40,20 +37,38 @@ impl Names {
         }
     }
 
-    /// What is wrong with names in the arguments, if anything is.
-    pub(super) fn complaint(&self, arguments: &Value) -> Option<String> {
+    pub(crate) fn insert(&mut self, name: &str) {
+        self.exact.insert(name.to_owned());
+        self.folded.insert(fold(name).into_owned(), name.to_owned());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.exact.is_empty()
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.exact.contains(name)
+    }
+
+    /// What is wrong with names in the arguments, if anything is. `is_meant` says whether a name, as it is written,
+    /// may not stand beside the known one.
+    pub(crate) fn complaint(
+        &self,
+        arguments: &Value,
+        is_meant: &dyn Fn(&str, &str) -> bool,
+    ) -> Option<String> {
         match arguments {
             Value::Object(members) => members.iter().find_map(|(name, value)| {
                 let taken_for = if self.exact.contains(name) { None } else { self.folded.get(&*fold(name)) };
-                match taken_for {
+                match taken_for.filter(|known| is_meant(name, known)) {
                     Some(known) => Some(format!(
                         "arguments: `{}` can be taken for `{known}`; write it exactly so",
                         name.escape_debug()
                     )),
-                    None => self.complaint(value),
+                    None => self.complaint(value, is_meant),
                 }
             }),
-            Value::Array(items) => items.iter().find_map(|item| self.complaint(item)),
+            Value::Array(items) => items.iter().find_map(|item| self.complaint(item, is_meant)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         }
     }

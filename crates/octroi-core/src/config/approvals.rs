@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::address::join;
-use super::keys::governance::{APPROVALS, PIN_MODES, PINS};
+use super::keys::governance::{APPROVALS, NEW_TOOLS, PIN_MODES, PINS};
 use super::node::Map;
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
-use crate::pin::PinPolicy;
+use crate::pin::{NewTools, PinPolicy};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
@@ -50,6 +50,8 @@ impl Default for ApprovalsSection {
 pub struct PinsSection {
     /// How a tool is treated when it is first seen.
     pub mode: PinPolicy,
+    /// What happens to a tool that a known server adds; `None` leaves it to the profile.
+    pub new_tools: Option<NewTools>,
     /// The lock file with the accepted definitions.
     pub lock: PathBuf,
 }
@@ -79,12 +81,13 @@ impl Context<'_> {
     pub(super) fn pins(&self, map: &Map) -> Read<PinsSection> {
         let mut reader = self.reader(map, PINS, ProblemLog::of_restriction(None));
         let mode = reader.word_or("mode", &PIN_MODES, PinPolicy::default());
+        let new_tools = reader.word("new_tools", &NEW_TOOLS);
         let lock = reader.path("lock").unwrap_or_else(|| {
             let lock = join(self.base, DEFAULT_LOCK);
             reader.show("lock", json!(lock));
             PathBuf::from(lock)
         });
-        (PinsSection { mode, lock }, reader.settings, reader.log.problems)
+        (PinsSection { mode, new_tools, lock }, reader.settings, reader.log.problems)
     }
 }
 

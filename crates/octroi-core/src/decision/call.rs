@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::context::AgentContext;
+use crate::arguments::Exactness;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
 use crate::principal::{Principal, Role};
@@ -47,6 +48,8 @@ pub struct Call<'a> {
     pub tool: &'a ToolDescriptor,
     /// Its arguments.
     pub arguments: &'a Value,
+    /// Whether the arguments show how their numbers are written.
+    pub exactness: Exactness,
     /// Whether the caller presented the admin token.
     pub has_admin_token: bool,
     /// The current time.
@@ -85,6 +88,7 @@ impl<'a> Call<'a> {
             context,
             tool,
             arguments,
+            exactness: Exactness::Exact,
             has_admin_token: false,
             now_ms,
             agent: agent.unwrap_or_default(),

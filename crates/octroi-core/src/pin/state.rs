@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::findings::{Finding, Severity};
 use super::hash::DefinitionHash;
+use crate::decision::Profile;
 
 /// How definitions become accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,29 @@ impl PinPolicy {
     /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Ask, Self::TrustFirst, Self::Strict].into_iter().find(|policy| policy.as_str() == word)
+    }
+}
+
+/// What happens to a tool that a server adds after its first list, where the first one seen is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewTools {
+    /// It is accepted.
+    Allow,
+    /// It is accepted, and people are told.
+    #[default]
+    Notice,
+    /// A person accepts it before its first use.
+    Review,
+}
+
+impl NewTools {
+    /// What a gateway with this profile does, unless the configuration says otherwise.
+    pub const fn of_profile(profile: Profile) -> Self {
+        match profile {
+            Profile::Strict => Self::Review,
+            Profile::Guarded => Self::Notice,
+            Profile::Open => Self::Allow,
+        }
     }
 }
 

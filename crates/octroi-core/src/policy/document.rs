@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 use super::check::Complaint;
 use super::index::Index;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
-use super::rule::{Rule, ToolPattern, Word};
-use crate::arguments;
+use super::rule::{ExactArguments, Rule, ToolPattern, Word};
+use crate::arguments::{self, Names};
 use crate::config::{Format, Map, Member, Node, Origin, Value, parse};
 use crate::decision::{Call, Mode};
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
 use crate::time::parse_time;
-use crate::tool::Risk;
+use crate::tool::{Risk, ToolDescriptor};
 
 /// A parsed policy.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,8 @@ pub struct Document {
     pub tests: Vec<TestCase>,
     /// Finds the rules for a call.
     index: Index,
+    /// The arguments that its rules test.
+    names: Names,
 }
 
 /// A hypothetical call.
@@ -137,6 +139,9 @@ impl Document {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
         document.index = Index::of(&document.rules);
+        for name in document.rules.iter().flat_map(Rule::argument_names) {
+            document.names.insert(name);
+        }
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
     }
 
@@ -147,6 +152,23 @@ impl Document {
         let matching = places.filter_map(|place| Some((self.rules.get(place)?, Reverse(place))));
         let matching = matching.filter(|(rule, _)| rule.matches(call));
         matching.max_by_key(|(rule, place)| (rule.word, *place)).map(|(rule, _)| rule)
+    }
+
+    /// What is wrong with the names of arguments, if one can be taken for another that a rule for this tool tests.
+    /// Names of the tool's own schema are what they are.
+    pub(super) fn name_complaint(
+        &self,
+        tool: &ToolDescriptor,
+        arguments: &Json,
+        is_of_schema: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        if self.names.is_empty() {
+            return None;
+        }
+        let tests = |rule: &Rule, known: &str| rule.argument_names().any(|name| name == known);
+        self.names.complaint(arguments, &|name, known| {
+            !is_of_schema(name) && self.rules.iter().any(|rule| tests(rule, known) && rule.concerns(tool))
+        })
     }
 
     /// The servers that its rules name literally.
@@ -326,11 +348,11 @@ impl Reading {
     }
 
     /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
-    fn exact_arguments(&mut self, map: &Map) -> Option<Json> {
+    fn exact_arguments(&mut self, map: &Map) -> Option<ExactArguments> {
         let node = map.get("exact_args")?;
-        let read = node.as_text().map(|text| arguments::read(text.as_bytes()));
+        let read = node.as_text().map(|text| arguments::read_exactly(text.as_bytes()));
         match read {
-            Some(Ok(arguments)) => return Some(arguments),
+            Some(Ok((value, exactness))) => return Some(ExactArguments { value, exactness }),
             Some(Err(error)) => self.wrong(&node.origin, format!("`exact_args`: {error}")),
             None => {
                 let message = "`exact_args` must be a JSON object in quotes, as in '{\"path\":\"/tmp\"}'";

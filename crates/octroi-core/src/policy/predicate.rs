@@ -4,7 +4,7 @@
 //! element is enough, and a `not` holds for a missing value. A rule that allows prefers false negatives:
 //! every element must match, and a missing value never does.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::spelling;
 use crate::facts::Facts;
@@ -121,20 +121,63 @@ fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
         Test::Patterns(patterns) => {
             value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, root, lean)))
         }
-        Test::Values(values) => values.contains(value),
-        Test::Range { min, max } => {
-            let number = value.as_f64().or_else(|| value.as_str().and_then(spelling::number));
-            number.is_some_and(|number| within(number, *min, *max))
-        }
+        Test::Values(values) => values.iter().any(|expected| equals(expected, value, lean)),
+        Test::Range { min, max } => match value {
+            Value::Number(number) => within(number, *min, *max, lean),
+            Value::String(text) => {
+                spelling::number(text).is_some_and(|number| within(&number, *min, *max, lean))
+            }
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+        },
         Test::Present(present) => *present,
         Test::Any(tests) => tests.iter().any(|test| holds(test, value, root, lean)),
         Test::Not(inner) => !holds(inner, value, root, lean.other()),
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2^53 is compared as the nearest number")]
-fn within(number: f64, min: Option<i64>, max: Option<i64>) -> bool {
-    min.is_none_or(|min| number >= min as f64) && max.is_none_or(|max| number <= max as f64)
+/// Whether a value is the expected one. Numbers that are equal count as equal for a rule that denies or asks, however
+/// they are written; a rule that allows expects the same digits.
+pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
+    if lean == Lean::Miss {
+        return expected == value;
+    }
+    match (expected, value) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(ones), Value::Array(others)) => {
+            ones.len() == others.len() && ones.iter().zip(others).all(|(one, other)| equals(one, other, lean))
+        }
+        (Value::Object(ones), Value::Object(others)) => {
+            let is_equal = |(name, one): (&String, &Value)| {
+                others.get(name).is_some_and(|other| equals(one, other, lean))
+            };
+            ones.len() == others.len() && ones.iter().all(is_equal)
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// Whether a number is within the bounds. A double may stand for digits on either side of it, so a rule that allows
+/// accepts doubles only inside the bounds, not on them.
+#[expect(clippy::cast_precision_loss, reason = "beyond 2^53 a double is not within the bounds for sure")]
+fn within(number: &Number, min: Option<i64>, max: Option<i64>, lean: Lean) -> bool {
+    const EXACT_MAX: u64 = 1 << 53;
+    let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    if let Some(integer) = integer {
+        return min.is_none_or(|min| integer >= min.into()) && max.is_none_or(|max| integer <= max.into());
+    }
+    let Some(double) = number.as_f64() else {
+        return false;
+    };
+    match lean {
+        Lean::Match => {
+            min.is_none_or(|min| double >= min as f64) && max.is_none_or(|max| double <= max as f64)
+        }
+        Lean::Miss => {
+            let is_exact = |bound: i64| bound.unsigned_abs() <= EXACT_MAX;
+            min.is_none_or(|min| is_exact(min) && double > min as f64)
+                && max.is_none_or(|max| is_exact(max) && double < max as f64)
+        }
+    }
 }
 
 /// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::predicate::{ArgumentTest, FactTest, Lean};
+use super::predicate::{ArgumentTest, FactTest, Lean, equals};
+use crate::arguments::Exactness;
 use crate::decision::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
@@ -78,6 +79,22 @@ impl fmt::Display for ToolPattern {
     }
 }
 
+/// The complete arguments of the calls that a rule matches.
+#[derive(Clone, Debug)]
+pub(super) struct ExactArguments {
+    pub(super) value: Value,
+    /// Whether the value shows how its numbers are written.
+    pub(super) exactness: Exactness,
+}
+
+impl ExactArguments {
+    /// A rule that allows never matches numbers that were rounded: their digits may differ from those it means.
+    fn are_those_of(&self, call: &Call<'_>, lean: Lean) -> bool {
+        let are_exact = self.exactness == Exactness::Exact && call.exactness == Exactness::Exact;
+        (lean == Lean::Match || are_exact) && equals(&self.value, call.arguments, lean)
+    }
+}
+
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -98,7 +115,7 @@ pub struct Rule {
     pub(super) side_effects: Vec<Glob>,
     pub(super) arguments: Vec<ArgumentTest>,
     /// The complete arguments, which must be equal.
-    pub(super) exact_arguments: Option<Value>,
+    pub(super) exact_arguments: Option<ExactArguments>,
     pub(super) facts: Vec<FactTest>,
     pub(super) matching: Vec<super::document::Example>,
     pub(super) not_matching: Vec<super::document::Example>,
@@ -114,8 +131,13 @@ impl Rule {
                 .iter()
                 .all(|test| test.holds(call.arguments, call.context.project_root.as_deref(), self.lean()))
             && self.concerns(call.tool)
-            && self.exact_arguments.as_ref().is_none_or(|exact| exact == call.arguments)
+            && self.exact_arguments.as_ref().is_none_or(|exact| exact.are_those_of(call, self.lean()))
             && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
+    }
+
+    /// The names of the arguments that it tests.
+    pub(super) fn argument_names(&self) -> impl Iterator<Item = &str> {
+        self.arguments.iter().flat_map(|test| &test.path).map(String::as_str)
     }
 
     /// An argument without which the rule matches no call, if there is one.

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Number;
+
 use crate::facts::paths::resolve as resolve_path;
 use crate::facts::percent;
 use crate::glob::Glob;
@@ -63,17 +65,13 @@ pub(super) fn may_match(pattern: &Glob, reading: &str) -> bool {
 }
 
 /// A number that is written as a text: `5000`, `5_000`, `5,000`, `5e3`, `$5000`.
-pub(super) fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<Number> {
     let text = text.trim().trim_start_matches(['$', '€', '£', '+']).trim();
     let plain: String = text.chars().filter(|letter| !matches!(letter, ',' | '_' | '\'' | ' ')).collect();
     if let Some(digits) = plain.strip_prefix("0x").or_else(|| plain.strip_prefix("0X")) {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a bound beyond 2^53 is compared as the nearest number"
-        )]
-        return u64::from_str_radix(digits, 16).ok().map(|number| number as f64);
+        return u64::from_str_radix(digits, 16).ok().map(Number::from);
     }
-    plain.parse::<f64>().ok().filter(|number| number.is_finite())
+    plain.parse::<i64>().ok().map(Number::from).or_else(|| Number::from_f64(plain.parse().ok()?))
 }
 
 /// Some readers end a text at a NUL, and most ignore spaces around it.
@@ -237,7 +235,7 @@ mod tests {
             ("", None),
             ("inf", None),
         ] {
-            assert_eq!(number(text), expected, "{text}");
+            assert_eq!(number(text).and_then(|number| number.as_f64()), expected, "{text}");
         }
     }
 }

@@ -1,14 +1,17 @@
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
+use crate::arguments::read_exactly;
 use crate::decision::AgentContext;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
 use crate::server::Trust;
 use crate::tool::infer::{self, infer};
 use crate::tool::{Annotations, Source, ToolDescriptor};
+
+mod exact;
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::ToolFacts {
@@ -50,9 +53,10 @@ fn verdict(policy: &str, call: &str) -> String {
         (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or("{}"));
     let (server, name) = path.split_once('.').unwrap();
     let (tool, context) = (tool(server, name), AgentContext::default());
-    let arguments: Value = serde_json::from_str(arguments).unwrap();
+    let (arguments, exactness) = read_exactly(arguments.as_bytes()).unwrap();
     let find = || facts(&arguments);
-    let call = Call::imagined(Some(agent), &context, &tool, &arguments, &find, 1_000);
+    let mut call = Call::imagined(Some(agent), &context, &tool, &arguments, &find, 1_000);
+    call.exactness = exactness;
     match policy.judge(&call).unwrap() {
         None => "silent".to_owned(),
         Some(PolicyVerdict { word, by, .. }) => format!("{} by {by}", word.as_str()),

@@ -86,7 +86,8 @@ impl Approvals {
         };
         let subject = json!({
             "approval": approval.id,
-            "arguments": serde_json::from_str::<Value>(&approval.arguments_preview).unwrap_or_default(),
+            "arguments": approval.shown_arguments(),
+            "other_params": approval.shown_params(),
             "risk": approval.risk,
             "reasons": approval.reasons,
         });

@@ -4,7 +4,7 @@ use octroi_api::ResourceChange;
 use octroi_core::approval::Approval;
 use octroi_core::audit::{Actor, ActorKind, Kind};
 use octroi_store::Store;
-use serde_json::{Value, json};
+use serde_json::json;
 use tracing::{error, warn};
 
 use super::Approvals;
@@ -68,7 +68,8 @@ impl Approvals {
         let context = json!({
             "approval": approval.id,
             "state": approval.state.as_str(),
-            "arguments": serde_json::from_str::<Value>(&approval.arguments_preview).unwrap_or_default(),
+            "arguments": approval.shown_arguments(),
+            "other_params": approval.shown_params(),
             "risk": approval.risk,
             "reasons": approval.reasons,
             "decided_by": approval.decided_by,

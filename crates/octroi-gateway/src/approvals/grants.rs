@@ -4,6 +4,7 @@ use bytes::Bytes;
 use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, Refusal};
 use octroi_core::decision::{Decision, Denial, Permit, UnapprovedCall};
+use octroi_mcp::Method;
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::params::Params;
 use octroi_store::{Store, StoreError};
@@ -11,6 +12,7 @@ use octroi_store::{Store, StoreError};
 use super::{
     Approvals, CallToApprove, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable,
 };
+use crate::audit_recorder::{Initiator, Violation};
 use crate::denial;
 use crate::governance::QuotaReservation;
 use crate::request_state::{Grant, Position};
@@ -119,6 +121,10 @@ impl Approvals {
         binding: &Binding,
         id: &str,
     ) -> Result<Settled, StoreError> {
+        if self.governance.is_revoked(&asking.caller.principal, asking.since_ms) {
+            self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
+            return Ok(refuse(asking, denial::revoked()));
+        }
         let reservation = match self.reserve(asking) {
             Ok(reservation) => reservation,
             Err(denial) => return Ok(Settled::Denied(denial)),
@@ -150,6 +156,18 @@ impl Approvals {
         };
         self.announce(binding.agent.as_deref());
         Ok(settled)
+    }
+
+    /// Records that an approved call is not made, because the token of its caller is no longer valid.
+    pub(crate) fn record_revoked(&self, initiator: &Initiator, tool: &str) {
+        self.recorder.violation(&Violation {
+            initiator,
+            server: None,
+            tool: Some(tool),
+            method: Method::ToolsCall.as_str(),
+            gate: "token",
+            reason: "the token of the caller is no longer valid",
+        });
     }
 
     /// The same under policies that changed while the caller waited: if they deny now, the call is denied; if

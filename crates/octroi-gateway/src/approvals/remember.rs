@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use octroi_core::approval::Approval;
+use octroi_core::arguments::Exactness;
 use octroi_core::server::parse_duration;
 use octroi_core::time::{parse_time, show_time};
 use octroi_core::{Principal, arguments};
@@ -150,8 +151,11 @@ impl Approvals {
         let refuse = |reason: &str| Err(OperatorError::Unrememberable(reason.to_owned()));
         let text = match edited {
             Some(edited) => edited.to_string(),
-            None => match arguments::read(approval.arguments.expose().as_bytes()) {
-                Ok(arguments) => arguments.to_string(),
+            None => match arguments::read_exactly(approval.arguments.expose().as_bytes()) {
+                Ok((_, Exactness::Rounded)) => {
+                    return refuse("a rule would round a number of the arguments, and match other calls too");
+                }
+                Ok((arguments, Exactness::Exact)) => arguments.to_string(),
                 Err(_) => return refuse("the arguments cannot be read"),
             },
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use octroi_core::audit::{CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::decision::Trace;
 
-use super::{AuditRecorder, CallRecord, Initiator, quote};
+use super::{AuditRecorder, CallRecord, Initiator, OtherParams, quote};
 use crate::audit::AuditError;
 
 /// A request to a provider, as it is recorded.
@@ -23,6 +23,8 @@ pub(crate) struct DescribedRequest<'a> {
     pub(crate) subject: (&'static str, &'a str),
     /// The arguments, as JSON text, if there are any.
     pub(crate) arguments: Option<&'a [u8]>,
+    /// What else its parameters contain.
+    pub(crate) others: OtherParams,
     pub(crate) at_ms: i64,
 }
 
@@ -34,7 +36,7 @@ impl AuditRecorder {
         format!("\"method\":\"{}\",\"{member}\":{subject},", asked.method)
     }
 
-    fn without_secrets(&self, text: &str) -> String {
+    pub(super) fn without_secrets(&self, text: &str) -> String {
         self.redactor.load().redact(text).to_string()
     }
 
@@ -105,6 +107,7 @@ impl AuditRecorder {
         if let Some(arguments) = asked.arguments {
             let _ = write!(text, "\"arguments\":{},", self.preview(arguments));
         }
+        asked.others.write(&mut text, self);
         if let Some((gate, reason)) = denied {
             let reason = quote(&self.without_secrets(reason));
             let _ = write!(text, "\"gate\":\"{gate}\",\"reason\":{reason},");

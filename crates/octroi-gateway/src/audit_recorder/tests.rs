@@ -25,6 +25,7 @@ async fn begin(recorder: &Arc<AuditRecorder>) -> Result<CallRecord, AuditError> 
         context: &AgentContext::default(),
         tool: &tool,
         arguments: b"{}",
+        others: &OtherParams::default(),
         approval: None,
     };
     assert_eq!(recorder.durability(described), Durability::Disk);

@@ -1,5 +1,6 @@
 //! Everything that one server offers, with the attributes that gates need, and which of it is visible.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,8 +13,8 @@ use octroi_core::server::{ServerSpec, Trust};
 use octroi_core::tool::arguments::ToolArgument;
 use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer, override_with};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
-use octroi_core::{CanonicalId, ServerName, visible};
-use octroi_mcp::json::{self, Span};
+use octroi_core::{CanonicalId, ServerName, uri, visible};
+use octroi_mcp::json::{self, Edit, Span};
 use serde_json::Value;
 use tracing::warn;
 
@@ -33,6 +34,8 @@ pub(crate) struct Offer {
     hidden: HashSet<String>,
     /// Quarantined entries, and the reason for each.
     pub(crate) held: HashMap<(PinKind, String), String>,
+    /// What can be read although some templates or resources are quarantined; `None` if none are.
+    readable: Option<Readable>,
     /// Warnings about settings for tools that the server does not have.
     pub(crate) strays: Vec<String>,
     /// The inference rules that were applied.
@@ -91,9 +94,11 @@ impl Offer {
             }
             is_visible
         });
-        for (kind, list) in
-            [(PinKind::Prompt, &mut visible.prompts), (PinKind::Template, &mut visible.templates)]
-        {
+        for (kind, list) in [
+            (PinKind::Prompt, &mut visible.prompts),
+            (PinKind::Resource, &mut visible.resources),
+            (PinKind::Template, &mut visible.templates),
+        ] {
             list.retain(|item| {
                 let hash = hash_of(kind, item);
                 is_seen(guard.hold(kind, item, &hash), kind, item, &mut held)
@@ -106,7 +111,17 @@ impl Offer {
             held.insert((PinKind::Server, String::new()), reason);
         }
         let strays = strays(&raw, spec);
-        Self { raw, visible: Arc::new(visible), tools, hidden, held, strays, rules: Arc::clone(rules) }
+        let readable = Readable::of(&visible, &held);
+        Self {
+            readable,
+            raw,
+            visible: Arc::new(visible),
+            tools,
+            hidden,
+            held,
+            strays,
+            rules: Arc::clone(rules),
+        }
     }
 
     /// Whether the other one has the same tools, and hides the same of them.
@@ -125,13 +140,23 @@ impl Offer {
         !self.hidden.contains(name)
     }
 
-    /// Why a resource cannot be read, if the only template that it matches is quarantined.
-    pub(crate) fn held_template(&self, uri: &str) -> Option<&str> {
-        if self.held.is_empty() || self.visible.has_resource(uri) {
-            return None;
-        }
-        let fitting = self.raw.templates.iter().find(|item| fits_template(&item.name, uri))?;
-        self.held(PinKind::Template, &fitting.name)
+    /// Why a resource cannot be read, if it may be a quarantined one under any spelling. While some are, only those
+    /// can be read that are one of the others under every spelling.
+    pub(crate) fn held_resource(&self, uri: &str) -> Option<Cow<'_, str>> {
+        let readable = self.readable.as_ref()?;
+        let Some(spellings) = uri::spellings(uri) else {
+            return Some(Cow::Borrowed("its URI is encoded too often to be compared"));
+        };
+        let spelling = spellings.iter().find(|spelling| !readable.has(spelling))?;
+        let fitting = self.raw.templates.iter().find(|item| fits_template(&item.name, spelling));
+        let reason = self.held(PinKind::Resource, spelling);
+        let reason = reason.or_else(|| self.held(PinKind::Template, &fitting?.name));
+        Some(reason.map_or(
+            Cow::Borrowed(
+                "it matches no accepted resource or template, and some wait for review; see `octroi pins`",
+            ),
+            Cow::Borrowed,
+        ))
     }
 
     /// Why an entry is quarantined, if it is.
@@ -141,6 +166,31 @@ impl Offer {
             return None;
         }
         self.held.get(&(kind, name.to_owned())).map(String::as_str)
+    }
+}
+
+/// Accepted resources and templates, under every spelling.
+#[derive(Debug)]
+struct Readable {
+    resources: HashSet<String>,
+    templates: Vec<String>,
+}
+
+impl Readable {
+    fn of(visible: &ServerLists, held: &HashMap<(PinKind, String), String>) -> Option<Self> {
+        if !held.keys().any(|(kind, _)| matches!(kind, PinKind::Resource | PinKind::Template)) {
+            return None;
+        }
+        let spelled = |items: &[Item]| -> Vec<String> {
+            items.iter().filter_map(|item| uri::spellings(&item.name)).flatten().collect()
+        };
+        let resources = spelled(&visible.resources).into_iter().collect();
+        Some(Self { resources, templates: spelled(&visible.templates) })
+    }
+
+    fn has(&self, spelling: &str) -> bool {
+        self.resources.contains(spelling)
+            || self.templates.iter().any(|template| fits_template(template, spelling))
     }
 }
 
@@ -182,7 +232,12 @@ fn is_seen(
 /// A definition that cannot be made canonical (a duplicate member) is hashed as raw bytes.
 pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
     use sha2::Digest as _;
-    DefinitionHash::of(kind, &item.definition)
+    // A resource that grows is still the same.
+    let lasting = (kind == PinKind::Resource).then(|| {
+        let changing = [Edit::Drop("lastModified")];
+        json::rewrite(&item.definition, &[Edit::Drop("size"), Edit::Within("annotations", &changing)])
+    });
+    DefinitionHash::of(kind, lasting.as_deref().unwrap_or(&item.definition))
         .unwrap_or_else(|_| DefinitionHash::from_bytes(sha2::Sha256::digest(&item.definition).into()))
 }
 

@@ -35,6 +35,10 @@ impl Exchange<'_> {
         };
         let cleaned = cleaned.as_ref().map(ResultView::read);
         let view = cleaned.as_ref().unwrap_or(view);
+        if let Some(own) = view.created_task().filter(|_| self.target.subject.task_id.is_none()) {
+            let now_ms = self.shared.context.clock.now_ms();
+            self.shared.server_tasks.begin(self.server(), &own, &self.caller.principal, now_ms);
+        }
         let is_merged = self.view.is_merged();
         let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();

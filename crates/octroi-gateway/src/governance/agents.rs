@@ -63,7 +63,7 @@ impl Governance {
         let configured = self.configured_agents();
         let mut ids: BTreeSet<String> = configured.clone();
         ids.extend(records.iter().map(|record| record.id.clone()));
-        ids.extend(self.settings().token_agents.iter().map(ToString::to_string));
+        ids.extend(self.settings().tokens.agents().iter().map(ToString::to_string));
         ids.extend(self.uses.agents());
         let state = |id: String| AgentState {
             context: AgentContext::clone(&self.context_of(&id)),

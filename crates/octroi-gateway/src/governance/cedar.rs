@@ -83,6 +83,7 @@ impl Program for Cedar {
                 is_read_only: tool.side_effects.is_empty() && tool.risk == Risk::Low,
             },
             arguments: call.arguments,
+            exactness: call.exactness,
             facts: &facts,
             session: octroi_cedar::SessionState {
                 mode: call.context.mode.as_str(),

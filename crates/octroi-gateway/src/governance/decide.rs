@@ -1,10 +1,11 @@
 //! Decides one request with the current state. It counts, reserves and records nothing.
 
-use octroi_core::arguments;
+use octroi_core::arguments::{self, Exactness};
 use octroi_core::decision::{
     AgentContext, Call, Circumstances, CustomVerdict, Decision, Denial, decide, decide_other,
 };
 use octroi_core::facts::Facts;
+use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
 use octroi_core::{Principal, ServerKey};
 use serde_json::Value;
@@ -56,6 +57,7 @@ pub(crate) struct Considered<'a> {
     pub(crate) has_admin_token: bool,
     pub(crate) tool: &'a Tool,
     pub(crate) arguments: &'a Value,
+    pub(crate) exactness: Exactness,
     pub(crate) circumstances: Circumstances<'a>,
     pub(crate) find_facts: &'a dyn Fn() -> Facts,
     pub(crate) now_ms: i64,
@@ -66,6 +68,7 @@ impl Considered<'_> {
         let Self { principal, context, tool, arguments, find_facts, now_ms, .. } = *self;
         let mut call = Call::new(principal, context, &tool.descriptor, arguments, find_facts, now_ms);
         call.has_admin_token = self.has_admin_token;
+        call.exactness = self.exactness;
         decide(&call, &self.circumstances)
     }
 }
@@ -73,6 +76,8 @@ impl Considered<'_> {
 /// Parsed arguments.
 pub(crate) struct ReadArguments {
     pub(crate) value: Value,
+    /// Whether the value shows how its numbers are written.
+    pub(crate) exactness: Exactness,
     pub(crate) n_bytes: u64,
     /// What is wrong with them, if anything is.
     pub(crate) complaint: Option<String>,
@@ -80,17 +85,23 @@ pub(crate) struct ReadArguments {
 
 impl ReadArguments {
     /// Missing arguments are an empty object.
-    pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool) -> Self {
+    pub(crate) fn of(raw: Option<&[u8]>, tool: &Tool, policies: &Policies, agent: &str) -> Self {
         let n_bytes = raw.map_or(2, <[u8]>::len) as u64;
-        let read = raw.map_or_else(|| Ok(Value::Object(serde_json::Map::new())), arguments::read);
-        let (value, complaint) = match read {
-            Ok(value) => {
-                let complaint = tool.complaint(&value, n_bytes);
-                (value, complaint)
+        let none = || Ok((Value::Object(serde_json::Map::new()), Exactness::Exact));
+        match raw.map_or_else(none, arguments::read_exactly) {
+            Ok((value, exactness)) => {
+                let is_of_schema =
+                    |name: &str| tool.schema().as_ref().is_ok_and(|schema| schema.has_name(name));
+                let complaint = tool
+                    .complaint(&value, n_bytes)
+                    .or_else(|| policies.name_complaint(agent, &tool.descriptor, &value, &is_of_schema));
+                Self { value, exactness, n_bytes, complaint }
             }
-            Err(reason) => (Value::Null, Some(reason)),
-        };
-        Self { value, n_bytes, complaint }
+            Err(reason) => {
+                let (value, exactness) = (Value::Null, Exactness::Exact);
+                Self { value, exactness, n_bytes, complaint: Some(reason) }
+            }
+        }
     }
 }
 
@@ -143,14 +154,16 @@ impl Governance {
         exceeded: Option<&str>,
     ) -> Decision {
         let CallToDecide { principal, tool, now_ms, .. } = call;
-        let arguments = ReadArguments::of(call.arguments, tool);
         let agent = principal.agent_id.as_deref().unwrap_or_default();
+        let policies = self.policies.load();
+        let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
         Considered {
             principal,
             context,
             has_admin_token: call.has_admin_token,
             tool,
             arguments: &arguments.value,
+            exactness: arguments.exactness,
             circumstances: Circumstances {
                 server: call.server,
                 switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
@@ -159,7 +172,7 @@ impl Governance {
                 held: call.held,
                 custom,
                 exceeded,
-                policies: &self.policies.load(),
+                policies: &policies,
             },
             find_facts: &|| self.facts(agent, tool, &arguments, context, now_ms),
             now_ms,

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use octroi_core::arguments::Exactness;
 use octroi_core::audit::{ActorKind, Entry, Kind};
 use octroi_core::decision::{AgentContext, Circumstances, Decision, Mode, Outcome};
 use octroi_core::facts::Facts;
@@ -287,6 +288,8 @@ impl RecordedCall<'_> {
             has_admin_token: false,
             tool: self.tool,
             arguments: self.arguments,
+            // Records contain redacted arguments, so a replay is an estimate anyway.
+            exactness: Exactness::Exact,
             circumstances: Circumstances {
                 server: &spec.key,
                 switched_off: None,

@@ -84,14 +84,14 @@ impl Inspector {
         let mut context = AgentContext::clone(&self.governance.context(&principal));
         context.mode = mode.unwrap_or(context.mode);
         let text = arguments.to_string();
-        let arguments = ReadArguments::of(Some(text.as_bytes()), &tool);
         let name = agent.unwrap_or_default();
+        let policies = self.governance.policies.load_full();
+        let arguments = ReadArguments::of(Some(text.as_bytes()), &tool, &policies, name);
         let subject = QuotaSubject { token: &principal.token, agent: name, tool: &tool.descriptor };
         let exceeded = self.governance.exceeded_quota(subject, now_ms);
         let spec = upstream.spec();
         let held =
             catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Tool, &tool.descriptor.name));
-        let policies = self.governance.policies.load_full();
         let facts = || self.governance.facts(name, &tool, &arguments, &context, now_ms);
         let decide = |custom: &[CustomVerdict]| {
             Considered {
@@ -100,6 +100,7 @@ impl Inspector {
                 has_admin_token: false,
                 tool: &tool,
                 arguments: &arguments.value,
+                exactness: arguments.exactness,
                 circumstances: Circumstances {
                     server: &spec.key,
                     switched_off: (!spec.enabled).then_some(SWITCHED_OFF),

@@ -105,6 +105,10 @@ impl Pipeline {
             },
         };
         declare_changes(&mut profile.capabilities, era);
+        // A server's list would show the tasks of all principals.
+        if let Some(tasks) = profile.capabilities.get_mut("tasks").and_then(Value::as_object_mut) {
+            tasks.shift_remove("list");
+        }
         // A call that waits for approval can become a task, whether its server supports tasks or not.
         if era == Era::Modern && self.persistence.is_some() {
             declare_tasks(&mut profile.capabilities);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use octroi_core::Decision;
 use octroi_core::audit::{Ruling, SourceType};
 use octroi_core::config::DenialStyle;
-use octroi_mcp::Method;
+use octroi_mcp::task;
 use tracing::error;
 
 use super::{Continuing, Pipeline, Request};
 use crate::answer::Answer;
-use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator};
+use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator, OtherParams};
 use crate::denial;
+use crate::methods::{self, Recorded, Route};
 use crate::provider::Provider;
 use crate::servers::Target;
 
@@ -24,6 +25,13 @@ impl Pipeline {
     ) -> Result<Answer, Answer> {
         let (key, is_enabled) = (target.provider.key(), target.provider.is_enabled());
         let principal = &request.caller.principal;
+        // A stranger's task is as unknown as one that never was.
+        if let Some(own) = &target.subject.task_id
+            && !self.exchanges.server_tasks.is_of(key, own, principal, self.now_ms())
+        {
+            let id = request.params.task_id().unwrap_or_default();
+            return Err(task::unknown(&id).into());
+        }
         let decision = self.governance.decide_other(principal, key, is_enabled, target.held.as_deref());
         let record = self.record_request(request, target, &decision).await?;
         let permit = match decision {
@@ -50,8 +58,7 @@ impl Pipeline {
     /// Records the request or its denial, before the provider sees a byte. `Err` is the answer if that fails:
     /// then it must not be forwarded.
     ///
-    /// Not every request is recorded. Completions come with every character that a user types and reveal
-    /// only names, and requests about a task belong to the call that began it, which has its records.
+    /// Not every request is recorded: see [`Recorded`].
     async fn record_request(
         &self,
         request: Request<'_>,
@@ -59,10 +66,13 @@ impl Pipeline {
         decision: &Decision,
     ) -> Result<Option<CallRecord>, Answer> {
         let method = request.envelope.method();
-        let subject = match method {
-            Method::ResourcesRead => ("uri", target.subject.uri.as_deref().unwrap_or_default()),
-            Method::PromptsGet => ("name", target.subject.name.as_deref().unwrap_or_default()),
-            _ => return Ok(None),
+        if methods::route(method, request.caller.era) != Route::Server(Recorded::Twice) {
+            return Ok(None);
+        }
+        let subject = match (&target.subject.uri, &target.subject.name) {
+            (Some(uri), _) => ("uri", uri.as_str()),
+            (None, Some(name)) => ("name", name.as_str()),
+            (None, None) => ("taskId", target.subject.task_id.as_deref().unwrap_or_default()),
         };
         let principal = &request.caller.principal;
         let at_ms = self.context.clock.now_ms();
@@ -80,6 +90,7 @@ impl Pipeline {
             method: method.as_str(),
             subject,
             arguments: arguments.as_deref(),
+            others: OtherParams::of(request.params, subject.0),
             at_ms,
         };
         match decision {

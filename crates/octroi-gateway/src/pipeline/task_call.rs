@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Pipeline;
 use crate::answer::Answer;
 use crate::approvals::CallToApprove;
+use crate::audit_recorder::Initiator;
 use crate::caller::{Caller, NoClient};
 use crate::denial;
 use crate::exchange::ROUNDS_MAX;
@@ -47,6 +48,8 @@ impl Pipeline {
                     // Its request is over, so the client cannot be notified or asked.
                     caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
                     envelope: asking.envelope.clone(),
+                    tool: asking.tool.descriptor.id.to_string(),
+                    since_ms: asking.since_ms,
                     digest: asking.digest,
                     approval: approval.id.clone(),
                     signals,
@@ -80,6 +83,10 @@ struct TaskCall {
     view: View,
     caller: Caller,
     envelope: Envelope,
+    /// The canonical id of the tool.
+    tool: String,
+    /// When the client made the call.
+    since_ms: i64,
     digest: [u8; 32],
     approval: String,
     signals: Signals,
@@ -118,6 +125,11 @@ impl TaskCall {
         };
         let mut answers = None;
         for number in 1..=ROUNDS_MAX {
+            // The client is not there to present its token again.
+            if self.pipeline.governance.is_revoked(&self.caller.principal, self.since_ms) {
+                self.pipeline.approvals.record_revoked(&Initiator::of_caller(&self.caller), &self.tool);
+                return Some(denial::revoked());
+            }
             let Some((envelope, params)) = self.request(&state, answers.as_ref()) else {
                 return Some(failed("the call cannot be written anew"));
             };

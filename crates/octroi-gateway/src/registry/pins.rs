@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use arc_swap::ArcSwap;
 use octroi_core::ServerKey;
 use octroi_core::pin::{
-    DefinitionHash, Finding, KnownTools, LintContext, PinKey, PinKind, PinPolicy, PinVerdict,
+    DefinitionHash, Finding, KnownTools, LintContext, NewTools, PinKey, PinKind, PinPolicy, PinVerdict,
     QuarantineReason, findings, judge,
 };
 use parking_lot::Mutex;
@@ -24,7 +24,14 @@ pub(crate) struct Pins {
     kept_out: Mutex<BTreeMap<PinKey, Vec<(DefinitionHash, String)>>>,
     /// Quarantined definitions that were already reported.
     reported: Mutex<BTreeMap<PinKey, DefinitionHash>>,
+    /// Tools that known servers added, and when they were accepted with a notice.
+    noticed: Mutex<BTreeMap<PinKey, i64>>,
 }
+
+/// Recorded in place of the person who accepted it, for a tool that a known server added.
+pub(super) const NOTICED: &str = "first use, added later";
+/// For how long people are told of a new tool.
+const NOTICED_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
 /// A definition that was evaluated for the first time, or again after a change.
 #[derive(Clone, Debug)]
@@ -39,7 +46,10 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SeenAs {
     /// It is accepted from now on.
-    Accepted,
+    Accepted {
+        /// Whether a known server added it, so that people are told.
+        is_noticed: bool,
+    },
     /// It is quarantined.
     Held {
         /// The reason for the quarantine.
@@ -65,6 +75,24 @@ impl Pins {
         }
     }
 
+    /// Adds a tool that a known server added.
+    pub(crate) fn notice(&self, key: PinKey, at_ms: i64) {
+        self.noticed.lock().insert(key, at_ms);
+    }
+
+    /// The tools that a server added lately.
+    pub(crate) fn noticed(&self, server: &ServerKey, now_ms: i64) -> Vec<String> {
+        let mut noticed = self.noticed.lock();
+        noticed.retain(|_, at_ms| now_ms.saturating_sub(*at_ms) < NOTICED_FOR_MS);
+        noticed.keys().filter(|key| key.server == *server).map(|key| key.name.clone()).collect()
+    }
+
+    /// Whether tools of this server were accepted before.
+    fn knows_tools_of(&self, server: &ServerKey) -> bool {
+        let is_tool = |key: &PinKey| key.kind == PinKind::Tool && key.server == *server;
+        self.accepted.lock().keys().any(is_tool)
+    }
+
     /// Adds a definition that was rejected in an earlier run, or by an operator just now.
     pub(crate) fn keep_out(&self, key: PinKey, hash: DefinitionHash, by: String) {
         let mut kept_out = self.kept_out.lock();
@@ -83,6 +111,7 @@ impl Pins {
     /// Revokes the pin of one definition, and forgets that it was reported.
     pub(crate) fn forget_one(&self, key: &PinKey) {
         self.reported.lock().remove(key);
+        self.noticed.lock().remove(key);
         self.accepted.lock().remove(key);
     }
 
@@ -94,6 +123,7 @@ impl Pins {
     /// Revokes the pins of a server, and forgets what was reported.
     pub(crate) fn forget(&self, server: &ServerKey) {
         self.reported.lock().retain(|key, _| key.server != *server);
+        self.noticed.lock().retain(|key, _| key.server != *server);
         self.accepted.lock().retain(|key, _| key.server != *server);
     }
 
@@ -102,7 +132,8 @@ impl Pins {
         let names = catalogue.offers().iter().flat_map(|(server, offer)| {
             offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
         });
-        Inspection { pins: self, server, known: KnownTools::new(names), seen: RefCell::default() }
+        let is_known = self.knows_tools_of(server);
+        Inspection { pins: self, server, is_known, known: KnownTools::new(names), seen: RefCell::default() }
     }
 
     fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> Judged {
@@ -138,6 +169,8 @@ enum Judged {
 pub(crate) struct Inspection<'a> {
     pins: &'a Pins,
     server: &'a ServerKey,
+    /// Whether tools of this server were accepted before.
+    is_known: bool,
     known: KnownTools,
     seen: RefCell<Vec<Seen>>,
 }
@@ -151,13 +184,22 @@ impl Inspection<'_> {
     fn look(&self, kind: PinKind, name: &str, definition: &[u8], hash: &DefinitionHash) -> Option<String> {
         let key = PinKey { server: self.server.clone(), kind, name: name.to_owned() };
         let context = LintContext { server: self.server.name.as_str(), tools: &self.known };
-        let what = match self.pins.judge(&key, hash, || findings(definition, &context)) {
+        let judged = self.pins.judge(&key, hash, || findings(definition, &context));
+        let is_added = self.is_known && kind == PinKind::Tool;
+        let new_tools = self.pins.settings.load().new_tools;
+        let judged = match judged {
+            Judged::Verdict(PinVerdict::PinNow) if is_added && new_tools == NewTools::Review => {
+                Judged::Verdict(PinVerdict::Quarantined(QuarantineReason::New))
+            }
+            judged => judged,
+        };
+        let what = match judged {
             // It was reviewed already, so it is not reported again.
             Judged::KeptOut(by) => return Some(format!("{by} rejected it; see `octroi pins --all`")),
             Judged::Verdict(PinVerdict::Usable) => return None,
             Judged::Verdict(PinVerdict::PinNow) => {
                 self.pins.accept([(key.clone(), *hash)]);
-                SeenAs::Accepted
+                SeenAs::Accepted { is_noticed: is_added && new_tools == NewTools::Notice }
             }
             Judged::Verdict(PinVerdict::Quarantined(reason)) => SeenAs::Held {
                 reason: format!("{reason}; see `octroi pins`"),
@@ -165,7 +207,7 @@ impl Inspection<'_> {
             },
         };
         let reason = match &what {
-            SeenAs::Accepted => None,
+            SeenAs::Accepted { .. } => None,
             SeenAs::Held { reason, .. } => Some(reason.clone()),
         };
         let definition = String::from_utf8_lossy(definition).into_owned();

@@ -1,14 +1,15 @@
 //! Resolves the subject of a request: by lookup in the catalogue, once for each call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use octroi_core::pin::PinKind;
 use octroi_core::{Role, ServerKey, ServerName};
-use octroi_mcp::json::{self, Edit};
+use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
-use octroi_mcp::{Method, RpcError};
+use octroi_mcp::{Method, RpcError, check_names, task};
 use serde_json::json;
 
 use super::Servers;
@@ -133,13 +134,28 @@ impl Servers {
             }
             Method::Complete => {
                 let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
-                let (server, edited) = reference_of(catalogue, &reference)?;
-                Ok(Resolved::new(server, Subject { reference: Some(edited), ..Subject::default() }))
+                let (server, own, edited) = match Reference::read(&reference)? {
+                    Reference::Prompt(name) => {
+                        let found = catalogue.prompt(&name)?;
+                        let (own, quoted) = (found.name.clone(), json::quote(&found.name));
+                        let edited = json::rewrite(&reference, &[Edit::Set("name", quoted.as_bytes())]);
+                        (found.server.clone(), Reference::Prompt(own), edited)
+                    }
+                    Reference::Resource(uri) => {
+                        let (server, own) = catalogue.resource(&uri)?;
+                        let quoted = json::quote(&own);
+                        let edited = json::rewrite(&reference, &[Edit::Set("uri", quoted.as_bytes())]);
+                        (server, Reference::Resource(own), edited)
+                    }
+                };
+                let subject = Subject { reference: Some(edited.into()), ..Subject::default() };
+                let held = own.held(catalogue, &server);
+                Ok(Resolved { held, ..Resolved::new(server, subject) })
             }
             Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
                 let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?;
-                let (server, own) = task_of(&task_id)
-                    .ok_or_else(|| RpcError::invalid_params(format!("unknown task `{task_id}`")))?;
+                let known = task_of(&task_id).filter(|(server, _)| self.upstream(server).is_some());
+                let (server, own) = known.ok_or_else(|| task::unknown(&task_id))?;
                 Ok(Resolved::new(server, Subject { task_id: Some(own.to_owned()), ..Subject::default() }))
             }
             _ => Err(RpcError::method_not_found(method.as_str())),
@@ -205,17 +221,27 @@ fn find_alone(
         }
         Method::PromptsGet => {
             let name = params.name().ok_or_else(|| missing(method, "name"))?.into_owned();
+            // As for tools: what is not listed cannot be reviewed.
+            let known = catalogue.offer(&server);
+            if !known.is_some_and(|offer| offer.raw.prompts.iter().any(|item| item.name == name)) {
+                return Err(unknown_prompt(&name));
+            }
             Ok(found_prompt(catalogue, server, name))
         }
         Method::ResourcesRead => {
             let uri = params.uri().ok_or_else(|| missing(method, "uri"))?.into_owned();
             Ok(found_resource(catalogue, server, uri))
         }
-        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => {
-            let task_id = params.task_id().map(std::borrow::Cow::into_owned);
-            Ok(Resolved::new(server, Subject { task_id, ..Subject::default() }))
+        Method::Complete => {
+            let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
+            let held = Reference::read(&reference)?.held(catalogue, &server);
+            Ok(Resolved { held, ..Resolved::new(server, Subject::default()) })
         }
-        _ => Ok(Resolved::new(server, Subject::default())),
+        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
+            let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?.into_owned();
+            Ok(Resolved::new(server, Subject { task_id: Some(task_id), ..Subject::default() }))
+        }
+        _ => Err(RpcError::method_not_found(method.as_str())),
     }
 }
 
@@ -239,34 +265,53 @@ fn found_prompt(catalogue: &Catalogue, server: ServerKey, name: String) -> Resol
 }
 
 fn found_resource(catalogue: &Catalogue, server: ServerKey, uri: String) -> Resolved {
-    let held = catalogue.offer(&server).and_then(|offer| offer.held_template(&uri));
-    let held = held.map(str::to_owned);
+    let held = catalogue.offer(&server).and_then(|offer| offer.held_resource(&uri).map(Cow::into_owned));
     Resolved { held, ..Resolved::new(server, Subject { uri: Some(uri), ..Subject::default() }) }
 }
 
-/// The subject of a completion: a prompt or a resource template.
-fn reference_of(
-    catalogue: &Catalogue,
-    reference: &bytes::Bytes,
-) -> Result<(ServerKey, bytes::Bytes), RpcError> {
-    let value: serde_json::Value = serde_json::from_slice(reference).unwrap_or_default();
-    if let Some(name) = value.get("name").and_then(serde_json::Value::as_str) {
-        let found = catalogue.prompt(name)?;
-        let own = json::quote(&found.name);
-        let edited = json::rewrite(reference, &[Edit::Set("name", own.as_bytes())]);
-        return Ok((found.server.clone(), edited.into()));
+/// The subject of a completion.
+enum Reference {
+    /// A prompt.
+    Prompt(String),
+    /// A resource template.
+    Resource(String),
+}
+
+impl Reference {
+    fn read(json: &bytes::Bytes) -> Result<Self, RpcError> {
+        let whole = Span { start: 0, end: json.len() };
+        check_names(json, whole, &["type", "name", "uri"])?;
+        let text = |name: &str| json::member(json, whole, name).and_then(|span| json::text(span.of(json)));
+        match (text("name"), text("uri")) {
+            (Some(name), None) => Ok(Self::Prompt(name.into_owned())),
+            (None, Some(uri)) => Ok(Self::Resource(uri.into_owned())),
+            (Some(_), Some(_)) => Err(RpcError::invalid_params("`ref` names both a prompt and a resource")),
+            (None, None) => {
+                Err(RpcError::invalid_params("`ref` names neither a prompt nor a resource template"))
+            }
+        }
     }
-    if let Some(uri) = value.get("uri").and_then(serde_json::Value::as_str) {
-        let (server, own) = catalogue.resource(uri)?;
-        let own = json::quote(&own);
-        let edited = json::rewrite(reference, &[Edit::Set("uri", own.as_bytes())]);
-        return Ok((server, edited.into()));
+
+    /// Why it is quarantined at this server, if it is.
+    fn held(&self, catalogue: &Catalogue, server: &ServerKey) -> Option<String> {
+        let offer = catalogue.offer(server)?;
+        match self {
+            Self::Prompt(name) => offer.held(PinKind::Prompt, name).map(str::to_owned),
+            Self::Resource(uri) => match offer.held(PinKind::Template, uri) {
+                Some(reason) => Some(reason.to_owned()),
+                None => offer.held_resource(uri).map(Cow::into_owned),
+            },
+        }
     }
-    Err(RpcError::invalid_params("`ref` names neither a prompt nor a resource template"))
 }
 
 fn missing(method: &Method, member: &str) -> RpcError {
     RpcError::invalid_params(format!("{method} needs `{member}`"))
+}
+
+fn unknown_prompt(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("unknown prompt `{name}`"))
+        .with_data(json!({"code": "prompt_not_found"}))
 }
 
 fn unknown_tool(name: &str) -> RpcError {

@@ -63,6 +63,7 @@ impl Servers {
         let connection = member.upstream.current();
         let condition = member.upstream.condition();
         let catalogue = self.registry.catalogue();
+        let strays = catalogue.offer(&spec.key).map(|offer| offer.strays.clone());
         ServerStatus {
             name: spec.key.to_string(),
             title: spec.title.clone(),
@@ -86,7 +87,11 @@ impl Servers {
             in_flight: condition.in_flight,
             waiting: condition.waiting,
             error: condition.error.map(|error| error.to_string()),
-            warnings: catalogue.offer(&spec.key).map(|offer| offer.strays.clone()).unwrap_or_default(),
+            warnings: strays
+                .unwrap_or_default()
+                .into_iter()
+                .chain(self.registry.new_tools(&spec.key))
+                .collect(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Watching resources of servers on behalf of clients.
 
+use std::sync::Arc;
+
 use octroi_core::ServerKey;
 use octroi_mcp::RpcError;
-use octroi_upstream::UpstreamError;
+use octroi_upstream::{Upstream, UpstreamError};
 
 use super::Servers;
 use crate::denial;
@@ -10,27 +12,47 @@ use crate::subscriptions::{Listener, ReleaseWatch};
 use crate::view::View;
 
 impl Servers {
-    /// Subscribes a client to a resource; returns once the server knows.
-    pub(crate) async fn watch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
-        if self.is_own_of_agent(listener, uri).await {
+    /// Subscribes an agent to one of its own resources; `false` if it is not one.
+    pub(crate) async fn watch_own(&self, listener: &Listener, uri: &str) -> bool {
+        let is_own = self.is_own_of_agent(listener, uri).await;
+        if is_own {
             listener.watch_own(uri);
-            return Ok(());
         }
+        is_own
+    }
+
+    /// The server of a resource that a client wants to watch, and its URI there.
+    pub(crate) fn watchable(
+        &self,
+        listener: &Listener,
+        uri: &str,
+    ) -> Result<(Arc<Upstream>, String), RpcError> {
         let (key, own) = self.resource(listener.view(), uri)?;
-        let Some(upstream) = self.upstream(&key) else {
-            return Err(RpcError::invalid_params(format!("unknown resource `{uri}`")));
-        };
-        if !listener.watch(&key, &own) {
+        match self.upstream(&key) {
+            Some(upstream) => Ok((upstream, own)),
+            None => Err(RpcError::invalid_params(format!("unknown resource `{uri}`"))),
+        }
+    }
+
+    /// Subscribes a client to a resource of a server; returns once the server knows.
+    pub(crate) async fn watch(
+        &self,
+        listener: &Listener,
+        upstream: &Arc<Upstream>,
+        own: &str,
+    ) -> Result<(), RpcError> {
+        let key = &upstream.spec().key;
+        if !listener.watch(key, own) {
             return Ok(());
         }
-        match upstream.watch(&listener.sharer(), listener.capabilities(), &own).await {
+        match upstream.watch(&listener.sharer(), listener.capabilities(), own).await {
             Ok(()) => Ok(()),
             Err(UpstreamError::Refused(error)) => {
-                listener.forget(&key, &own);
+                listener.forget(key, own);
                 Err(if denial::is_forged(&error) { denial::forged(&key.to_string(), &error) } else { error })
             }
             Err(error) => {
-                listener.forget(&key, &own);
+                listener.forget(key, own);
                 let message = format!("server `{key}` is not available: {error}");
                 Err(RpcError::new(octroi_mcp::code::INTERNAL_ERROR, message))
             }

@@ -21,6 +21,7 @@ fn approval(id: &str) -> Approval {
         binding,
         state: ApprovalState::Pending,
         arguments_preview: String::new(),
+        other_params: None,
         arguments: Secret::new(String::new()),
         edited_arguments: None,
         risk: String::new(),

@@ -1,11 +1,16 @@
 //! Locates the members of a JSON-RPC message while `serde_json` validates it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::json::Span;
+use crate::resemblance::OtherNames;
+
+/// The names of the members that the gateway reads.
+const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// The members of a message, and whether any is duplicate.
 #[derive(Debug, Default)]
@@ -17,6 +22,8 @@ pub(super) struct Frame {
     pub(super) result: Option<Span>,
     pub(super) error: Option<Span>,
     pub(super) is_doubled: bool,
+    /// Whether a name can be taken for that of another member.
+    pub(super) is_ambiguous: bool,
 }
 
 impl Frame {
@@ -42,6 +49,7 @@ impl<'de> Visitor<'de> for Members<'de> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frame, A::Error> {
         let mut frame = Frame::default();
+        let mut others = OtherNames::default();
         while let Some(key) = map.next_key_seed(Key)? {
             let slot = match key {
                 MemberName::Version => &mut frame.version,
@@ -50,7 +58,8 @@ impl<'de> Visitor<'de> for Members<'de> {
                 MemberName::Params => &mut frame.params,
                 MemberName::Result => &mut frame.result,
                 MemberName::Error => &mut frame.error,
-                MemberName::Other => {
+                MemberName::Other(name) => {
+                    others.add(Cow::Owned(name));
                     // Read as a string, which validates its content: ignored values are not validated.
                     map.next_value::<&RawValue>()?;
                     continue;
@@ -63,6 +72,7 @@ impl<'de> Visitor<'de> for Members<'de> {
             // With a second `method` or `params`, two parsers could see two different messages.
             frame.is_doubled |= slot.replace(span).is_some();
         }
+        frame.is_ambiguous = others.check(&NAMES).is_err();
         Ok(frame)
     }
 }
@@ -74,7 +84,7 @@ enum MemberName {
     Params,
     Result,
     Error,
-    Other,
+    Other(String),
 }
 
 struct Key;
@@ -102,7 +112,7 @@ impl Visitor<'_> for Key {
             "params" => MemberName::Params,
             "result" => MemberName::Result,
             "error" => MemberName::Error,
-            _ => MemberName::Other,
+            other => MemberName::Other(other.to_owned()),
         })
     }
 }

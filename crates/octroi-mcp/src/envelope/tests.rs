@@ -93,3 +93,37 @@ fn what_is_not_text_is_not_passed_on() {
         assert!(!Envelope::parse(Bytes::from_static(json)).unwrap_err().is_json);
     }
 }
+
+#[test]
+fn a_request_with_an_ambiguous_member_is_refused() {
+    for member in ["Method", "METHOD", "meth\\u006fD", "Param\u{17f}", "ID", "i_d", "method\\u0000", "Result"]
+    {
+        let json =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}},"{member}":"x"}}"#);
+        assert_eq!(
+            parse(&json).unwrap_err().reason,
+            "a member of the message can be taken for another",
+            "{member}"
+        );
+    }
+    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"x","trace":1,"Trace":2}"#;
+    assert!(parse(twice).is_err());
+    // A server's answer is read by Octroi alone.
+    assert!(parse(r#"{"jsonrpc":"2.0","id":1,"result":{},"Result":{}}"#).is_ok());
+}
+
+#[test]
+fn what_is_nested_too_deep_is_refused() {
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let request =
+        |n: usize| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}}}}}"#, nested(n));
+    let answer = |n: usize| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, nested(n));
+    let of_client = |json: &str| Incoming::parse_of_client(Bytes::copy_from_slice(json.as_bytes()));
+    assert!(parse(&request(62)).is_ok() && of_client(&request(62)).is_ok());
+    assert!(parse(&request(63)).is_err() && of_client(&request(63)).is_err());
+    assert!(of_client(&answer(63)).is_ok() && of_client(&answer(64)).is_err());
+    assert!(parse(&answer(127)).is_ok() && parse(&answer(128)).is_err());
+    assert_eq!(parse(&request(5_000)).unwrap_err().id, Some(Id::number(1)));
+    let other = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","trace":{}}}"#, nested(64));
+    assert!(parse(&other).is_err());
+}

@@ -4,8 +4,10 @@
 //! Everything else is copied byte for byte, so numbers keep their digits, objects their order, and unknown
 //! members survive.
 
+mod depth;
 mod rewrite;
 mod walk;
 
+pub use depth::is_deeper_than;
 pub use rewrite::{Edit, rewrite, rewrite_into, splice};
 pub use walk::{Member, Members, Span, is_object, member, members, quote, text};

@@ -161,6 +161,13 @@ const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
 }
 
+/// The position after the string that begins here.
+pub(super) fn skip_string(json: &[u8], position: usize) -> Option<usize> {
+    let mut cursor = Cursor { json, position };
+    cursor.string()?;
+    Some(cursor.position)
+}
+
 struct Cursor<'a> {
     json: &'a [u8],
     position: usize,

@@ -9,7 +9,7 @@ use octroi_api::operations::approvals::{
 use octroi_core::approval::Approval as StoredApproval;
 use octroi_core::time::show_time;
 use octroi_gateway::{ApprovalFilter, ApprovalPart, Choice, OperatorError, Remember, RememberScope, Until};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -144,7 +144,6 @@ fn choice(decision: ApprovalDecision) -> Choice {
 
 /// An approval as people see it: with a preview of the arguments, never with the arguments themselves.
 pub(crate) fn describe(approval: &StoredApproval) -> Approval {
-    let preview = &approval.arguments_preview;
     Approval {
         id: approval.id.clone(),
         call_id: approval.id.clone(),
@@ -152,7 +151,8 @@ pub(crate) fn describe(approval: &StoredApproval) -> Approval {
         agent_id: approval.binding.agent.clone(),
         principal: approval.binding.principal.clone(),
         tool: approval.binding.tool.clone(),
-        args: serde_json::from_str(preview).unwrap_or_else(|_| json!(preview)),
+        args: approval.shown_arguments(),
+        other_params: approval.shown_params(),
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),
         reasons: approval.reasons.clone(),

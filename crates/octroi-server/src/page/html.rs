@@ -158,11 +158,21 @@ fn server_and_tool(id: &str) -> (&str, &str) {
     id.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')).unwrap_or(("octroi", id))
 }
 
+fn json_lines(json: &str) -> Markup {
+    html! {
+        pre tabindex="0" {
+            @for (number, line) in indented(json).lines().enumerate() {
+                @if number > 0 { "\n" }
+                (Visible(line))
+            }
+        }
+    }
+}
+
 /// Everything about the call that a person may see.
 fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
     let (server, tool) = server_and_tool(&approval.binding.tool);
     let items = |items: &[String]| html! { @for item in items { li { (Visible(item)) } } };
-    let arguments = indented(&approval.arguments_preview);
     html! {
         dl {
             dt { "Agent" } dd { (Visible(caller(approval))) }
@@ -186,11 +196,10 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
             }
         }
         h2 { "Arguments" }
-        pre tabindex="0" {
-            @for (number, line) in arguments.lines().enumerate() {
-                @if number > 0 { "\n" }
-                (Visible(line))
-            }
+        (json_lines(&approval.arguments_preview))
+        @if let Some(others) = &approval.other_params {
+            h2 { "Also sent" }
+            (json_lines(others))
         }
         p class="quiet" {
             "Secrets are redacted, and long values are cut. Invisible characters are written as "

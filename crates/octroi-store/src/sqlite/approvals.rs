@@ -198,8 +198,8 @@ impl Sqlite {
                 id, call_id, principal, agent, tool, definition_hash, arguments_hash, policy_revision, state,
                 arguments_preview, arguments, edited_arguments, risk, side_effects, reasons,
                 requested_at_ms, expires_at_ms, decided_at_ms, decided_by, decision_reason,
-                claimed_at_ms, finished_at_ms, outcome, remembered_rule, node)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                claimed_at_ms, finished_at_ms, outcome, remembered_rule, node, other_params)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&approval.id)
         .bind(&approval.call_id)
@@ -226,6 +226,7 @@ impl Sqlite {
         .bind(&approval.outcome)
         .bind(&approval.remembered_rule)
         .bind(&approval.node)
+        .bind(&approval.other_params)
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -284,6 +285,7 @@ impl Sqlite {
             },
             state: ApprovalState::parse(&state).ok_or_else(self.unreadable("state of an approval"))?,
             arguments_preview: self.column(row, "arguments_preview")?,
+            other_params: self.column(row, "other_params")?,
             arguments: Secret::new(self.column::<String>(row, "arguments")?),
             edited_arguments: edited_arguments.map(Secret::new),
             risk: self.column(row, "risk")?,

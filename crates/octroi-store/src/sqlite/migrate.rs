@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: [Migration; 10] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -22,6 +22,7 @@ const MIGRATIONS: [Migration; 9] = [
     Migration { name: "agents", sql: include_str!("../../migrations/sqlite/0007_agents.sql") },
     Migration { name: "audit", sql: include_str!("../../migrations/sqlite/0008_audit.sql") },
     Migration { name: "kept_out", sql: include_str!("../../migrations/sqlite/0009_kept_out.sql") },
+    Migration { name: "other_params", sql: include_str!("../../migrations/sqlite/0010_other_params.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

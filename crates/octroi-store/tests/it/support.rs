@@ -82,6 +82,7 @@ pub(crate) fn approval(number: u32) -> Approval {
         },
         state: ApprovalState::Pending,
         arguments_preview: "{}".to_owned(),
+        other_params: Some(r#"{"params":{"task":{}}}"#.to_owned()),
         arguments: Secret::new(format!("{{\"number\":{number}}}")),
         edited_arguments: None,
         risk: "high".to_owned(),

@@ -5,6 +5,7 @@ use octroi_api::operations::approvals::{
     ApproveRequest, Decided, DecidedApproval, DenyMode, DenyRequest, ListApprovalsRequest,
 };
 use octroi_core::approval::ApprovalState;
+use octroi_core::arguments::{Exactness, read_exactly};
 use serde_json::{Map, Value};
 
 use crate::cli::approvals::{
@@ -130,6 +131,10 @@ pub(super) async fn deny(options: &Deny) -> Result<(), Failure> {
 /// The arguments that replace those of the call.
 fn edited_arguments(typed: &str) -> Result<Map<String, Value>, Failure> {
     const EXAMPLE: &str = "write it like '{\"path\":\"/tmp/x\"}'";
+    if let Ok((_, Exactness::Rounded)) = read_exactly(typed.as_bytes()) {
+        let hint = "write numbers without unnecessary digits, or as text if the tool accepts it";
+        return Err(Failure::usage("a number in --args would be rounded").hint(hint));
+    }
     match serde_json::from_str(typed) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err(Failure::usage("--args must be a JSON object").hint(EXAMPLE)),

@@ -3,7 +3,7 @@
 use super::{Key, Kind, RISKS, Word, key, names};
 use crate::config::{DenialStyle, Durability, KeptResults};
 use crate::decision::{Mode, Profile};
-use crate::pin::PinPolicy;
+use crate::pin::{NewTools, PinPolicy};
 
 /// The `kind` of an audit handler, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub(in crate::config) const MODES: [Word<Mode>; 2] =
     [("planning", Mode::Planning, &[]), ("execution", Mode::Execution, &[])];
 pub(in crate::config) const DENIAL_STYLES: [Word<DenialStyle>; 2] =
     [("rpc", DenialStyle::Rpc, &[]), ("result", DenialStyle::Result, &[])];
+pub(in crate::config) const NEW_TOOLS: [Word<NewTools>; 3] =
+    [("review", NewTools::Review, &[]), ("notice", NewTools::Notice, &[]), ("allow", NewTools::Allow, &[])];
+
 pub(in crate::config) const PIN_MODES: [Word<PinPolicy>; 3] = [
     ("trust_first", PinPolicy::TrustFirst, &[]),
     ("ask", PinPolicy::Ask, &[]),
@@ -100,6 +103,13 @@ pub const PINS: &[Key] = &[
         "trust_first",
         "What happens to a tool that is seen for the first time. `trust_first` accepts it, `ask` quarantines \
         it until a person has reviewed it, `strict` refuses what is not in the lock file.",
+    ),
+    key(
+        "new_tools",
+        Kind::Words(|| names(&NEW_TOOLS)),
+        "by profile: strict review, guarded notice, open allow",
+        "What happens in mode `trust_first` to a tool that a known server adds. `review` quarantines it until a \
+        person has accepted it, `notice` accepts it and shows it in `octroi status` for a week.",
     ),
     key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
 ];

@@ -19,6 +19,7 @@ fn approval(agent: Option<&str>, tool: &str) -> Approval {
         },
         state: ApprovalState::Pending,
         arguments_preview: "{}".to_owned(),
+        other_params: None,
         arguments: Secret::new("{}"),
         edited_arguments: None,
         risk: "high".to_owned(),

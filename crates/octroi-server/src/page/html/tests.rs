@@ -18,6 +18,7 @@ fn approval(text: &str) -> Approval {
         },
         state: ApprovalState::Pending,
         arguments_preview: serde_json::json!({ text: text }).to_string(),
+        other_params: Some(serde_json::json!({"_meta": { text: text }}).to_string()),
         arguments: Secret::new("never shown".to_owned()),
         edited_arguments: None,
         risk: text.to_owned(),

@@ -29,6 +29,9 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
         ),
         format!("    {}", cut(&visible(&approval.args.to_string()))),
     ];
+    if !approval.other_params.is_null() {
+        lines.push(format!("    also sent: {}", cut(&visible(&approval.other_params.to_string()))));
+    }
     if !approval.reasons.is_empty() {
         lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
     }
@@ -60,10 +63,10 @@ pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
 /// Every member of an approval, in labelled lines.
 pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
     let list = |texts: &[String]| Some(texts.join("; ")).filter(|_| !texts.is_empty());
-    let arguments = match &approval.args {
+    let shown = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
-        arguments => Some(format!("{arguments:#}")),
+        value => Some(format!("{value:#}")),
     };
     let rows = [
         ("id", Some(approval.id.clone())),
@@ -71,7 +74,8 @@ pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
         ("agent id", approval.agent_id.clone()),
         ("principal", Some(approval.principal.clone())),
         ("tool", Some(approval.tool.clone())),
-        ("args", arguments),
+        ("args", shown(&approval.args)),
+        ("also sent", shown(&approval.other_params)),
         ("risk", Some(approval.risk.clone())),
         ("side effects", list(&approval.side_effects)),
         ("reasons", list(&approval.reasons)),
