@@ -218,6 +218,7 @@ impl Gateway {
                     self.pipeline.tasks.sweep(self.context.clock.now_ms());
                     self.governance.keep_uses();
                     self.approvals.expire().await;
+                    self.approvals.remove_arguments().await;
                     self.servers.sweep().await;
                 }
                 _ = refresh.tick() => self.servers.request_lists(),

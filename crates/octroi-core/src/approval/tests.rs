@@ -31,6 +31,7 @@ fn pending() -> Approval {
         state: ApprovalState::Pending,
         arguments_preview: r#"{"path":"/a"}"#.to_owned(),
         arguments: Secret::new(r#"{"path":"/a","key":"hunter2"}"#),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: "high".to_owned(),
         side_effects: vec!["writes_files".to_owned()],

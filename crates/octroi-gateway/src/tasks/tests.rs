@@ -1,4 +1,4 @@
-use octroi_core::approval::{ApprovalState, Binding};
+use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
 use octroi_core::{Role, Secret};
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ fn approval(id: &str) -> Approval {
         state: ApprovalState::Pending,
         arguments_preview: String::new(),
         arguments: Secret::new(String::new()),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: String::new(),
         side_effects: Vec::new(),

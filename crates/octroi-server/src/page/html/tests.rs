@@ -1,5 +1,5 @@
 use octroi_core::Secret;
-use octroi_core::approval::Binding;
+use octroi_core::approval::{ArgumentsState, Binding};
 use proptest::prelude::*;
 
 use super::*;
@@ -19,6 +19,7 @@ fn approval(text: &str) -> Approval {
         state: ApprovalState::Pending,
         arguments_preview: serde_json::json!({ text: text }).to_string(),
         arguments: Secret::new("never shown".to_owned()),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: text.to_owned(),
         side_effects: vec![text.to_owned()],
