@@ -8,6 +8,7 @@
 mod corpus;
 mod encoded;
 mod forms;
+mod indent;
 mod mask;
 mod preview;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::facts::secrets::Secrets;
 use crate::json::{self, Doubles, Node};
 
+pub use indent::indented;
 use mask::Masking;
 pub use view::{MaskedValue, Revealed, View};
 

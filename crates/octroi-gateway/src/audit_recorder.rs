@@ -109,9 +109,9 @@ impl AuditRecorder {
         self.log.as_ref()
     }
 
-    pub(crate) fn set(&self, settings: AuditSection, redactor: Redactor) {
+    pub(crate) fn set(&self, settings: AuditSection, redactor: Arc<Redactor>) {
         self.settings.store(Arc::new(settings));
-        self.redactor.store(Arc::new(redactor));
+        self.redactor.store(redactor);
     }
 
     /// An id for a call: the time, then a number that no other call has.

@@ -193,7 +193,9 @@ impl Gateway {
     ) -> Result<(), PolicyError> {
         self.governance.adopt_files(&settings.policies).await?;
         self.audit.set(&audit);
-        self.recorder.set(audit, Redactor::new(secrets.iter().map(String::as_str)));
+        let redactor = Arc::new(Redactor::new(secrets.iter().map(String::as_str)));
+        self.context.redactor.set(Arc::clone(&redactor));
+        self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
@@ -369,5 +371,6 @@ fn context(
         shutdown: CancellationToken::new(),
         clock,
         events,
+        redactor: octroi_upstream::SharedRedactor::default(),
     }))
 }

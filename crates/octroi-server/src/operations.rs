@@ -21,7 +21,9 @@ use octroi_api::Face;
 use octroi_api::operations as api;
 
 pub(crate) use agents::list as list_agents;
-pub(crate) use approvals::{LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval};
+pub(crate) use approvals::{
+    LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval,
+};
 pub(crate) use audit::describe_record as audit_record;
 pub(crate) use context::{OperationContext, Requester};
 pub(crate) use handler::{Handler, Work};

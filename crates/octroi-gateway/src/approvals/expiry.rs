@@ -22,7 +22,8 @@ impl Approvals {
             Ok(0) => {}
             Ok(n_approvals) => error!(
                 n_approvals,
-                hint = "restore master.key of the data directory and restart, or deny them; agents can ask anew",
+                hint =
+                    "restore master.key of the data directory and restart, or deny them; agents can ask anew",
                 "waiting approvals cannot be read: they are encrypted with another key"
             ),
             Err(error) => warn!(%error, hint = %error.hint(), "waiting approvals could not be checked"),

@@ -10,7 +10,8 @@ use octroi_api::operations::approvals::{
 use octroi_core::approval::{Approval as StoredApproval, ArgumentsState};
 use octroi_core::time::show_time;
 use octroi_gateway::{
-    ApprovalFilter, ApprovalPart, Approvals, Choice, OperatorError, Remember, RememberScope, ShownArguments, Until,
+    ApprovalFilter, ApprovalPart, Approvals, Choice, OperatorError, Remember, RememberScope, ShownArguments,
+    Until,
 };
 use serde_json::{Value, json};
 

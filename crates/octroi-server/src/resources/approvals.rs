@@ -7,7 +7,9 @@ use octroi_gateway::{ApprovalFilter, ApprovalPart, OperatorError};
 
 use super::{Block, block};
 use crate::error::OperationError;
-use crate::operations::{LISTED_MAX, OperationContext, PENDING_MAX, describe_approval, describe_listed_approval};
+use crate::operations::{
+    LISTED_MAX, OperationContext, PENDING_MAX, describe_approval, describe_listed_approval,
+};
 
 /// Pending approvals of one agent or of all, each under its own URI, so that a client can tell which are new.
 pub(super) async fn pending(
