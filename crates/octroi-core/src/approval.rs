@@ -107,6 +107,18 @@ impl ApprovalState {
     }
 }
 
+/// Whether the store still has the arguments of an approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgumentsState {
+    /// They are there, whole.
+    #[default]
+    Whole,
+    /// The approval is finished, and its arguments were removed. Their digest is in the binding.
+    Removed,
+    /// They are encrypted with another key than the one in use.
+    Unreadable,
+}
+
 /// One approval request and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
@@ -126,6 +138,8 @@ pub struct Approval {
     /// The arguments as the caller sent them, unredacted JSON text: an approver may edit them, and a call
     /// that became a task is made long after its caller is gone. Never shown.
     pub arguments: Secret,
+    /// Whether the arguments are there; both texts are empty if not.
+    pub arguments_state: ArgumentsState,
     /// The arguments that the approver replaced them with.
     pub edited_arguments: Option<Secret>,
     /// The risk level of the tool.

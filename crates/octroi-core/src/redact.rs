@@ -4,10 +4,16 @@
 //! by the name of the member that holds them. Text is cut only after redaction, so that no part of a secret
 //! remains.
 
+#[cfg(test)]
+mod corpus;
+mod encoded;
 mod forms;
+mod indent;
+mod mask;
 mod preview;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,9 +21,12 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::facts::keys;
 use crate::facts::secrets::Secrets;
 use crate::json::{self, Doubles, Node};
+
+pub use indent::indented;
+use mask::Masking;
+pub use view::{MaskedValue, Revealed, View};
 
 /// The placeholder for a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -76,6 +85,7 @@ impl Redactor {
             && preview::is_plain(text)
             && !self.has_known(text)
             && Secrets::of(text).next().is_none()
+            && !encoded::may_be(text)
         {
             return text.to_owned();
         }
@@ -92,14 +102,18 @@ impl Redactor {
     }
 
     fn has_known(&self, text: &str) -> bool {
-        self.known.as_ref().is_some_and(|known| known.is_match(text))
+        self.known.as_ref().is_some_and(|known| {
+            known.is_match(text) || encoded::decode(text).is_some_and(|decoded| known.is_match(&decoded.text))
+        })
     }
 
     /// Redacts a text that is not JSON.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let known = self.known.iter().flat_map(|known| known.find_overlapping_iter(text));
-        let mut found: Vec<(Range<usize>, Option<&str>)> = known.map(|found| (found.range(), None)).collect();
-        found.extend(Secrets::of(text).map(|found| (found.range, Some(found.kind))));
+        let mut found = self.found(text);
+        if let Some(decoded) = encoded::decode(text) {
+            let inside = self.found(&decoded.text);
+            found.extend(inside.into_iter().map(|(range, kind)| (decoded.origin(range), kind)));
+        }
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -125,57 +139,19 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The redacted value, and whether anything was redacted.
+    /// Where there are secrets in a text, and of which kind if they are not known ones.
+    fn found(&self, text: &str) -> Vec<(Range<usize>, Option<&'static str>)> {
+        let known = self.known.iter().flat_map(|known| known.find_overlapping_iter(text));
+        let mut found: Vec<_> = known.map(|found| (found.range(), None)).collect();
+        found.extend(Secrets::of(text).map(|found| (found.range, Some(found.kind))));
+        found
+    }
+
+    /// The value with secrets masked, and whether there were any.
     fn node(&self, node: Node) -> (Node, bool) {
-        match node {
-            Node::Number(text) if self.has_known(&text) => (redacted(), true),
-            Node::Null | Node::Bool(_) | Node::Number(_) => (node, false),
-            Node::Text(text) => match self.redact(&text) {
-                Cow::Borrowed(_) => (Node::Text(text), false),
-                Cow::Owned(text) => (Node::Text(text), true),
-            },
-            Node::List(items) => {
-                let mut is_changed = false;
-                let items = items.into_iter().map(|item| self.note(item, &mut is_changed)).collect();
-                (Node::List(items), is_changed)
-            }
-            Node::Map(members) => {
-                let mut is_changed = false;
-                let members = members.into_iter().map(|(name, value)| {
-                    let value = if keys::is_secret(&name) && is_telling(&value) {
-                        is_changed = true;
-                        redacted()
-                    } else {
-                        self.note(value, &mut is_changed)
-                    };
-                    let clean_name = self.plain(&name);
-                    is_changed |= matches!(clean_name, Cow::Owned(_));
-                    (clean_name.into_owned(), value)
-                });
-                (Node::Map(members.collect()), is_changed)
-            }
-        }
-    }
-
-    fn note(&self, node: Node, is_changed: &mut bool) -> Node {
-        let (node, is_node_changed) = self.node(node);
-        *is_changed |= is_node_changed;
-        node
-    }
-}
-
-fn redacted() -> Node {
-    Node::Text(REDACTED.to_owned())
-}
-
-/// Whether a value of a secret's name contains anything worth redacting.
-fn is_telling(value: &Node) -> bool {
-    match value {
-        Node::Null | Node::Bool(_) => false,
-        Node::Text(text) => !text.is_empty() && text != REDACTED,
-        Node::Number(_) => true,
-        Node::List(items) => !items.is_empty(),
-        Node::Map(members) => !members.is_empty(),
+        let mut masking = Masking::new(self, &[]);
+        let node = masking.node(node);
+        (node, masking.has_masked())
     }
 }
 

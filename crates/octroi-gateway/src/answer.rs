@@ -119,8 +119,8 @@ impl Failure {
 
     fn message(&self, server: &ServerKey) -> String {
         match self {
-            Self::Unavailable(error) => format!("server `{server}` is not available: {error}"),
-            Self::During(error) => format!("call to server `{server}` failed: {error}"),
+            Self::Unavailable(error) => format!("server `{server}` is not available: {}", error.for_caller()),
+            Self::During(error) => format!("call to server `{server}` failed: {}", error.for_caller()),
         }
     }
 

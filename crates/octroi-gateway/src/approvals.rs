@@ -6,7 +6,9 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use octroi_core::Secret;
-use octroi_core::approval::{Approval, ApprovalState, Binding, ID_BYTES, Refusal, approval_id};
+use octroi_core::approval::{
+    Approval, ApprovalState, ArgumentsState, Binding, ID_BYTES, Refusal, approval_id,
+};
 use octroi_core::arguments::canonical;
 use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::{AgentContext, Denial, Permit, UnapprovedCall};
@@ -36,11 +38,13 @@ mod decisions;
 mod expiry;
 mod grants;
 mod remember;
+mod showing;
 mod waiting;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
 pub use remember::{Remember, RememberScope, Until};
+pub use showing::ShownArguments;
 use waiting::Waiting;
 
 /// Calls that wait for approval, and the decisions about them.
@@ -245,7 +249,13 @@ impl Approvals {
                 Some(approval) => approval,
                 None => return Ok(refused("the approval is gone; make the call again without requestState")),
             },
-            _ => self.ask_for_approval(store, &question, asking, &binding).await?,
+            _ => {
+                // A person must be able to see everything that they approve.
+                if let Some(reason) = self.cannot_be_shown(&arguments_of(asking.params)) {
+                    return Ok(Settled::Denied(question.not_askable(reason)));
+                }
+                self.ask_for_approval(store, &question, asking, &binding).await?
+            }
         };
         let settings = self.governance.settings().approvals.clone();
         let elicitation = self.elicitation(asking, &approval);
@@ -301,6 +311,7 @@ impl Approvals {
             arguments_preview: self.recorder.preview(&arguments),
             other_params: OtherParams::of(asking.params, "name").preview(&self.recorder),
             arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
+            arguments_state: ArgumentsState::Whole,
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),
             side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),

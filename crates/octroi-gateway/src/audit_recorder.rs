@@ -13,7 +13,8 @@ use bytes::Bytes;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
 use octroi_core::decision::{AgentContext, Denial, Trace};
-use octroi_core::redact::Redactor;
+use octroi_core::pin::JsonError;
+use octroi_core::redact::{Redactor, Revealed, View};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use octroi_core::{Clock, Principal, Role};
 use octroi_mcp::params::Params;
@@ -161,9 +162,9 @@ impl AuditRecorder {
         self.log.as_ref()
     }
 
-    pub(crate) fn set(&self, settings: AuditSection, redactor: Redactor) {
+    pub(crate) fn set(&self, settings: AuditSection, redactor: Arc<Redactor>) {
         self.settings.store(Arc::new(settings));
-        self.redactor.store(Arc::new(redactor));
+        self.redactor.store(redactor);
     }
 
     /// An id for a call: the time, then a number that no other call has.
@@ -175,6 +176,16 @@ impl AuditRecorder {
     /// The arguments with secrets redacted.
     pub(crate) fn preview(&self, arguments: &[u8]) -> String {
         self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
+    }
+
+    /// The whole arguments with secrets masked, except those at revealed places.
+    pub(crate) fn view(&self, arguments: &[u8], revealed: &[String]) -> Result<View, JsonError> {
+        self.redactor.load().view(arguments, revealed)
+    }
+
+    /// A masked value of the arguments.
+    pub(crate) fn reveal(&self, arguments: &[u8], path: &str) -> Option<Revealed> {
+        self.redactor.load().reveal(arguments, path)
     }
 
     /// Whether a text contains a secret.

@@ -193,7 +193,9 @@ impl Gateway {
     ) -> Result<(), PolicyError> {
         self.governance.adopt_files(&settings.policies).await?;
         self.audit.set(&audit);
-        self.recorder.set(audit, Redactor::new(secrets.iter().map(String::as_str)));
+        let redactor = Arc::new(Redactor::new(secrets.iter().map(String::as_str)));
+        self.context.redactor.set(Arc::clone(&redactor));
+        self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
@@ -218,6 +220,7 @@ impl Gateway {
                     self.pipeline.tasks.sweep(self.context.clock.now_ms());
                     self.governance.keep_uses();
                     self.approvals.expire().await;
+                    self.approvals.remove_arguments().await;
                     self.servers.sweep().await;
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
@@ -378,5 +381,6 @@ fn context(
         shutdown: CancellationToken::new(),
         clock,
         events,
+        redactor: octroi_upstream::SharedRedactor::default(),
     }))
 }

@@ -30,6 +30,24 @@ pub enum OperatorError {
     /// The edited arguments are invalid.
     #[error("the call cannot be made with these arguments: {0}")]
     Arguments(String),
+    /// The arguments were removed some time after the approval was over.
+    #[error("the arguments of {id} were removed when it was over")]
+    ArgumentsRemoved {
+        /// The approval's id.
+        id: String,
+    },
+    /// The arguments are encrypted with another key.
+    #[error("the arguments of {id} cannot be read: they are encrypted with another key")]
+    ArgumentsUnreadable {
+        /// The approval's id.
+        id: String,
+    },
+    /// Nothing is masked at this place.
+    #[error("nothing is masked at `{path}`")]
+    NotMasked {
+        /// The path that was given.
+        path: String,
+    },
     /// No rule can be made from the decision.
     #[error("this cannot be remembered: {0}")]
     Unrememberable(String),
@@ -102,6 +120,14 @@ impl OperatorError {
                 _ => format!("`octroi approvals show {id}` shows its outcome"),
             },
             Self::Arguments(_) => "give a JSON object that fits the tool's input schema".to_owned(),
+            Self::ArgumentsRemoved { .. } => {
+                "the audit log has them with secrets redacted; `keep_arguments` of [approvals] says how long they are kept"
+                    .to_owned()
+            }
+            Self::ArgumentsUnreadable { .. } => {
+                "restore master.key of the data directory and restart, or deny the call: the agent can ask anew".to_owned()
+            }
+            Self::NotMasked { .. } => "`octroi approvals show ID` lists what is masked".to_owned(),
             Self::Unrememberable(_) => {
                 "decide without remembering, or write a rule of your own into the policy".to_owned()
             }

@@ -25,6 +25,8 @@ use tracing::warn;
 use crate::audit::{AuditError, AuditLog, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
 
+mod key;
+
 /// The maximum number of queued writes. More are dropped; lists are written again when they change.
 const WAITING: usize = 1_024;
 
@@ -100,9 +102,10 @@ enum WriteJob {
 }
 
 impl Persistence {
-    /// Opens the store in the data directory and locks it for this process.
+    /// Opens the store in the data directory and locks it for this process. The first start makes the key that
+    /// encrypts what is stored.
     pub async fn open(directory: &Path, clock: Clock) -> Result<Self, PersistenceError> {
-        let store = Arc::new(Store::open(directory).await?);
+        let store = Arc::new(Store::open(directory, &key::of_directory).await?);
         let audit = directory.join(AUDIT);
         let options = Options::new(clock.clone());
         let tasks = BackgroundTasks::new(Handle::current());

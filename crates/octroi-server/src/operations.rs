@@ -21,7 +21,9 @@ use octroi_api::Face;
 use octroi_api::operations as api;
 
 pub(crate) use agents::list as list_agents;
-pub(crate) use approvals::{LISTED_MAX, PENDING_MAX, describe as describe_approval};
+pub(crate) use approvals::{
+    LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval,
+};
 pub(crate) use audit::describe_record as audit_record;
 pub(crate) use context::{OperationContext, Requester};
 pub(crate) use handler::{Handler, Work};
@@ -56,6 +58,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change_or_preview::<api::approvals::AgentsDenyRequest>(approvals::deny, approvals::preview_denial),
         read::<api::approvals::ApprovalsList>(approvals::list),
         read::<api::approvals::ApprovalsGet>(approvals::get),
+        change::<api::approvals::ApprovalsReveal>(approvals::reveal),
         read::<api::pins::PinsList>(pins::list),
         change::<api::pins::PinsAccept>(pins::accept),
         change::<api::pins::PinsReject>(pins::reject),

@@ -11,19 +11,21 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
-use octroi_api::operations::approvals::{AgentsDecideRequest, ApprovalDecision, DecideRequest};
+use octroi_api::operations::approvals::{
+    AgentsDecideRequest, ApprovalDecision, ApprovalsReveal, DecideRequest, RevealRequest,
+};
 use octroi_api::{ApiError, Operation as _};
 use octroi_core::approval::{Approval, ApprovalState, Refusal};
 use octroi_core::principal::{TokenHash, hash_token};
 use octroi_core::{Principal, Role};
-use octroi_gateway::OperatorError;
+use octroi_gateway::{OperatorError, ShownArguments};
 use serde_json::json;
 
 use crate::endpoint::HttpEndpoint;
 use crate::error::OperationError;
 use crate::operations::Requester;
 use crate::reply::{self, Reply};
-use crate::tickets;
+use crate::tickets::{self, Redeemed};
 
 mod forms;
 mod html;
@@ -73,17 +75,42 @@ pub(crate) async fn submit(
     match form {
         None => page(StatusCode::BAD_REQUEST, &html::sign_in(&id, Some("This form cannot be read."))),
         Some(Form::SignIn { token }) => sign_in(&endpoint, &id, hash_token(token.trim())).await,
-        Some(Form::Decide { ticket, decision, reason }) => {
-            let Some(token) = endpoint.tickets.redeem(&ticket, &id, endpoint.gateway.clock().instant())
-            else {
-                let complaint = "Your sign-in has expired or was already used. Please sign in again.";
-                return page(StatusCode::FORBIDDEN, &html::sign_in(&id, Some(complaint)));
-            };
-            match person(&endpoint, &id, &token) {
-                Ok(principal) => decide(&endpoint, principal, id, decision, reason).await,
-                Err(reply) => *reply,
-            }
+        Some(Form::Decide { ticket, decision, reason }) => match redeem(&endpoint, &id, &ticket) {
+            Ok((principal, _)) => decide(&endpoint, principal, id, decision, reason).await,
+            Err(reply) => *reply,
+        },
+        Some(Form::Reveal { ticket, path }) => match redeem(&endpoint, &id, &ticket) {
+            Ok((principal, person)) => reveal(&endpoint, principal, person, &id, path).await,
+            Err(reply) => *reply,
+        },
+    }
+}
+
+/// Uses up a ticket: who it was issued to, if they still may.
+fn redeem(endpoint: &HttpEndpoint, id: &str, ticket: &str) -> Result<(Principal, Redeemed), Box<Reply>> {
+    let Some(redeemed) = endpoint.tickets.redeem(ticket, id, endpoint.gateway.clock().instant()) else {
+        let complaint = "Your sign-in has expired or was already used. Please sign in again.";
+        return Err(Box::new(page(StatusCode::FORBIDDEN, &html::sign_in(id, Some(complaint)))));
+    };
+    Ok((person(endpoint, id, &redeemed.token)?, redeemed))
+}
+
+/// Reveals a value through the operation, which records it, and shows the page again.
+async fn reveal(
+    endpoint: &HttpEndpoint,
+    principal: Principal,
+    mut person: Redeemed,
+    id: &str,
+    path: String,
+) -> Reply {
+    let request = RevealRequest { id: id.to_owned(), path: path.clone() };
+    let requester = Requester::without_client(principal);
+    match endpoint.operations.perform(requester, ApprovalsReveal::NAME, json!(request)).await {
+        Ok(_) => {
+            person.revealed.push(path);
+            question(endpoint, id, person).await
         }
+        Err(error) => failure(&error),
     }
 }
 
@@ -109,7 +136,7 @@ async fn decide(
     let decided = endpoint.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
     match decided {
         Ok(_) => match endpoint.gateway.approvals().get(&id).await {
-            Ok(approval) => page(StatusCode::OK, &html::decided(&approval)),
+            Ok(approval) => page(StatusCode::OK, &html::decided(&approval, &shown(endpoint, &approval))),
             Err(error) => failure(&error.into()),
         },
         Err(OperationError::Operator(error)) => match *error {
@@ -124,22 +151,33 @@ async fn sign_in(endpoint: &HttpEndpoint, id: &str, token: TokenHash) -> Reply {
     if let Err(reply) = person(endpoint, id, &token) {
         return *reply;
     }
+    question(endpoint, id, Redeemed { token, revealed: Vec::new() }).await
+}
+
+/// The call as far as it was revealed to this person, and the buttons if it can still be decided.
+async fn question(endpoint: &HttpEndpoint, id: &str, person: Redeemed) -> Reply {
     let approval = match endpoint.gateway.approvals().get(id).await {
         Ok(approval) => approval,
         Err(error) => return failure(&error.into()),
     };
     let clock = endpoint.gateway.clock();
+    let shown = endpoint.gateway.approvals().shown(&approval, &person.revealed);
     match decidable(&approval, clock.now_ms()) {
-        Decidable::Open => match endpoint.tickets.issue(id, token, clock.instant()) {
-            Some(ticket) => page(StatusCode::OK, &html::question(&approval, &ticket, clock.now_ms())),
+        Decidable::Open => match endpoint.tickets.issue(id, person, clock.instant()) {
+            Some(ticket) => page(StatusCode::OK, &html::question(&approval, &shown, &ticket, clock.now_ms())),
             None => page(
                 StatusCode::SERVICE_UNAVAILABLE,
                 &html::problem("Sorry", "The system provides no random numbers."),
             ),
         },
-        Decidable::Decided => page(StatusCode::OK, &html::decided(&approval)),
-        Decidable::Gone => page(StatusCode::GONE, &html::gone(&approval)),
+        Decidable::Decided => page(StatusCode::OK, &html::decided(&approval, &shown)),
+        Decidable::Gone => page(StatusCode::GONE, &html::gone(&approval, &shown)),
     }
+}
+
+/// The arguments with everything masked.
+fn shown(endpoint: &HttpEndpoint, approval: &Approval) -> ShownArguments {
+    endpoint.gateway.approvals().shown(approval, &[])
 }
 
 /// The principal of a token, if that is a person.
@@ -170,9 +208,9 @@ async fn refused(endpoint: &HttpEndpoint, id: &str, refusal: &Refusal) -> Reply 
     };
     match refusal {
         Refusal::Decided { .. } | Refusal::Used { .. } => {
-            page(StatusCode::CONFLICT, &html::too_late(&approval))
+            page(StatusCode::CONFLICT, &html::too_late(&approval, &shown(endpoint, &approval)))
         }
-        _ => page(StatusCode::GONE, &html::gone(&approval)),
+        _ => page(StatusCode::GONE, &html::gone(&approval, &shown(endpoint, &approval))),
     }
 }
 

@@ -80,8 +80,12 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         OperatorError::NotAPerson => ErrorCode::PeopleOnly,
         OperatorError::UnknownApproval(_)
         | OperatorError::NotHeld { .. }
+        | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_) => ErrorCode::NotFound,
-        OperatorError::Refused { .. } | OperatorError::ChangedAgain { .. } => ErrorCode::Conflict,
+        OperatorError::Refused { .. }
+        | OperatorError::ArgumentsRemoved { .. }
+        | OperatorError::ArgumentsUnreadable { .. }
+        | OperatorError::ChangedAgain { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
         | OperatorError::SeveralAccepted(_)

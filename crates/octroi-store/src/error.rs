@@ -111,6 +111,12 @@ pub enum StoreError {
         /// The kind of value.
         what: &'static str,
     },
+    /// Without a key nothing secret is stored.
+    #[error("there is no key to encrypt what {} stores", .path.display())]
+    NoKey {
+        /// The database.
+        path: PathBuf,
+    },
     /// Data was to be stored for a server that is not recorded.
     #[error("server `{key}` is not recorded")]
     UnknownServer {
@@ -172,6 +178,9 @@ impl StoreError {
                 format!(
                     "use a newer octroi; or {away}, and copy {path}.backup-{program} to {path} if there is one"
                 )
+            }
+            Self::NoKey { .. } => {
+                "restore the file master.key of the data directory, or remove it and restart to make a new one".to_owned()
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
             Self::Io { .. } | Self::Database { .. } => "see the cause".to_owned(),

@@ -12,6 +12,7 @@ mod catalogue;
 mod error;
 mod hash;
 mod health;
+mod key;
 mod lock;
 mod pin;
 mod policy;
@@ -26,6 +27,7 @@ pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;
 pub use health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
+pub use key::{KeySource, MasterKey};
 pub use pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRecord};
 pub use policy::{
     ActivePolicies, PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict,

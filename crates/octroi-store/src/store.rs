@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::catalogue::{Catalogue, Saved, StoredCatalogue};
 use crate::error::StoreError;
 use crate::health::HealthSample;
+use crate::key::KeySource;
 use crate::server::{CanonicalJson, ManagedBy, Recorded, ServerKey, ServerRecord};
 use crate::sqlite::Sqlite;
 
@@ -32,8 +33,11 @@ impl Store {
     /// Opens `octroi.db` in the data directory; creates what is missing. The directory is locked until the
     /// store is closed or dropped. A database of an older version is copied to `octroi.db.backup-VERSION`
     /// and then migrated.
-    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
-        Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory).await?) })
+    ///
+    /// The arguments of approvals are encrypted under the key. Without one nothing can be asked for, and what
+    /// waits cannot be read.
+    pub async fn open(directory: &Path, key: KeySource<'_>) -> Result<Self, StoreError> {
+        Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory, key).await?) })
     }
 
     /// Waits for pending writes and closes the database.

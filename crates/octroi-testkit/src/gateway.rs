@@ -113,9 +113,9 @@ impl TestGateway {
         Transport::stdio(binary, &["stdio", "--data", &data.display().to_string()])
     }
 
-    /// The answer of `/health` to the agent.
+    /// The answer of `/health` to a person.
     pub async fn health(&self) -> serde_json::Value {
-        let token = format!("Bearer {AGENT_TOKEN}");
+        let token = format!("Bearer {}", self.kept_token("admin.token"));
         let response = raw::fetch(
             hyper::Method::GET,
             &format!("{}/health", self.base),

@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tracing::debug;
 
 use crate::background::BackgroundTasks;
-use crate::error::UpstreamError;
+use crate::error::{LAST_OUTPUT, UpstreamError};
 use crate::lines::{Line, Lines};
 use crate::logs::Logs;
 use crate::reaper::{self, Memory};
@@ -150,7 +150,7 @@ impl Process {
     pub(crate) async fn ended(&mut self) -> String {
         let how = self.exited().await;
         match self.last_words() {
-            Some(words) => format!("{how}; last output: {words}"),
+            Some(words) => format!("{how}{LAST_OUTPUT}{words}"),
             None => how,
         }
     }

@@ -88,6 +88,50 @@ impl UpstreamError {
         error.map_or_else(|| Self::Protocol("the server's answer holds no result".to_owned()), Self::Refused)
     }
 
+    /// The error for the caller of a tool: a reason, without anything that the server wrote. People see the
+    /// whole text in `octroi status` and `octroi logs`.
+    pub fn for_caller(&self) -> String {
+        match self {
+            Self::Refused(error) => format!("the server refused Octroi's request (code {})", error.code),
+            Self::Closed(how) => Self::Closed(without_last_output(how).to_owned()).to_string(),
+            Self::Resting { retry_in, reason } => {
+                let reason = without_last_output(reason).to_owned();
+                Self::Resting { retry_in: *retry_in, reason }.to_string()
+            }
+            Self::Spawn { .. }
+            | Self::Connect { .. }
+            | Self::Protocol(_)
+            | Self::NeedsAuth
+            | Self::Status(_)
+            | Self::Timeout(_)
+            | Self::TooLarge { .. }
+            | Self::NotPermitted
+            | Self::Stopping
+            | Self::Idle(_)
+            | Self::Busy { .. } => self.to_string(),
+        }
+    }
+
+    /// The error with secrets redacted from every text that a server may have written.
+    pub(crate) fn redacted(self, redacted: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Spawn { command, reason } => Self::Spawn { reason: redacted(&reason), command },
+            Self::Connect { address, reason } => Self::Connect { reason: redacted(&reason), address },
+            Self::Protocol(text) => Self::Protocol(redacted(&text)),
+            Self::Refused(error) => Self::Refused(RpcError { message: redacted(&error.message), ..error }),
+            Self::Closed(how) => Self::Closed(redacted(&how)),
+            Self::Resting { retry_in, reason } => Self::Resting { retry_in, reason: redacted(&reason) },
+            Self::NeedsAuth
+            | Self::Status(_)
+            | Self::Timeout(_)
+            | Self::TooLarge { .. }
+            | Self::NotPermitted
+            | Self::Stopping
+            | Self::Idle(_)
+            | Self::Busy { .. } => self,
+        }
+    }
+
     /// Whether the server may have executed the call although no answer came.
     pub fn outcome_is_unknown(&self) -> bool {
         match self {
@@ -131,6 +175,34 @@ impl UpstreamError {
             | Self::Idle(_)
             | Self::Busy { .. }
             | Self::Resting { .. } => false,
+        }
+    }
+}
+
+/// What stands between the way a process ended and the last lines it wrote.
+pub(crate) const LAST_OUTPUT: &str = "; last output: ";
+
+fn without_last_output(text: &str) -> &str {
+    text.split_once(LAST_OUTPUT).map_or(text, |(how, _)| how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_get_a_reason_and_nothing_that_a_server_wrote() {
+        let closed = UpstreamError::Closed(format!("exit status: 1{LAST_OUTPUT}my own words"));
+        let resting = UpstreamError::Resting { retry_in: Duration::from_secs(5), reason: closed.to_string() };
+        let refused = UpstreamError::Refused(RpcError::new(-32000, "my own words"));
+        for (error, expected) in [
+            (closed, "the server ended: exit status: 1"),
+            (resting, "it failed repeatedly (the server ended: exit status: 1); next attempt in 5 s"),
+            (refused, "the server refused Octroi's request (code -32000)"),
+            (UpstreamError::Status(502), "the server answered HTTP 502"),
+        ] {
+            assert_eq!(error.for_caller(), expected);
+            assert!(!error.redacted(|text| text.replace("my own words", "…")).to_string().contains("words"));
         }
     }
 }

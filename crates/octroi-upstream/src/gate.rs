@@ -63,7 +63,7 @@ impl GateProgram {
     pub fn new(spec: GateSpec, context: &Arc<Context>) -> Arc<Self> {
         let closing = context.shutdown.child_token();
         Arc::new(Self {
-            logs: Arc::new(Logs::of_program(&spec.program, &context.clock)),
+            logs: Arc::new(Logs::of_program(&spec.program, &context.clock, &context.redactor)),
             spec: Arc::new(spec),
             context: Arc::clone(context),
             current: ArcSwapOption::empty(),

@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use octroi_core::redact::Redactor;
 use octroi_core::server::{Program, ServerSpec, Transport};
 use octroi_core::{Clock, Secret};
 use parking_lot::Mutex;
+
+use crate::redaction::SharedRedactor;
 
 const LINES_MAX: usize = 1_000;
 const BYTES_MAX: usize = 256 << 10;
@@ -13,6 +16,10 @@ const BYTES_MAX: usize = 256 << 10;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Shorter values are words like `true`, not secrets.
 const SECRET_LENGTH: usize = 6;
+/// No private key has more lines.
+const KEY_LINES_MAX: usize = 150;
+/// What is kept of a line of a private key.
+const KEY_LINE: &str = "[redacted: private_key]";
 
 /// The last lines of a server, over all its starts. A server that floods evicts only its own lines.
 #[derive(Debug)]
@@ -21,6 +28,10 @@ pub struct Logs {
     ring: Mutex<Ring>,
     /// Values given to the server that must be redacted from its output.
     secrets: Vec<Secret>,
+    /// The same in other encodings.
+    encoded: Redactor,
+    /// Everything else that must be redacted.
+    redactor: SharedRedactor,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +39,8 @@ struct Ring {
     lines: VecDeque<LogLine>,
     bytes: usize,
     next: u64,
+    /// How many lines of a private key may still come; its lines alone tell nothing.
+    key_lines_left: usize,
 }
 
 /// One line of a server's standard error.
@@ -42,32 +55,36 @@ pub struct LogLine {
 }
 
 impl Logs {
-    pub(crate) fn new(spec: &ServerSpec, clock: &Clock) -> Self {
+    pub(crate) fn new(spec: &ServerSpec, clock: &Clock, redactor: &SharedRedactor) -> Self {
         match &spec.transport {
-            Transport::Stdio(program) => Self::of_program(program, clock),
+            Transport::Stdio(program) => Self::of_program(program, clock, redactor),
             Transport::Http(remote) | Transport::Sse(remote) => {
-                Self::without(remote.headers.values().cloned().collect(), clock)
+                Self::without(remote.headers.values().cloned().collect(), clock, redactor)
             }
         }
     }
 
-    pub(crate) fn of_program(program: &Program, clock: &Clock) -> Self {
+    pub(crate) fn of_program(program: &Program, clock: &Clock, redactor: &SharedRedactor) -> Self {
         let inherited = program.inherit_env.iter().filter_map(|name| std::env::var(name).ok());
-        Self::without(program.env.values().cloned().chain(inherited.map(Secret::new)).collect(), clock)
+        let given = program.env.values().cloned().chain(inherited.map(Secret::new)).collect();
+        Self::without(given, clock, redactor)
     }
 
-    fn without(mut given: Vec<Secret>, clock: &Clock) -> Self {
+    fn without(mut given: Vec<Secret>, clock: &Clock, redactor: &SharedRedactor) -> Self {
         // Longest first: one secret may be the prefix of another.
         given.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
-        let secrets = given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
-        Self { clock: clock.clone(), ring: Mutex::default(), secrets }
+        let secrets: Vec<Secret> =
+            given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
+        let encoded = Redactor::new(secrets.iter().map(Secret::expose));
+        Self { clock: clock.clone(), ring: Mutex::default(), secrets, encoded, redactor: redactor.clone() }
     }
 
     /// Stores a line; returns it with secrets redacted.
     pub(crate) fn push(&self, text: &str) -> String {
-        let text = self.redacted(text);
+        let redacted = self.redacted(text);
         let at = self.clock.now_ms();
         let mut ring = self.ring.lock();
+        let text = if ring.is_of_key(text) { KEY_LINE.to_owned() } else { redacted };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         ring.next = number + 1;
         ring.bytes += text.len();
@@ -83,10 +100,12 @@ impl Logs {
 
     /// The text with secrets redacted.
     pub(crate) fn redacted(&self, text: &str) -> String {
-        self.secrets
+        let given = self
+            .secrets
             .iter()
             .filter(|secret| text.contains(secret.expose()))
-            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"))
+            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
+        self.redactor.redacted(&self.encoded.redact(&given))
     }
 
     /// The newest `n` lines from number `from` on, oldest first.
@@ -102,11 +121,26 @@ impl Logs {
     }
 }
 
+impl Ring {
+    /// Whether a line is inside a private key that began in an earlier line.
+    fn is_of_key(&mut self, line: &str) -> bool {
+        let is_inside = self.key_lines_left > 0;
+        if line.contains("-----END ") {
+            self.key_lines_left = 0;
+        } else if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
+            self.key_lines_left = KEY_LINES_MAX;
+        } else {
+            self.key_lines_left = self.key_lines_left.saturating_sub(1);
+        }
+        is_inside
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use octroi_core::ServerKey;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -118,10 +152,7 @@ mod tests {
             inherit_env: Vec::new(),
             cwd: None,
         };
-        Logs::new(
-            &ServerSpec::new(ServerKey::parse("a").unwrap(), Transport::Stdio(program)),
-            &crate::system_clock(),
-        )
+        Logs::of_program(&program, &crate::system_clock(), &SharedRedactor::default())
     }
 
     fn texts(logs: &Logs, n: usize, from: u64) -> Vec<String> {
@@ -149,5 +180,23 @@ mod tests {
         let logs = logs("hunter2");
         logs.push("the key is hunter2, yes, hunter2");
         assert_eq!(texts(&logs, 1, 0), ["the key is ***, yes, ***"]);
+    }
+
+    #[test]
+    fn what_a_server_writes_is_redacted_like_a_record() {
+        let logs = logs("a-given/secret");
+        logs.redactor.set(Arc::new(Redactor::new(["secret-of-another"].into_iter())));
+        for (line, expected) in [
+            ("GET /?q=a-given%2Fsecret", "GET /?q=[redacted]"),
+            ("it is secret-of-another", "it is [redacted]"),
+            ("password=hunter2hunter2", "password=[redacted: password]"),
+            ("-----BEGIN RSA PRIVATE KEY-----", "[redacted: private_key]"),
+            ("MIIEpAIBAAKCAQEAmadeupmadeupmadeup", "[redacted: private_key]"),
+            ("-----END RSA PRIVATE KEY-----", "[redacted: private_key]"),
+            ("listening on port 80", "listening on port 80"),
+        ] {
+            assert_eq!(logs.push(line), expected);
+            assert_eq!(texts(&logs, 1, 0), [expected]);
+        }
     }
 }

@@ -26,6 +26,7 @@ use crate::event::{EventSink, ServerEvent};
 use crate::http::HttpClient;
 use crate::logs::Logs;
 use crate::processes::memory_of;
+use crate::redaction::SharedRedactor;
 use crate::spawner::Spawner;
 use crate::watch::Watched;
 
@@ -62,6 +63,8 @@ pub struct Context {
     pub clock: Clock,
     /// The channel for the events of all servers.
     pub events: mpsc::Sender<(ServerKey, ServerEvent)>,
+    /// Redacts what servers write.
+    pub redactor: SharedRedactor,
 }
 
 /// One configured server.
@@ -118,7 +121,7 @@ impl Upstream {
         let events = EventSink::new(spec.key.clone(), context.events.clone());
         let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
         let closing = context.shutdown.child_token();
-        let logs = Arc::new(Logs::new(&spec, &context.clock));
+        let logs = Arc::new(Logs::new(&spec, &context.clock, &context.redactor));
         let made = Instant::from_std(context.clock.instant());
         let may_connect = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
         Arc::new(Self {
@@ -291,6 +294,7 @@ impl Upstream {
                 Ok(connection)
             }
             Err(error) => {
+                let error = error.redacted(|text| self.logs.redacted(text));
                 *last_failure = Some((self.instant(), error.clone()));
                 *slot.last_error.lock() = Some(error.clone());
                 Err(error)
@@ -327,7 +331,7 @@ impl Upstream {
         let (upstream, slot, followed) = (Arc::clone(self), Arc::clone(slot), Arc::clone(connection));
         self.context.tasks.spawn("follow-connection", async move {
             slot.watched.follow(Arc::clone(&followed), upstream.events.clone()).await;
-            let reason = followed.closed().await;
+            let reason = upstream.logs.redacted(&followed.closed().await);
             if !followed.is_ended() {
                 *slot.last_error.lock() = Some(UpstreamError::Closed(reason.clone()));
             }

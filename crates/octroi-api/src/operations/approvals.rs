@@ -11,6 +11,10 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
+mod reveal;
+
+pub use reveal::{ApprovalsReveal, RevealRequest, RevealedArgument};
+
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsDecideRequest>(),
@@ -18,6 +22,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsDenyRequest>(),
     OperationEntry::of::<ApprovalsList>(),
     OperationEntry::of::<ApprovalsGet>(),
+    OperationEntry::of::<ApprovalsReveal>(),
 ];
 
 const DECIDING: &[ErrorCode] = &[
@@ -30,7 +35,32 @@ const DECIDING: &[ErrorCode] = &[
 ];
 const DECIDES: Effect = Effect::Changes { audit: Kind::ApprovalResolved };
 
-/// A call that needs or needed approval. Its arguments are redacted and shortened.
+/// Whether the arguments of a call are still there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ArgumentsKept {
+    /// They are there.
+    #[default]
+    Whole,
+    /// The approval is over, and they were removed.
+    Removed,
+    /// They are encrypted with another key.
+    Unreadable,
+}
+
+/// A value of the arguments that is not shown until somebody asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MaskedArgument {
+    /// Where it is: a JSON pointer; `#3` is the fourth member, if its name cannot be shown
+    pub path: String,
+    /// The kind of secret that it seems to hold
+    pub kind: String,
+    /// Its length in bytes
+    pub length: u64,
+}
+
+/// A call that needs or needed approval. Secrets in its arguments are masked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its id, ap_…
@@ -45,8 +75,17 @@ pub struct Approval {
     pub principal: String,
     /// The canonical id of the tool
     pub tool: String,
-    /// The arguments; a string if they were cut, or if their numbers have more digits than a double
+    /// The arguments with secrets masked; a short version where `arguments` is null
     pub args: Value,
+    /// The whole arguments as JSON text, with secrets masked and numbers as they were sent; null for long ones in lists
+    #[serde(default)]
+    pub arguments: Option<String>,
+    /// What is masked; `approvals_reveal` shows it
+    #[serde(default)]
+    pub masked: Vec<MaskedArgument>,
+    /// Whether the arguments are still there
+    #[serde(default)]
+    pub arguments_kept: ArgumentsKept,
     /// What else the call sends, as `params` and `_meta`; null if nothing
     pub other_params: Value,
     /// The risk level of the tool

@@ -45,6 +45,7 @@ fn everything_that_can_be_done() {
         agents_deny_request
         approvals_list
         approvals_get
+        approvals_reveal
         pins_list
         pins_accept
         pins_reject

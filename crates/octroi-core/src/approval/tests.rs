@@ -32,6 +32,7 @@ fn pending() -> Approval {
         arguments_preview: r#"{"path":"/a"}"#.to_owned(),
         other_params: None,
         arguments: Secret::new(r#"{"path":"/a","key":"hunter2"}"#),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: "high".to_owned(),
         side_effects: vec!["writes_files".to_owned()],

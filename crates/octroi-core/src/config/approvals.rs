@@ -16,6 +16,8 @@ use crate::pin::{NewTools, PinPolicy};
 const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
 const DEFAULT_GRANT_EXPIRY: Duration = Duration::from_mins(10);
+const DEFAULT_KEPT: Duration = Duration::from_hours(1);
+const DEFAULT_ARGUMENT_BYTES: usize = 1 << 20;
 const DEFAULT_LOCK: &str = "octroi.lock";
 
 /// `[approvals]`: how people approve calls.
@@ -31,6 +33,10 @@ pub struct ApprovalsSection {
     pub form: bool,
     /// The address at which people reach Octroi, without a trailing slash.
     pub url: Option<String>,
+    /// How long the arguments of a finished approval are kept.
+    pub keep_arguments: Duration,
+    /// How large arguments may be that a person is asked about.
+    pub argument_bytes: usize,
 }
 
 impl Default for ApprovalsSection {
@@ -41,6 +47,8 @@ impl Default for ApprovalsSection {
             grant_expires: DEFAULT_GRANT_EXPIRY,
             form: false,
             url: None,
+            keep_arguments: DEFAULT_KEPT,
+            argument_bytes: DEFAULT_ARGUMENT_BYTES,
         }
     }
 }
@@ -74,6 +82,8 @@ impl Context<'_> {
             grant_expires: reader.duration("grant_expires", DEFAULT_GRANT_EXPIRY),
             form: reader.flag("form", false),
             url: url(&mut reader),
+            keep_arguments: reader.duration("keep_arguments", DEFAULT_KEPT),
+            argument_bytes: reader.count("max_argument_bytes", 0, DEFAULT_ARGUMENT_BYTES),
         };
         (section, reader.settings, reader.log.problems)
     }

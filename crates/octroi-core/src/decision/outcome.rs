@@ -81,6 +81,14 @@ impl UnapprovedCall {
         &self.trace
     }
 
+    /// Denies the call because no person can be asked about it.
+    pub fn not_askable(mut self, reason: String) -> Denial {
+        let verdict =
+            Verdict { gate: Gate::Person, outcome: Outcome::Deny, reason: Some(reason.clone()), by: None };
+        self.trace.push(verdict);
+        Denial { gate: Gate::Person, reason, is_abort: false, fault: Fault::Policy, trace: self.trace }
+    }
+
     /// Makes the permit, once a person has approved exactly this call and the approval was claimed for it.
     pub fn granted(mut self, claimed: &Approval, call: &Binding) -> Result<Permit, Refusal> {
         if claimed.state != ApprovalState::Claimed {

@@ -113,6 +113,9 @@ const SECRETS: &[&str] = &[
     "connectionstring",
     "signingkey",
     "encryptionkey",
+    "accountkey",
+    "masterkey",
+    "psswrd",
 ];
 const SECRETS_WHOLE: &[&str] = &["auth", "pwd", "pass", "pin", "otp", "jwt", "pat", "xapikey"];
 /// Names that contain such a word but hold no secret.
@@ -132,7 +135,16 @@ const HARMLESS: &[&str] = &[
     "cookieconsent",
     "cookiepolicy",
     "authorizationendpoint",
+    "passwordfile",
+    "passwordstdin",
+    "passwordprompt",
+    "tokenfile",
+    "secretfile",
+    "credentialhelper",
+    "secretsmanager",
 ];
+/// Names end with these after a mark: `DB_PASS`, `mysql-pwd`. Without the mark it would be `compass`.
+const LAST_WORDS: &[&str] = &["pass", "pwd", "pw", "passwd"];
 
 /// Whether a member of this name holds a secret. Called for every member of every call, so it never
 /// allocates.
@@ -153,7 +165,14 @@ pub(crate) fn is_secret(key: &str) -> bool {
             words.iter().any(|word| word.as_bytes()[0] == rest[0] && rest.starts_with(word.as_bytes()))
         })
     };
-    SECRETS_WHOLE.iter().any(|word| word.as_bytes() == name) || holds(SECRETS) && !holds(HARMLESS)
+    SECRETS_WHOLE.iter().any(|word| word.as_bytes() == name)
+        || holds(SECRETS) && !holds(HARMLESS)
+        || ends_like_secret(key)
+}
+
+fn ends_like_secret(key: &str) -> bool {
+    let last = key.bytes().rposition(is_joint).map(|at| &key.as_bytes()[at + 1..]);
+    last.is_some_and(|last| LAST_WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(last)))
 }
 
 #[cfg(test)]
@@ -193,6 +212,9 @@ mod tests {
             "Set-Cookie",
             "client_secret",
             "pwd",
+            "DB_PASS",
+            "mysql-pwd",
+            "AccountKey",
         ] {
             assert!(is_secret(key), "{key}");
         }
@@ -206,6 +228,8 @@ mod tests {
             "spinner",
             "",
             "key",
+            "bypass",
+            "password-file",
         ] {
             assert!(!is_secret(key), "{key}");
         }

@@ -1,5 +1,6 @@
 //! JSON shortened for display.
 
+use super::mask;
 use crate::facts::keys;
 use crate::json::{Node, push_string};
 
@@ -34,15 +35,18 @@ pub(super) fn is_plain(text: &str) -> bool {
     }
     let mut depth = 0_usize;
     let mut rest = text;
+    let mut is_variable = false;
     while let Some(at) = rest.find(['"', '[', '{', ']', '}']) {
         let (mark, after) = (rest.as_bytes()[at], &rest[at + 1..]);
         rest = match mark {
             b'"' => {
                 let Some(end) = after.find('"') else { return false };
                 let is_name = after[end + 1..].trim_start().starts_with(':');
-                if is_name && keys::is_secret(&after[..end]) {
+                // Of `{"name": "DB_PASSWORD", "value": "x"}` the value is secret.
+                if (is_name || is_variable) && keys::is_secret(&after[..end]) {
                     return false;
                 }
+                is_variable = is_name && mask::is_name_of_variable(&after[..end]);
                 // JSON inside a string has its own members.
                 if after[..end].trim_start().starts_with(['{', '[']) {
                     return false;

@@ -9,6 +9,7 @@ use octroi_store::{ApprovalFilter, Store};
 use serde_json::{Value, json};
 
 use super::remember::Remember;
+use super::showing::readable;
 use super::{Approvals, milliseconds};
 use crate::change::{FiledUnder, PlannedChange};
 use crate::operator_error::{OperatorError, must_be_person};
@@ -78,6 +79,10 @@ impl Approvals {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
         let edited = self.edited(&approval, choice, edited_arguments.as_ref())?.cloned();
+        if choice == Choice::Approve && edited.is_none() {
+            // What cannot be shown cannot be approved.
+            readable(&approval)?;
+        }
         let rule = match remember {
             Some(remember) => {
                 Some(self.rule_to_remember(&approval, choice, edited.as_ref(), remember, by)?)

@@ -7,7 +7,7 @@ use octroi_store::Store;
 use serde_json::json;
 use tracing::{error, warn};
 
-use super::Approvals;
+use super::{Approvals, milliseconds};
 
 impl Approvals {
     /// Restores the state of an earlier run: calls that were in progress then count as interrupted.
@@ -17,6 +17,16 @@ impl Approvals {
             Err(error) => {
                 error!(%error, hint = %error.hint(), "interrupted calls of the last run could not be marked")
             }
+        }
+        match store.count_unreadable().await {
+            Ok(0) => {}
+            Ok(n_approvals) => error!(
+                n_approvals,
+                hint =
+                    "restore master.key of the data directory and restart, or deny them; agents can ask anew",
+                "waiting approvals cannot be read: they are encrypted with another key"
+            ),
+            Err(error) => warn!(%error, hint = %error.hint(), "waiting approvals could not be checked"),
         }
     }
 
@@ -36,6 +46,17 @@ impl Approvals {
                     self.announce(approval.binding.agent.as_deref());
                 }
             }
+        }
+    }
+
+    /// Removes the arguments of approvals that have been over for a while.
+    pub(crate) async fn remove_arguments(&self) {
+        let Some(persistence) = &self.persistence else {
+            return;
+        };
+        let kept = milliseconds(self.governance.settings().approvals.keep_arguments);
+        if let Err(error) = persistence.store().remove_arguments(self.now_ms().saturating_sub(kept)).await {
+            warn!(%error, hint = %error.hint(), "arguments of finished approvals could not be removed");
         }
     }
 

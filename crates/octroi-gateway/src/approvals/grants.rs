@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use octroi_core::Secret;
-use octroi_core::approval::{Approval, ApprovalState, Binding, Refusal};
+use octroi_core::approval::{Approval, ApprovalState, ArgumentsState, Binding, Refusal};
 use octroi_core::decision::{Decision, Denial, Permit, UnapprovedCall};
 use octroi_mcp::Method;
 use octroi_mcp::json::{self, Edit};
@@ -272,6 +272,7 @@ fn unusable_arguments() -> Settled {
 fn edited(asking: &CallToApprove<'_>, claimed: &Approval) -> Result<Option<Box<Params>>, UnusableArguments> {
     match &claimed.edited_arguments {
         None => Ok(None),
+        Some(_) if claimed.arguments_state != ArgumentsState::Whole => Err(UnusableArguments),
         Some(arguments) => with_arguments(asking.params, arguments)
             .map(|params| Some(Box::new(params)))
             .ok_or(UnusableArguments),

@@ -128,7 +128,7 @@ async fn records_that_the_log_lost_are_not_found_in_place_of_later_ones() {
     let gone = Event::new(1, Kind::PolicyDecision, actor).body();
     let records: Vec<AuditRecord<'_>> =
         (1..=last + 20).map(|seq| AuditRecord::read(seq, &gone).unwrap()).collect();
-    let store = Store::open(place.path()).await.unwrap();
+    let store = Store::open(place.path(), &|_| None).await.unwrap();
     store.append_audit(&node, &records).await.unwrap();
     store.close().await;
 

@@ -1,4 +1,4 @@
-use octroi_core::approval::{ApprovalState, Binding};
+use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
 use octroi_core::{Role, Secret};
 use serde_json::{Value, json};
 
@@ -23,6 +23,7 @@ fn approval(id: &str) -> Approval {
         arguments_preview: String::new(),
         other_params: None,
         arguments: Secret::new(String::new()),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: String::new(),
         side_effects: Vec::new(),

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use octroi_api::operations::approvals::{
-    Approval, ApprovalDecision, ApprovalList, ApprovalRequest, ApprovalsPart, ApproveRequest, DecideRequest,
-    Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, RememberFor, RulePreview,
+    Approval, ApprovalDecision, ApprovalList, ApprovalRequest, ApprovalsPart, ApproveRequest, ArgumentsKept,
+    DecideRequest, Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, MaskedArgument, RememberFor,
+    RevealRequest, RevealedArgument, RulePreview,
 };
-use octroi_core::approval::Approval as StoredApproval;
+use octroi_core::approval::{Approval as StoredApproval, ArgumentsState};
 use octroi_core::time::show_time;
-use octroi_gateway::{ApprovalFilter, ApprovalPart, Choice, OperatorError, Remember, RememberScope, Until};
-use serde_json::Value;
+use octroi_gateway::{
+    ApprovalFilter, ApprovalPart, Approvals, Choice, OperatorError, Remember, RememberScope, ShownArguments,
+    Until,
+};
+use serde_json::{Value, json};
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -33,14 +37,26 @@ pub(super) async fn list(
     let n_max = u32::try_from(request.limit.unwrap_or(LISTED_MAX.into())).unwrap_or(u32::MAX);
     let filter = ApprovalFilter { part, agent: request.agent_id };
     let found = context.gateway.approvals().list(&filter, n_max.min(PENDING_MAX)).await?;
-    Ok(ApprovalList { count: count(found.len()), approvals: found.iter().map(describe).collect() })
+    let approvals = found.iter().map(|approval| describe_briefly(context.gateway.approvals(), approval));
+    Ok(ApprovalList { count: count(found.len()), approvals: approvals.collect() })
 }
 
 pub(super) async fn get(
     context: &OperationContext,
     request: ApprovalRequest,
 ) -> Result<Approval, OperationError> {
-    Ok(describe(&context.gateway.approvals().get(&request.id).await?))
+    let approvals = context.gateway.approvals();
+    Ok(describe(approvals, &approvals.get(&request.id).await?))
+}
+
+pub(super) async fn reveal(context: &OperationContext, request: RevealRequest) -> Plan<RevealedArgument> {
+    let approvals = context.gateway.approvals();
+    let change = approvals.reveal(&request.id, &request.path, context.principal()).await?;
+    Ok(map_response(change, move |revealed| RevealedArgument {
+        path: request.path,
+        name: revealed.name,
+        value: revealed.value,
+    }))
 }
 
 pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -> Plan<Decided> {
@@ -52,7 +68,7 @@ pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -
     let change = approvals.decide(&call_id, choice(decision), by, reason, edited, remember).await?;
     Ok(map_response(change, move |decided| {
         let warning = approvals.hindrance(&decided).map(str::to_owned);
-        Decided::Decided(Box::new(DecidedApproval { approval: describe(&decided), warning }))
+        Decided::Decided(Box::new(DecidedApproval { approval: describe(&approvals, &decided), warning }))
     }))
 }
 
@@ -142,8 +158,35 @@ fn choice(decision: ApprovalDecision) -> Choice {
     }
 }
 
-/// An approval as people see it: with a preview of the arguments, never with the arguments themselves.
-pub(crate) fn describe(approval: &StoredApproval) -> Approval {
+/// Longer arguments are shown whole only where one approval is asked for.
+const LISTED_BYTES_MAX: usize = 4 << 10;
+
+/// An approval in a list.
+pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval) -> Approval {
+    if approval.arguments.expose().len() <= LISTED_BYTES_MAX {
+        return describe(approvals, approval);
+    }
+    let text = approval.arguments_preview.clone();
+    let state = approval.arguments_state;
+    Approval { arguments: None, ..of_shown(approval, ShownArguments { text, masked: Vec::new(), state }) }
+}
+
+/// An approval as people see it: with the whole arguments, in which secrets are masked.
+pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
+    of_shown(approval, approvals.shown(approval, &[]))
+}
+
+fn of_shown(approval: &StoredApproval, shown: ShownArguments) -> Approval {
+    let masked = shown.masked.into_iter().map(|masked| MaskedArgument {
+        path: masked.path,
+        kind: masked.kind.to_owned(),
+        length: count(masked.length),
+    });
+    let kept = match shown.state {
+        ArgumentsState::Whole => ArgumentsKept::Whole,
+        ArgumentsState::Removed => ArgumentsKept::Removed,
+        ArgumentsState::Unreadable => ArgumentsKept::Unreadable,
+    };
     Approval {
         id: approval.id.clone(),
         call_id: approval.id.clone(),
@@ -151,7 +194,10 @@ pub(crate) fn describe(approval: &StoredApproval) -> Approval {
         agent_id: approval.binding.agent.clone(),
         principal: approval.binding.principal.clone(),
         tool: approval.binding.tool.clone(),
-        args: approval.shown_arguments(),
+        args: serde_json::from_str(&shown.text).unwrap_or_else(|_| json!(shown.text)),
+        arguments: (kept == ArgumentsKept::Whole).then_some(shown.text),
+        masked: masked.collect(),
+        arguments_kept: kept,
         other_params: approval.shown_params(),
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),

@@ -15,6 +15,8 @@ pub(super) enum Form {
     SignIn { token: String },
     /// A decision about the call.
     Decide { ticket: String, decision: ApprovalDecision, reason: Option<String> },
+    /// A masked value to show.
+    Reveal { ticket: String, path: String },
 }
 
 /// Reads a form; `None` if it is none of the page's own.
@@ -32,9 +34,14 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
             return None;
         }
     }
-    match (fields.remove("token"), fields.remove("ticket"), fields.remove("choice")) {
-        (Some(token), None, None) => Some(Form::SignIn { token }),
-        (None, Some(ticket), Some(choice)) => {
+    let (choice, path) = (fields.remove("choice"), fields.remove("reveal"));
+    match (fields.remove("token"), fields.remove("ticket"), choice, path) {
+        (Some(token), None, None, None) => Some(Form::SignIn { token }),
+        (None, Some(ticket), None, Some(path)) => {
+            let path = String::from_utf8(hex::decode(path).ok()?).ok()?;
+            Some(Form::Reveal { ticket, path })
+        }
+        (None, Some(ticket), Some(choice), None) => {
             let reason = fields.remove("reason").unwrap_or_default();
             let reason: String = reason.trim().chars().take(REASON_MAX).collect();
             let reason = (!reason.is_empty()).then_some(reason);
@@ -109,6 +116,12 @@ mod tests {
             ("ticket=t&choice=deny_abort&reason=", decide(None)),
             ("ticket=t&choice=deny_abort&reason=+no%0A", decide(Some("no"))),
             ("choice=deny_abort&ticket=t", decide(None)),
+            ("ticket=t&reveal=2f61", Some(Form::Reveal { ticket: "t".to_owned(), path: "/a".to_owned() })),
+            ("ticket=t&reveal=", Some(Form::Reveal { ticket: "t".to_owned(), path: String::new() })),
+            ("ticket=t&reveal=2f61&choice=approve", None),
+            ("ticket=t&reveal=%2Fa", None),
+            ("ticket=t&reveal=ff", None),
+            ("reveal=2f61&token=x", None),
             ("ticket=t&choice=deny_abort&token=x", None),
             ("token=a&token=b", None),
             ("ticket=t&choice=approve&choice=deny_abort", None),

@@ -4,9 +4,14 @@
 //! makes invisible characters visible.
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
-use octroi_core::approval::{Approval, ApprovalState};
+use octroi_core::approval::{Approval, ApprovalState, ArgumentsState};
 use octroi_core::pin::is_hidden;
 use octroi_core::time::show_time;
+use octroi_gateway::ShownArguments;
+
+mod arguments;
+
+use arguments::{arguments, masked};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -62,16 +67,21 @@ pub(super) fn sign_in(id: &str, complaint: Option<&str>) -> Content {
 }
 
 /// The call and the buttons. The reason is no `input`: there the enter key would press the first button.
-pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Content {
+pub(super) fn question(approval: &Approval, shown: &ShownArguments, ticket: &str, now_ms: i64) -> Content {
     let body = html! {
         (heading(approval, "wants to call"))
         (facts(approval, Some(now_ms)))
+        (arguments(shown))
+        (masked(shown, Some(ticket)))
         form method="post" autocomplete="off" {
             input type="hidden" name="ticket" value=(Visible(ticket));
             label for="reason" { "Reason " span class="quiet" { "(sent to the agent, and recorded)" } }
             textarea id="reason" name="reason" rows="2" maxlength="2000" {}
             p class="buttons" {
-                button class="main" name="choice" value="approve" { "Approve once" }
+                // What cannot be shown cannot be approved.
+                @if shown.state == ArgumentsState::Whole {
+                    button class="main" name="choice" value="approve" { "Approve once" }
+                }
                 button name="choice" value="deny_continue" { "Deny, agent continues" }
                 button class="stop" name="choice" value="deny_abort" { "Deny, agent stops" }
             }
@@ -82,7 +92,7 @@ pub(super) fn question(approval: &Approval, ticket: &str, now_ms: i64) -> Conten
 }
 
 /// The page of an approval that is decided, just now or earlier.
-pub(super) fn decided(approval: &Approval) -> Content {
+pub(super) fn decided(approval: &Approval, shown: &ShownArguments) -> Content {
     let outcome = match approval.state {
         ApprovalState::DeniedContinue => "The call is denied. The agent continues without it.",
         ApprovalState::DeniedAbort => "The call is denied. The agent must stop.",
@@ -94,22 +104,24 @@ pub(super) fn decided(approval: &Approval) -> Content {
         (heading(approval, "asked for"))
         p class="verdict" role="status" { (outcome) " " (decision(approval)) }
         (facts(approval, None))
+        (arguments(shown))
+        (masked(shown, None))
         p class="quiet" { "You can close this page." }
     };
     Content { title: "Decided", body }
 }
 
 /// The page after a decision that came second.
-pub(super) fn too_late(approval: &Approval) -> Content {
+pub(super) fn too_late(approval: &Approval, shown: &ShownArguments) -> Content {
     let body = html! {
         p class="complaint" role="alert" { "This was decided already; your choice has no effect." }
-        (decided(approval).body)
+        (decided(approval, shown).body)
     };
     Content { title: "Decided already", body }
 }
 
 /// The page of an approval that can no longer be decided.
-pub(super) fn gone(approval: &Approval) -> Content {
+pub(super) fn gone(approval: &Approval, shown: &ShownArguments) -> Content {
     let outcome = match approval.state {
         ApprovalState::Cancelled => "The call was cancelled. Nothing was done.",
         ApprovalState::Orphaned => {
@@ -121,6 +133,8 @@ pub(super) fn gone(approval: &Approval) -> Content {
         (heading(approval, "asked for"))
         p class="verdict" role="status" { (outcome) }
         (facts(approval, None))
+        (arguments(shown))
+        (masked(shown, None))
         p class="quiet" { "You can close this page." }
     };
     Content { title: "Closed", body }
@@ -169,7 +183,7 @@ fn json_lines(json: &str) -> Markup {
     }
 }
 
-/// Everything about the call that a person may see.
+/// Everything about the call but its arguments.
 fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
     let (server, tool) = server_and_tool(&approval.binding.tool);
     let items = |items: &[String]| html! { @for item in items { li { (Visible(item)) } } };
@@ -195,15 +209,9 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
                 }
             }
         }
-        h2 { "Arguments" }
-        (json_lines(&approval.arguments_preview))
         @if let Some(others) = &approval.other_params {
             h2 { "Also sent" }
             (json_lines(others))
-        }
-        p class="quiet" {
-            "Secrets are redacted, and long values are cut. Invisible characters are written as "
-            span class="odd" { "U+…" } "."
         }
     }
 }
@@ -266,58 +274,6 @@ impl Render for Visible<'_> {
 
 fn named(character: char) -> Markup {
     html! { span class="odd" { (format!("U+{:04X}", u32::from(character))) } }
-}
-
-/// Indented JSON. Only the white space between its parts changes, so that people decide about what was sent.
-fn indented(json: &str) -> String {
-    let mut out = String::with_capacity(json.len() * 2);
-    let mut depth = 0_usize;
-    let mut is_text = false;
-    let mut is_escaped = false;
-    let mut rest = json.chars().peekable();
-    while let Some(character) = rest.next() {
-        if is_text {
-            out.push(character);
-            is_text = is_escaped || character != '"';
-            is_escaped = !is_escaped && character == '\\';
-            continue;
-        }
-        match character {
-            ' ' | '\n' | '\r' | '\t' => {}
-            '"' => {
-                is_text = true;
-                out.push(character);
-            }
-            '{' | '[' => {
-                out.push(character);
-                while rest.next_if(|next| matches!(next, ' ' | '\n' | '\r' | '\t')).is_some() {}
-                match rest.next_if(|next| matches!(next, '}' | ']')) {
-                    Some(end) => out.push(end),
-                    None => {
-                        depth += 1;
-                        new_line(&mut out, depth);
-                    }
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                new_line(&mut out, depth);
-                out.push(character);
-            }
-            ',' => {
-                out.push(',');
-                new_line(&mut out, depth);
-            }
-            ':' => out.push_str(": "),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-fn new_line(out: &mut String, depth: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use octroi_gateway::{ApprovalFilter, ApprovalPart, OperatorError};
 
 use super::{Block, block};
 use crate::error::OperationError;
-use crate::operations::{LISTED_MAX, OperationContext, PENDING_MAX, describe_approval};
+use crate::operations::{
+    LISTED_MAX, OperationContext, PENDING_MAX, describe_approval, describe_listed_approval,
+};
 
 /// Pending approvals of one agent or of all, each under its own URI, so that a client can tell which are new.
 pub(super) async fn pending(
@@ -18,7 +20,7 @@ pub(super) async fn pending(
     let pending = context.gateway.approvals().list(&filter, PENDING_MAX).await?;
     let blocks = pending.iter().map(|approval| {
         let uri = ResourceUri::approval(approval.binding.agent.as_deref(), &approval.id);
-        block(&uri, &describe_approval(approval))
+        block(&uri, &describe_listed_approval(context.gateway.approvals(), approval))
     });
     blocks.collect()
 }
@@ -26,7 +28,8 @@ pub(super) async fn pending(
 pub(super) async fn past(context: &OperationContext, agent: &str) -> Result<PastApprovals, OperationError> {
     let filter = ApprovalFilter { part: ApprovalPart::History, agent: Some(agent.to_owned()) };
     let past = context.gateway.approvals().list(&filter, LISTED_MAX).await?;
-    let approvals: Vec<Approval> = past.iter().map(describe_approval).collect();
+    let describe = |approval| describe_listed_approval(context.gateway.approvals(), approval);
+    let approvals: Vec<Approval> = past.iter().map(describe).collect();
     let count = u64::try_from(approvals.len()).unwrap_or(u64::MAX);
     Ok(PastApprovals { agent_id: agent.to_owned(), count, approvals })
 }
@@ -39,7 +42,7 @@ pub(super) async fn approval(
 ) -> Result<Approval, OperationError> {
     let found = context.gateway.approvals().get(id).await?;
     if found.binding.agent.as_deref() == agent {
-        Ok(describe_approval(&found))
+        Ok(describe_approval(context.gateway.approvals(), &found))
     } else {
         Err(OperatorError::UnknownApproval(id.to_owned()).into())
     }

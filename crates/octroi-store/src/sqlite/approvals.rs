@@ -1,11 +1,11 @@
 //! Approvals. Each change reads the row, applies the state machine, and writes the row, all in one
 //! exclusive write transaction.
 
-use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
+use super::sealing::SealedColumn;
 use super::{Durable, Sqlite};
 use crate::approval::{ApprovalFilter, ApprovalPart, Requested};
 use crate::error::StoreError;
@@ -210,9 +210,9 @@ impl Sqlite {
         .bind(binding.arguments_hash.as_slice())
         .bind(binding.policy_revision.cast_signed())
         .bind(approval.state.as_str())
-        .bind(&approval.arguments_preview)
-        .bind(approval.arguments.expose())
-        .bind(approval.edited_arguments.as_ref().map(Secret::expose))
+        .bind(self.sealed(&approval.id, SealedColumn::Preview, &approval.arguments_preview)?)
+        .bind(self.sealed(&approval.id, SealedColumn::Arguments, approval.arguments.expose())?)
+        .bind(self.sealed_edit(approval)?)
         .bind(&approval.risk)
         .bind(serde_json::Value::from(approval.side_effects.as_slice()).to_string())
         .bind(serde_json::Value::from(approval.reasons.as_slice()).to_string())
@@ -242,7 +242,7 @@ impl Sqlite {
     ) -> Result<(), StoreError> {
         let result = sqlx::query(
             "UPDATE approvals SET
-                state = ?3, edited_arguments = ?4, decided_at_ms = ?5, decided_by = ?6, decision_reason = ?7,
+                state = ?3, edited_arguments = coalesce(?4, edited_arguments), decided_at_ms = ?5, decided_by = ?6, decision_reason = ?7,
                 claimed_at_ms = ?8, finished_at_ms = ?9, outcome = ?10, remembered_rule = ?11,
                 policy_revision = ?12, expires_at_ms = ?13
              WHERE id = ?1 AND state = ?2",
@@ -250,7 +250,7 @@ impl Sqlite {
         .bind(&approval.id)
         .bind(before.as_str())
         .bind(approval.state.as_str())
-        .bind(approval.edited_arguments.as_ref().map(Secret::expose))
+        .bind(self.sealed_edit(approval)?)
         .bind(approval.decided_at_ms)
         .bind(&approval.decided_by)
         .bind(&approval.decision_reason)
@@ -269,11 +269,18 @@ impl Sqlite {
         }
     }
 
+    /// The edited arguments as they are stored; `None` if there are none to write.
+    fn sealed_edit(&self, approval: &Approval) -> Result<Option<String>, StoreError> {
+        let edited = approval.edited_arguments.as_ref().filter(|edited| !edited.expose().is_empty());
+        edited.map(|edited| self.sealed(&approval.id, SealedColumn::Edited, edited.expose())).transpose()
+    }
+
     fn read_approval(&self, row: &SqliteRow) -> Result<Approval, StoreError> {
         let state: String = self.column(row, "state")?;
-        let edited_arguments: Option<String> = self.column(row, "edited_arguments")?;
+        let id: String = self.column(row, "id")?;
+        let held = self.held_arguments(&id, row)?;
         Ok(Approval {
-            id: self.column(row, "id")?,
+            id,
             call_id: self.column(row, "call_id")?,
             binding: Binding {
                 principal: self.column(row, "principal")?,
@@ -284,10 +291,11 @@ impl Sqlite {
                 policy_revision: self.column::<i64>(row, "policy_revision")?.cast_unsigned(),
             },
             state: ApprovalState::parse(&state).ok_or_else(self.unreadable("state of an approval"))?,
-            arguments_preview: self.column(row, "arguments_preview")?,
+            arguments_preview: held.preview,
+            arguments: held.arguments,
+            arguments_state: held.state,
+            edited_arguments: held.edited,
             other_params: self.column(row, "other_params")?,
-            arguments: Secret::new(self.column::<String>(row, "arguments")?),
-            edited_arguments: edited_arguments.map(Secret::new),
             risk: self.column(row, "risk")?,
             side_effects: self.list_column(row, "side_effects")?,
             reasons: self.list_column(row, "reasons")?,

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 10] = [
+const MIGRATIONS: [Migration; 11] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -23,6 +23,10 @@ const MIGRATIONS: [Migration; 10] = [
     Migration { name: "audit", sql: include_str!("../../migrations/sqlite/0008_audit.sql") },
     Migration { name: "kept_out", sql: include_str!("../../migrations/sqlite/0009_kept_out.sql") },
     Migration { name: "other_params", sql: include_str!("../../migrations/sqlite/0010_other_params.sql") },
+    Migration {
+        name: "kept_arguments",
+        sql: include_str!("../../migrations/sqlite/0011_kept_arguments.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
@@ -39,6 +43,13 @@ struct Migration {
 /// The version of a database: the number of applied migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(usize);
+
+impl Version {
+    /// Whether the table of approvals exists.
+    pub(super) fn has_approvals(self) -> bool {
+        MIGRATIONS.iter().take(self.0).any(|migration| migration.name == "approvals")
+    }
+}
 
 /// Larger files are large because of the audit log, and are not checked completely.
 const CHECKED_WHOLE_MAX: u64 = 256 << 20;

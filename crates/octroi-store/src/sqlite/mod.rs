@@ -14,6 +14,7 @@ mod health;
 mod migrate;
 mod pins;
 mod policies;
+mod sealing;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use sqlx::sqlite::{
 use sqlx::{Connection as _, Sqlite as Driver, Transaction};
 
 use crate::error::StoreError;
+use crate::key::{Cipher, KeySource};
 use crate::lock::DirectoryLock;
 
 /// How long to wait while another program has locked the file.
@@ -52,14 +54,17 @@ pub(crate) struct Sqlite {
     /// their data can be obtained again.
     durable: SqlitePool,
     readers: SqlitePool,
+    /// Encrypts the arguments of approvals; `None` without a key.
+    arguments: Option<Cipher>,
     /// The last field, so that it is released last.
     _lock: DirectoryLock,
 }
 
 impl Sqlite {
-    pub(crate) async fn open(directory: &Path) -> Result<Self, StoreError> {
+    pub(crate) async fn open(directory: &Path, key: KeySource<'_>) -> Result<Self, StoreError> {
         files::make_directory(directory)?;
         let lock = DirectoryLock::acquire(directory)?;
+        let arguments = key(directory).map(|key| key.cipher(sealing::PURPOSE));
         let path = directory.join("octroi.db");
         files::make_private_file(&path)?;
         let version = migrate::inspect(&path).await?;
@@ -67,12 +72,20 @@ impl Sqlite {
         let failed = |error| failure::from_sqlx(&path, error);
         let options =
             options(&path).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
+        // People's decisions and what they decide about leave no trace once they are deleted. Elsewhere only
+        // what is written anyway is overwritten: chunks of audit records are replaced all the time.
+        let thorough = options.clone().pragma("secure_delete", "ON");
+        if let Some(arguments) = &arguments {
+            // Before the backup that a migration makes.
+            sealing::seal_plain(&thorough, version, arguments).await.map_err(failed)?;
+        }
+        let options = options.pragma("secure_delete", "FAST");
         let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         migrate::bring_up_to_date(&path, &writer, version).await?;
         let durable =
-            pool().max_connections(1).connect_lazy_with(options.clone().synchronous(SqliteSynchronous::Full));
+            pool().max_connections(1).connect_lazy_with(thorough.synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
-        Ok(Self { path, writer, durable, readers, _lock: lock })
+        Ok(Self { path, writer, durable, readers, arguments, _lock: lock })
     }
 
     pub(crate) async fn close(self) {

@@ -97,6 +97,20 @@ impl Store {
         }
     }
 
+    /// Removes the arguments of approvals that were over by then; returns how many. Their digests stay.
+    pub async fn remove_arguments(&self, over_before_ms: i64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.remove_arguments(over_before_ms).await,
+        }
+    }
+
+    /// The number of waiting approvals whose arguments were encrypted with another key.
+    pub async fn count_unreadable(&self) -> Result<usize, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.count_unreadable().await,
+        }
+    }
+
     async fn change_approval(
         &self,
         id: &str,

@@ -15,7 +15,7 @@ use octroi_store::{
     Scope, ServerKey, ServerRecord, Store, StoreError, StoredCatalogue,
 };
 
-use crate::support::{catalogue, definition, key};
+use crate::support::{catalogue, definition, key, test_key};
 
 /// The databases under test.
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ pub(crate) async fn on_every_database(case: impl AsyncFn(Arc<Store>)) {
         match database {
             Database::Sqlite => {
                 let directory = tempfile::tempdir().unwrap();
-                case(Arc::new(Store::open(directory.path()).await.unwrap())).await;
+                case(Arc::new(Store::open(directory.path(), &test_key).await.unwrap())).await;
             }
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use octroi_core::approval::{Answer, Approval, ApprovalState};
 use octroi_store::{ApprovalFilter, ManagedBy, Store, StoreError};
 
-use crate::support::{approval, catalogue, definition, fill, key, yes};
+use crate::support::{approval, catalogue, definition, fill, key, test_key, yes};
 
 const DIRECTORY: &str = "OCTROI_STORE_TEST_DIRECTORY";
 const CLAIMED: &str = "claimed ";
@@ -49,7 +49,7 @@ fn directory() -> PathBuf {
 #[tokio::test]
 #[ignore = "started by other tests, to be killed"]
 async fn child_that_holds_the_directory() {
-    let _store = Store::open(&directory()).await.unwrap();
+    let _store = Store::open(&directory(), &test_key).await.unwrap();
     println!("{READY}");
     std::future::pending::<()>().await;
 }
@@ -57,7 +57,7 @@ async fn child_that_holds_the_directory() {
 #[tokio::test]
 #[ignore = "started by other tests, to be killed"]
 async fn child_that_writes() {
-    let store = Store::open(&directory()).await.unwrap();
+    let store = Store::open(&directory(), &test_key).await.unwrap();
     println!("{READY}");
     for number in 0.. {
         for name in ["files", "other"] {
@@ -71,14 +71,14 @@ async fn child_that_writes() {
 #[ignore = "started by other tests, to be killed"]
 async fn child_that_opens() {
     println!("{READY}");
-    let _store = Store::open(&directory()).await.unwrap();
+    let _store = Store::open(&directory(), &test_key).await.unwrap();
     std::future::pending::<()>().await;
 }
 
 #[tokio::test]
 #[ignore = "started by other tests, to be killed"]
 async fn child_that_claims() {
-    let store = Store::open(&directory()).await.unwrap();
+    let store = Store::open(&directory(), &test_key).await.unwrap();
     println!("{READY}");
     for number in 0..GRANTS {
         let Approval { id, binding, .. } = approval(number);
@@ -92,12 +92,12 @@ async fn child_that_claims() {
 async fn the_lock_goes_with_a_killed_process() {
     let directory = tempfile::tempdir().unwrap();
     let child = start("child_that_holds_the_directory", directory.path());
-    match Store::open(directory.path()).await.unwrap_err() {
+    match Store::open(directory.path(), &test_key).await.unwrap_err() {
         StoreError::InUse { process, .. } => assert_eq!(process, Some(child.id())),
         other => panic!("{other:?}"),
     }
     kill(child);
-    Store::open(directory.path()).await.unwrap();
+    Store::open(directory.path(), &test_key).await.unwrap();
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn killed_while_writing() {
         let child = start("child_that_writes", directory.path());
         tokio::time::sleep(Duration::from_millis(round % 10)).await;
         kill(child);
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = Store::open(directory.path(), &test_key).await.unwrap();
         let stored = store.catalogues().await.unwrap();
         // A mix of the old and the new one would not match its hash and be missing.
         assert!(stored.iter().any(|one| one.key == key("files")), "round {round}");
@@ -128,7 +128,7 @@ async fn killed_while_writing() {
 async fn killed_while_claiming() {
     const ROUNDS: u32 = 20;
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path()).await.unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
     for number in 0..GRANTS {
         let id = store.request_approval(&approval(number)).await.unwrap().approval.id;
         let answer = Answer { verdict: yes(), by: "bob".to_owned(), reason: None };
@@ -150,7 +150,7 @@ async fn killed_while_claiming() {
                 "{id} was claimed twice, the second time in round {round}"
             );
         }
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = Store::open(directory.path(), &test_key).await.unwrap();
         for id in &claimed {
             let found = store.approval(id).await.unwrap().unwrap();
             assert_eq!(found.state, ApprovalState::Claimed, "{id} in round {round}");

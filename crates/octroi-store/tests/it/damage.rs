@@ -5,7 +5,7 @@ use std::path::Path;
 
 use octroi_store::{Store, StoreError};
 
-use crate::support::{catalogue, describe, fill, key};
+use crate::support::{catalogue, describe, fill, key, test_key};
 
 /// Damages a filled database; opening it must report that and leave it unchanged.
 async fn check(damage: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -16,7 +16,7 @@ async fn check(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     damage(&mut bytes);
     fs::write(&path, &bytes).unwrap();
 
-    let error = Store::open(directory.path()).await.unwrap_err();
+    let error = Store::open(directory.path(), &test_key).await.unwrap_err();
     let StoreError::Corrupt { detail, .. } = &error else { panic!("{error:?}") };
     assert_eq!(
         describe(&error, directory.path()),
@@ -37,7 +37,7 @@ async fn following_the_hint_helps(directory: &Path) {
     for name in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
         let _ = fs::rename(directory.join(name), directory.join(format!("{name}.damaged")));
     }
-    let store = Store::open(directory).await.unwrap();
+    let store = Store::open(directory, &test_key).await.unwrap();
     assert_eq!(store.server(&key("files")).await.unwrap(), None);
 }
 
@@ -73,6 +73,6 @@ async fn an_empty_file_is_a_fresh_database() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("octroi.db"), "").unwrap();
     fill(directory.path()).await;
-    let store = Store::open(directory.path()).await.unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
 }

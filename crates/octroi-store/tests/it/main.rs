@@ -13,4 +13,5 @@ mod damage;
 mod migrations;
 mod mounts;
 mod opening;
+mod sealing;
 mod support;

@@ -6,11 +6,21 @@ use std::path::Path;
 
 use octroi_store::{ContentHash, Store};
 
-use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql};
+use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 9] =
-    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit", "kept_out"];
+const NAMES: [&str; 10] = [
+    "servers",
+    "catalogues",
+    "health",
+    "approvals",
+    "policies",
+    "pins",
+    "agents",
+    "audit",
+    "kept_out",
+    "kept_arguments",
+];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 
@@ -57,7 +67,7 @@ fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
 #[tokio::test]
 async fn a_fresh_database_has_every_version_and_no_backup() {
     let directory = tempfile::tempdir().unwrap();
-    Store::open(directory.path()).await.unwrap().close().await;
+    Store::open(directory.path(), &test_key).await.unwrap().close().await;
     let mut connection = connect(directory.path()).await;
     let versions: Vec<(i64, String)> =
         sqlx::query_as("SELECT version, name FROM migrations ORDER BY version")
@@ -77,7 +87,7 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     // Left by an interrupted attempt.
     fs::write(directory.path().join("octroi.db.backup-1.part"), "half").unwrap();
 
-    let store = Store::open(directory.path()).await.unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
     let server = store.server(&key("old")).await.unwrap().unwrap();
     assert_eq!((server.revision, server.enabled_override), (4, Some(false)));
     assert_eq!(server.definition, definition("old"));
@@ -92,7 +102,7 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     // The backup is a database of the old version, which can be migrated again.
     let other = tempfile::tempdir().unwrap();
     fs::copy(&backup, other.path().join("octroi.db")).unwrap();
-    let store = Store::open(other.path()).await.unwrap();
+    let store = Store::open(other.path(), &test_key).await.unwrap();
     assert_eq!(store.server(&key("old")).await.unwrap().unwrap().revision, 4);
     assert_eq!(store.catalogues().await.unwrap(), []);
     assert!(other.path().join("octroi.db.backup-1").exists());
@@ -124,7 +134,7 @@ async fn make_version_3(directory: &Path) {
 async fn a_database_without_decisions_keeps_what_it_has_and_can_keep_them() {
     let directory = tempfile::tempdir().unwrap();
     make_version_3(directory.path()).await;
-    let store = Store::open(directory.path()).await.unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
     assert_eq!(store.server(&key("files")).await.unwrap().unwrap().definition, definition("files"));
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
     assert_eq!(store.policy_revision().await.unwrap(), 0);
@@ -132,7 +142,7 @@ async fn a_database_without_decisions_keeps_what_it_has_and_can_keep_them() {
     store.close().await;
     assert!(directory.path().join("octroi.db.backup-3").exists());
 
-    let store = Store::open(directory.path()).await.unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
     assert_eq!(store.approval(&asked.approval.id).await.unwrap(), Some(approval(1)));
 }
 
@@ -141,7 +151,7 @@ async fn a_database_that_is_up_to_date_is_not_backed_up() {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path()).await;
     let before = contents(directory.path());
-    Store::open(directory.path()).await.unwrap().close().await;
+    Store::open(directory.path(), &test_key).await.unwrap().close().await;
     assert_eq!(contents(directory.path()), before);
 }
 
@@ -177,7 +187,7 @@ async fn databases_that_are_not_ours_are_refused_and_left_alone() {
         fill(directory.path()).await;
         run_sql(directory.path(), sql).await;
         let before = contents(directory.path());
-        let error = Store::open(directory.path()).await.unwrap_err();
+        let error = Store::open(directory.path(), &test_key).await.unwrap_err();
         let expected = expected.replace("NEWEST", &NAMES.len().to_string());
         assert_eq!(describe(&error, directory.path()), expected);
         assert_eq!(contents(directory.path()), before, "{sql}");
@@ -190,7 +200,7 @@ async fn a_migration_that_fails_changes_nothing() {
     make_version_1(directory.path()).await;
     // The last missing migration finds that its table already exists.
     run_sql(directory.path(), "CREATE TABLE health_samples (x)").await;
-    Store::open(directory.path()).await.unwrap_err();
+    Store::open(directory.path(), &test_key).await.unwrap_err();
     let mut connection = connect(directory.path()).await;
     let tables: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

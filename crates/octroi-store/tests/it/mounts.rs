@@ -7,7 +7,7 @@ use std::process::Command;
 
 use octroi_store::{Saved, Store, StoreError};
 
-use crate::support::{catalogue, fill, key};
+use crate::support::{catalogue, fill, key, test_key};
 
 const DIRECTORY: &str = "OCTROI_STORE_TEST_MOUNT";
 
@@ -65,7 +65,7 @@ async fn child_on_a_disk_that_fills_up() {
     let directory = directory();
     let directory = Path::new(&directory);
     fill(directory).await;
-    let store = Store::open(directory).await.unwrap();
+    let store = Store::open(directory, &test_key).await.unwrap();
     let mut large = catalogue(2);
     large.tools = (0..10_000).map(|number| format!(r#"{{"name":"tool{number}"}}"#)).collect();
     let error = store.save_catalogue(&key("files"), &large, 2).await.unwrap_err();
@@ -76,7 +76,7 @@ async fn child_on_a_disk_that_fills_up() {
     remount("size=20m");
     assert_eq!(store.save_catalogue(&key("files"), &large, 3).await.unwrap(), Saved::Written);
     store.close().await;
-    let store = Store::open(directory).await.unwrap();
+    let store = Store::open(directory, &test_key).await.unwrap();
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, large);
 }
 
@@ -91,7 +91,7 @@ fn a_disk_without_room_to_begin() {
 #[ignore = "started by another test, on a tiny disk"]
 async fn child_on_a_disk_without_room_to_begin() {
     let directory = directory();
-    let error = Store::open(Path::new(&directory)).await.unwrap_err();
+    let error = Store::open(Path::new(&directory), &test_key).await.unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
     // Once there is space, the failed attempt does no harm.
     remount("size=20m");
@@ -110,9 +110,9 @@ async fn child_on_a_read_only_disk() {
     fill(Path::new(&directory)).await;
     remount("ro");
     for path in [directory.clone(), format!("{directory}/below")] {
-        let error = Store::open(Path::new(&path)).await.unwrap_err();
+        let error = Store::open(Path::new(&path), &test_key).await.unwrap_err();
         assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
     }
     remount("rw");
-    Store::open(Path::new(&directory)).await.unwrap();
+    Store::open(Path::new(&directory), &test_key).await.unwrap();
 }

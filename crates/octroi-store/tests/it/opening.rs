@@ -6,7 +6,7 @@ use std::path::Path;
 
 use octroi_store::{Store, StoreError};
 
-use crate::support::{catalogue, describe, fill};
+use crate::support::{catalogue, describe, fill, test_key};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -16,7 +16,7 @@ fn mode(path: &Path) -> u32 {
 async fn everything_missing_is_made_for_this_user_alone() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("a/b");
-    let store = Store::open(&directory).await.unwrap();
+    let store = Store::open(&directory, &test_key).await.unwrap();
     assert_eq!(mode(&directory), 0o700);
     let mut names: Vec<String> = fs::read_dir(&directory)
         .unwrap()
@@ -38,15 +38,15 @@ async fn stored_data_is_loaded_again() {
     let directory = parent.path().join("a b?mode=memory&c%20d#e'f");
     fill(&directory).await;
     assert!(directory.join("octroi.db").exists());
-    let store = Store::open(&directory).await.unwrap();
+    let store = Store::open(&directory, &test_key).await.unwrap();
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
 }
 
 #[tokio::test]
 async fn a_second_gateway_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let first = Store::open(directory.path()).await.unwrap();
-    let error = Store::open(directory.path()).await.unwrap_err();
+    let first = Store::open(directory.path(), &test_key).await.unwrap();
+    let error = Store::open(directory.path(), &test_key).await.unwrap_err();
     let process = std::process::id();
     assert_eq!(
         describe(&error, directory.path()),
@@ -56,8 +56,8 @@ async fn a_second_gateway_is_refused() {
         )
     );
     drop(first);
-    Store::open(directory.path()).await.unwrap().close().await;
-    Store::open(directory.path()).await.unwrap();
+    Store::open(directory.path(), &test_key).await.unwrap().close().await;
+    Store::open(directory.path(), &test_key).await.unwrap();
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_file_is_not_a_directory() {
     let file = parent.path().join("file");
     fs::write(&file, "mine").unwrap();
     for (path, expected) in [(file.clone(), "DIR/file"), (file.join("below"), "DIR/file/below")] {
-        let error = Store::open(&path).await.unwrap_err();
+        let error = Store::open(&path, &test_key).await.unwrap_err();
         assert_eq!(
             describe(&error, parent.path()),
             format!(
@@ -83,7 +83,7 @@ async fn a_file_is_not_a_directory() {
 #[tokio::test]
 async fn a_directory_without_permission() {
     let directory = Path::new("/sys/kernel");
-    let error = Store::open(directory).await.unwrap_err();
+    let error = Store::open(directory, &test_key).await.unwrap_err();
     let text = describe(&error, directory);
     // In containers it is often mounted read-only instead.
     match error {
@@ -107,7 +107,7 @@ async fn a_directory_without_permission() {
 async fn a_full_disk() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", directory.path().join("gateway.pid")).unwrap();
-    let error = Store::open(directory.path()).await.unwrap_err();
+    let error = Store::open(directory.path(), &test_key).await.unwrap_err();
     assert_eq!(
         describe(&error, directory.path()),
         "cannot write DIR/gateway.pid: the disk is full\n\

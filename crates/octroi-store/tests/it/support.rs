@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
-use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, Binding};
+use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, ArgumentsState, Binding};
 use octroi_core::{Secret, ServerName};
-use octroi_store::{CanonicalJson, Catalogue, ManagedBy, ServerKey, Store};
+use octroi_store::{CanonicalJson, Catalogue, ManagedBy, MasterKey, ServerKey, Store};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+
+/// A key for every directory.
+pub(crate) fn test_key(_: &Path) -> Option<MasterKey> {
+    Some(MasterKey::new([9; 32]))
+}
 
 pub(crate) fn key(name: &str) -> ServerKey {
     ServerKey::system(ServerName::parse(name).unwrap())
@@ -33,7 +38,7 @@ pub(crate) fn catalogue(number: usize) -> Catalogue {
 
 /// Creates a closed database in the directory with one server and its catalogue.
 pub(crate) async fn fill(directory: &Path) {
-    let store = Store::open(directory).await.unwrap();
+    let store = Store::open(directory, &test_key).await.unwrap();
     store.record_server(&key("files"), ManagedBy::File, &definition("files"), 1).await.unwrap();
     store.save_catalogue(&key("files"), &catalogue(1), 1).await.unwrap();
     store.close().await;
@@ -84,6 +89,7 @@ pub(crate) fn approval(number: u32) -> Approval {
         arguments_preview: "{}".to_owned(),
         other_params: Some(r#"{"params":{"task":{}}}"#.to_owned()),
         arguments: Secret::new(format!("{{\"number\":{number}}}")),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: "high".to_owned(),
         side_effects: Vec::new(),

@@ -38,6 +38,7 @@ async fn host(owner: &str, script: &str) -> io::Result<()> {
         shutdown: tokio_util::sync::CancellationToken::new(),
         clock: octroi_upstream::system_clock(),
         events,
+        redactor: octroi_upstream::SharedRedactor::default(),
     });
     let program = Program {
         command: "sh".to_owned(),

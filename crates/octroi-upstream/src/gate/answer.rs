@@ -101,7 +101,7 @@ mod tests {
             inherit_env: Vec::new(),
             cwd: None,
         };
-        Logs::of_program(&program, &crate::system_clock())
+        Logs::of_program(&program, &crate::system_clock(), &crate::SharedRedactor::default())
     }
 
     /// An expected answer in the tables below.

@@ -52,7 +52,7 @@ impl Upstream {
     }
 
     fn last_failure(&self) -> String {
-        self.last_error().map_or_else(|| "it did not answer".to_owned(), |error| error.to_string())
+        self.last_error().map_or_else(|| "it did not answer".to_owned(), |error| error.for_caller())
     }
 
     /// The number of calls in flight.

@@ -44,6 +44,7 @@ impl Bench {
             shutdown: CancellationToken::new(),
             clock: octroi_upstream::system_clock(),
             events,
+            redactor: octroi_upstream::SharedRedactor::default(),
         };
         Self { context: Arc::new(context), owner }
     }

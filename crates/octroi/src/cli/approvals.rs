@@ -48,7 +48,7 @@ impl ListApprovals {
 /// What to do with approvals.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// Show one approval in full.
+    /// Show one approval with its whole arguments; secrets are masked.
     Show(OneApproval),
 }
 
@@ -57,6 +57,14 @@ pub(crate) enum ApprovalsCommand {
 pub(crate) struct OneApproval {
     /// The approval, ap_….
     pub(crate) id: String,
+
+    /// Show long arguments to their end.
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Show the masked value at this path, as `masked` lists it; it is recorded that you looked.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) reveal: Vec<String>,
 
     #[command(flatten)]
     pub(crate) target: Target,

@@ -2,7 +2,8 @@
 
 use octroi_api::operations::approvals::{
     AgentsApproveRequest, AgentsDenyRequest, ApprovalRequest, ApprovalsGet, ApprovalsList, ApprovalsPart,
-    ApproveRequest, Decided, DecidedApproval, DenyMode, DenyRequest, ListApprovalsRequest,
+    ApprovalsReveal, ApproveRequest, Decided, DecidedApproval, DenyMode, DenyRequest, ListApprovalsRequest,
+    RevealRequest,
 };
 use octroi_core::approval::ApprovalState;
 use octroi_core::arguments::{Exactness, read_exactly};
@@ -18,7 +19,7 @@ use crate::printer::{self, visible};
 
 mod render;
 
-use render::{detail_lines, summary_lines, time_left, tool_name};
+use render::{ArgumentLength, detail_lines, revealed_lines, summary_lines, time_left, tool_name};
 
 pub(super) async fn run(approvals: &Approvals) -> Result<(), Failure> {
     match &approvals.command {
@@ -53,17 +54,41 @@ async fn list(options: &ListApprovals) -> Result<(), Failure> {
 }
 
 async fn show(one: &OneApproval) -> Result<(), Failure> {
-    let request = ApprovalRequest { id: one.id.clone() };
-    let approval = Client::find(&one.target)?.call::<ApprovalsGet>(&request).await?;
+    let client = Client::find(&one.target)?;
+    if !one.reveal.is_empty() {
+        return reveal(&client, one).await;
+    }
+    let approval = client.call::<ApprovalsGet>(&ApprovalRequest { id: one.id.clone() }).await?;
     if one.target.json {
         printer::json(&approval);
         return Ok(());
     }
-    for line in detail_lines(&approval) {
+    let length = if one.all { ArgumentLength::Whole } else { ArgumentLength::Folded };
+    for line in detail_lines(&approval, length) {
         printer::data(&line);
+    }
+    if !approval.masked.is_empty() {
+        printer::say(&format!("see a masked value with `octroi approvals show {} --reveal PATH`", one.id));
     }
     if approval.state.0 == ApprovalState::Pending {
         printer::say(&format!("decide with `octroi approve {0}` or `octroi deny {0}`", one.id));
+    }
+    Ok(())
+}
+
+/// Shows masked values, each of which leaves a record.
+async fn reveal(client: &Client, one: &OneApproval) -> Result<(), Failure> {
+    let mut revealed = Vec::with_capacity(one.reveal.len());
+    for path in &one.reveal {
+        let request = RevealRequest { id: one.id.clone(), path: path.clone() };
+        revealed.push(client.call::<ApprovalsReveal>(&request).await?);
+    }
+    if one.target.json {
+        printer::json(&revealed);
+        return Ok(());
+    }
+    for line in revealed.iter().flat_map(revealed_lines) {
+        printer::data(&line);
     }
     Ok(())
 }

@@ -68,6 +68,12 @@ impl TestSetup {
         pending(&self.agent.call("peer_add", arguments).await.expect("a result"))
     }
 
+    /// The same with an argument that is masked.
+    async fn asks_with_secret(&self) -> String {
+        let arguments = json!({"a": 99, "b": 2, "token": "made-up-for-this-test"});
+        pending(&self.agent.call("peer_add", arguments).await.expect("a result"))
+    }
+
     /// Proposes a policy as the agent; returns its id.
     async fn proposes(&self) -> i64 {
         let arguments =

@@ -93,6 +93,18 @@ pub const APPROVALS: &[Key] = &[
         "Whether a form that the agent's own client shows counts as a person's answer.",
     ),
     key("url", Kind::Text, "where Octroi listens", "The address at which people reach Octroi."),
+    key(
+        "keep_arguments",
+        Kind::Duration,
+        "1h",
+        "How long the arguments of a finished approval are kept, encrypted; their digest stays.",
+    ),
+    key(
+        "max_argument_bytes",
+        Kind::Count(0),
+        "1048576",
+        "How large arguments may be that a person is asked about; calls with larger ones are refused.",
+    ),
 ];
 
 /// `[pins]`.

@@ -1,5 +1,7 @@
 //! Secrets with a recognizable format.
 
+use std::ops::Range;
+
 use super::FoundSecret;
 
 /// A token with a known prefix.
@@ -16,71 +18,177 @@ const fn shape(prefix: &'static str, kind: &'static str, length_min: usize, mark
     Shape { prefix, kind, length_min, marks }
 }
 
+/// Ordered by the first letter, so that a word is compared with few of them.
 const SHAPES: &[Shape] = &[
     shape("AKIA", "aws_key", 16, b""),
     shape("ASIA", "aws_key", 16, b""),
+    shape("AIza", "google_key", 35, b"_-"),
+    shape("ATATT3", "atlassian_token", 30, b"_-="),
+    shape("ATCTT3", "atlassian_token", 30, b"_-="),
+    shape("AGE-SECRET-KEY-1", "age_key", 50, b""),
+    shape("CFPAT-", "contentful_token", 40, b"_-"),
+    shape("EAAA", "square_token", 40, b"_-"),
+    shape("FlyV1", "fly_token", 30, b" _-+/=,"),
+    shape("GOCSPX-", "google_key", 20, b"_-"),
+    shape("NRAK-", "newrelic_key", 20, b""),
+    shape("PMAK-", "postman_key", 40, b"-"),
+    shape("SG.", "sendgrid_key", 40, b"_-."),
+    shape("SK", "twilio_key", 32, b""),
+    shape("dapi", "databricks_token", 32, b"-"),
+    shape("dckr_pat_", "docker_token", 20, b"_-"),
+    shape("discord.com/api/webhooks/", "webhook_url", 30, b"/_-"),
+    shape("discordapp.com/api/webhooks/", "webhook_url", 30, b"/_-"),
+    shape("doo_v1_", "digitalocean_token", 40, b""),
+    shape("dop_v1_", "digitalocean_token", 40, b""),
+    shape("dor_v1_", "digitalocean_token", 40, b""),
+    shape("dp.pt.", "doppler_token", 30, b""),
+    shape("dp.st.", "doppler_token", 30, b"._-"),
+    shape("figd_", "figma_token", 30, b"_-"),
+    shape("github_pat_", "github_token", 30, b"_"),
     shape("ghp_", "github_token", 30, b"_"),
     shape("gho_", "github_token", 30, b"_"),
     shape("ghu_", "github_token", 30, b"_"),
     shape("ghs_", "github_token", 30, b"_"),
     shape("ghr_", "github_token", 30, b"_"),
-    shape("github_pat_", "github_token", 30, b"_"),
+    shape("glc_", "grafana_token", 30, b"+/="),
+    shape("gldt-", "gitlab_token", 20, b"_-."),
+    shape("glft-", "gitlab_token", 20, b"_-."),
     shape("glpat-", "gitlab_token", 20, b"_-."),
-    shape("xoxb-", "slack_token", 10, b"-"),
-    shape("xoxp-", "slack_token", 10, b"-"),
+    shape("glptt-", "gitlab_token", 20, b"_-."),
+    shape("glrt-", "gitlab_token", 20, b"_-."),
+    shape("glsa_", "grafana_token", 30, b"_"),
+    shape("glsoat-", "gitlab_token", 20, b"_-."),
+    shape("gsk_", "model_key", 40, b""),
+    shape("hf_", "huggingface_token", 30, b""),
+    shape("hooks.slack.com/services/", "webhook_url", 30, b"/"),
+    shape("hvb.", "vault_token", 24, b"_-"),
+    shape("hvs.", "vault_token", 24, b"_-"),
+    shape("key-", "mailgun_key", 32, b""),
+    shape("lin_api_", "linear_key", 30, b""),
+    shape("lin_oauth_", "linear_key", 30, b""),
+    shape("npm_", "npm_token", 36, b""),
+    shape("ntn_", "notion_token", 40, b""),
+    shape("oct_", "octroi_token", 24, b"_"),
+    shape("ops_eyJ", "onepassword_token", 40, b"_-"),
+    shape("phx_", "posthog_key", 40, b""),
+    shape("pplx-", "model_key", 40, b""),
+    shape("pscale_pw_", "planetscale_token", 30, b"_-."),
+    shape("pscale_tkn_", "planetscale_token", 30, b"_-."),
+    shape("pypi-", "pypi_token", 50, b"_-"),
+    shape("r8_", "model_key", 37, b""),
+    shape("rk_live_", "stripe_key", 16, b""),
+    shape("rk_test_", "stripe_key", 16, b""),
+    shape("rubygems_", "rubygems_key", 48, b""),
+    shape("sbp_", "supabase_token", 40, b""),
+    shape("secret_", "notion_token", 40, b""),
+    shape("shpat_", "shopify_token", 32, b""),
+    shape("shpca_", "shopify_token", 32, b""),
+    shape("shppa_", "shopify_token", 32, b""),
+    shape("shpss_", "shopify_token", 32, b""),
+    shape("sk-ant-", "model_key", 20, b"_-"),
+    shape("sk-or-v1-", "model_key", 40, b""),
+    shape("sk-proj-", "model_key", 20, b"_-"),
+    shape("sk-svcacct-", "model_key", 20, b"_-"),
+    shape("sk-", "model_key", 32, b"_"),
+    shape("sk_live_", "stripe_key", 16, b""),
+    shape("sk_test_", "stripe_key", 16, b""),
+    shape("sntryu_", "sentry_token", 40, b""),
+    shape("sntrys_", "sentry_token", 40, b"+/=_"),
+    shape("sq0atp-", "square_token", 22, b"_-"),
+    shape("sq0csp-", "square_token", 40, b"_-"),
+    shape("tskey-", "tailscale_key", 20, b"-"),
+    shape("whsec_", "stripe_key", 24, b"+/="),
+    shape("xai-", "model_key", 60, b""),
+    shape("xapp-", "slack_token", 10, b"-"),
+    shape("xkeysib-", "brevo_key", 60, b"-"),
     shape("xoxa-", "slack_token", 10, b"-"),
+    shape("xoxb-", "slack_token", 10, b"-"),
+    shape("xoxe", "slack_token", 16, b"-."),
+    shape("xoxp-", "slack_token", 10, b"-"),
     shape("xoxr-", "slack_token", 10, b"-"),
     shape("xoxs-", "slack_token", 10, b"-"),
-    shape("xoxe", "slack_token", 16, b"-."),
-    shape("xapp-", "slack_token", 10, b"-"),
-    shape("sk_live_", "stripe_key", 16, b""),
-    shape("rk_live_", "stripe_key", 16, b""),
-    shape("sk_test_", "stripe_key", 16, b""),
-    shape("rk_test_", "stripe_key", 16, b""),
-    shape("whsec_", "stripe_key", 24, b"+/="),
-    shape("AIza", "google_key", 35, b"_-"),
     shape("ya29.", "google_key", 20, b"_-."),
-    shape("GOCSPX-", "google_key", 20, b"_-"),
-    shape("oct_", "octroi_token", 24, b"_"),
-    shape("npm_", "npm_token", 36, b""),
-    shape("pypi-", "pypi_token", 50, b"_-"),
-    shape("hf_", "huggingface_token", 30, b""),
-    shape("sk-ant-", "model_key", 20, b"_-"),
-    shape("sk-proj-", "model_key", 20, b"_-"),
-    shape("sk-", "model_key", 32, b"_"),
-    shape("dop_v1_", "digitalocean_token", 40, b""),
-    shape("SG.", "sendgrid_key", 40, b"_-."),
 ];
 
-/// The first letters of all prefixes, which rule out most words.
-const FIRST_LETTERS: [bool; 256] = {
-    let mut letters = [false; 256];
+/// For each first letter, where its shapes begin and end.
+const BY_LETTER: [(u8, u8); 256] = {
+    let mut ranges = [(0, 0); 256];
     let mut index = 0;
     while index < SHAPES.len() {
-        letters[SHAPES[index].prefix.as_bytes()[0] as usize] = true;
+        let letter = SHAPES[index].prefix.as_bytes()[0] as usize;
+        #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 255 shapes")]
+        let next = index as u8 + 1;
+        if ranges[letter].1 == 0 {
+            ranges[letter].0 = next - 1;
+        }
+        ranges[letter].1 = next;
         index += 1;
     }
-    letters
+    ranges
 };
 
-/// A token with a known prefix at this position.
-pub(super) fn token(bytes: &[u8], at: usize) -> Option<FoundSecret> {
-    let rest = &bytes[at..];
-    if !FIRST_LETTERS[usize::from(*rest.first()?)] {
+/// A token with a known prefix or form that begins with this word.
+pub(super) fn token(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
+    let rest = &bytes[word.start..];
+    let (first, end) = BY_LETTER[usize::from(*rest.first()?)];
+    let shapes = &SHAPES[usize::from(first)..usize::from(end)];
+    shapes.iter().find_map(|shape| of_shape(rest, word.start, shape)).or_else(|| without_prefix(bytes, word))
+}
+
+fn of_shape(rest: &[u8], at: usize, shape: &Shape) -> Option<FoundSecret> {
+    let tail = rest.strip_prefix(shape.prefix.as_bytes())?;
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
+    if tail.iter().take(shape.length_min).take_while(is_part).count() < shape.length_min {
         return None;
     }
-    let shape = SHAPES.iter().find(|shape| {
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
-        rest.starts_with(shape.prefix.as_bytes())
-            && rest[shape.prefix.len()..].iter().take(shape.length_min).take_while(is_part).count()
-                == shape.length_min
-    })?;
-    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
-    let length = rest[shape.prefix.len()..].iter().take_while(is_part).count();
-    // AWS key ids have an exact length of upper-case letters and digits.
-    let is_exact = shape.kind != "aws_key"
-        || length == shape.length_min && !rest[..20].iter().any(u8::is_ascii_lowercase);
-    is_exact.then(|| FoundSecret { kind: shape.kind, range: at..at + shape.prefix.len() + length })
+    let head = &tail[..tail.len().min(shape.length_min.max(64))];
+    let head = &head[..head.iter().take_while(is_part).count()];
+    let is_exact = head.len() == shape.length_min;
+    let is_hexadecimal = || head.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+    let is_it = match shape.kind {
+        // AWS key ids have an exact length of upper-case letters and digits.
+        "aws_key" => is_exact && !head.iter().any(u8::is_ascii_lowercase),
+        "twilio_key" | "mailgun_key" => is_exact && is_hexadecimal(),
+        // Names and words may begin like these, but have no digit.
+        "notion_token" | "square_token" | "databricks_token" | "fly_token" => {
+            head.iter().any(u8::is_ascii_digit)
+        }
+        _ => true,
+    };
+    let length = || shape.prefix.len() + tail.iter().take_while(is_part).count();
+    is_it.then(|| FoundSecret { kind: shape.kind, range: at..at + length() })
+}
+
+/// Tokens that are known by the marks inside them: of Telegram and Discord bots, of Azure and Terraform.
+fn without_prefix(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
+    let at = word.start;
+    let run = |from: usize, marks: &[u8]| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || marks.contains(byte)).count()
+    };
+    let found = |kind, end: usize| Some(FoundSecret { kind, range: at..end });
+    match (bytes.get(word.end)?, word.len()) {
+        (b':', 8..=10) if bytes[word.end..].starts_with(b":AA") => {
+            let length = run(word.end + 1, b"_-");
+            let is_number = bytes[word.clone()].iter().all(u8::is_ascii_digit);
+            if is_number && length == 35 { found("telegram_token", word.end + 36) } else { None }
+        }
+        (b'.', 23..=28) if b"MNO".contains(&bytes[at]) && run(word.end + 1, b"_-") == 6 => {
+            let second = word.end + 8;
+            let length = run(second, b"_-");
+            let is_dot = bytes.get(second - 1) == Some(&b'.');
+            if is_dot && length >= 27 { found("discord_token", second + length) } else { None }
+        }
+        (b'.', 14) if bytes[word.end..].starts_with(b".atlasv1.") => {
+            let length = run(word.end + 9, b"_-=");
+            if length >= 40 { found("terraform_token", word.end + 9 + length) } else { None }
+        }
+        (b'~', 5) if bytes[at + 3..].starts_with(b"8Q~") => {
+            let length = run(word.end + 1, b"_-.~");
+            if length >= 31 { found("azure_secret", word.end + 1 + length) } else { None }
+        }
+        _ => None,
+    }
 }
 
 /// A JSON Web Token, or the position up to which there is none.
@@ -117,21 +225,4 @@ pub(super) fn private_key(text: &str, at: usize) -> Option<FoundSecret> {
         at + end + END.len() + close
     });
     Some(FoundSecret { kind: "private_key", range: at..end })
-}
-
-/// `://user:password@host`.
-pub(super) fn url_password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
-    let authority = bytes[at..].strip_prefix(b"://")?;
-    let authority = &authority[..authority.len().min(1_024)];
-    let end = authority
-        .iter()
-        .position(|byte| *byte <= b' ' || b"/?#\"'`<>".contains(byte))
-        .unwrap_or(authority.len());
-    let user_end = authority[..end].iter().rposition(|byte| *byte == b'@')?;
-    let colon = authority[..user_end].iter().position(|byte| *byte == b':')?;
-    let password = &authority[colon + 1..user_end];
-    let is_reference = password.first().is_some_and(|first| b"$<{*[".contains(first));
-    let start = at + 3 + colon + 1;
-    (!password.is_empty() && !is_reference)
-        .then(|| FoundSecret { kind: "url_password", range: start..start + password.len() })
 }

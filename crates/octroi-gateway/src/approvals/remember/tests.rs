@@ -1,5 +1,5 @@
 use octroi_core::Secret;
-use octroi_core::approval::{ApprovalState, Binding};
+use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
 use octroi_core::policy::Document;
 use proptest::prelude::*;
 
@@ -21,6 +21,7 @@ fn approval(agent: Option<&str>, tool: &str) -> Approval {
         arguments_preview: "{}".to_owned(),
         other_params: None,
         arguments: Secret::new("{}"),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: "high".to_owned(),
         side_effects: Vec::new(),

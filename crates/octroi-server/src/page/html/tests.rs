@@ -1,5 +1,6 @@
 use octroi_core::Secret;
 use octroi_core::approval::Binding;
+use octroi_core::redact::{MaskedValue, indented};
 use proptest::prelude::*;
 
 use super::*;
@@ -20,6 +21,7 @@ fn approval(text: &str) -> Approval {
         arguments_preview: serde_json::json!({ text: text }).to_string(),
         other_params: Some(serde_json::json!({"_meta": { text: text }}).to_string()),
         arguments: Secret::new("never shown".to_owned()),
+        arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
         risk: text.to_owned(),
         side_effects: vec![text.to_owned()],
@@ -41,14 +43,22 @@ fn visible(text: &str) -> String {
     Visible(text).render().into_string()
 }
 
+/// Arguments in which everything is this text.
+fn shown(text: &str) -> ShownArguments {
+    let masked = MaskedValue { path: format!("/{text}"), kind: "password", length: 5 };
+    let text = serde_json::json!({ text: text }).to_string();
+    ShownArguments { text, masked: vec![masked], state: ArgumentsState::Whole }
+}
+
 /// Every page about an approval in which everything is this text.
 fn pages(text: &str) -> Vec<String> {
     let mut approval = approval(text);
+    let shown = shown(text);
     let mut pages =
-        vec![question(&approval, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
+        vec![question(&approval, &shown, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
     for state in ApprovalState::ALL {
         approval.state = state;
-        pages.extend([decided(&approval), too_late(&approval), gone(&approval)]);
+        pages.extend([decided(&approval, &shown), too_late(&approval, &shown), gone(&approval, &shown)]);
     }
     pages.iter().map(|content| document(content, "nonce")).collect()
 }

@@ -1,15 +1,28 @@
 //! Approvals as people read them.
 
-use octroi_api::operations::approvals::Approval;
+use octroi_api::operations::approvals::{Approval, ArgumentsKept, MaskedArgument, RevealedArgument};
 use octroi_core::approval::ApprovalState;
+use octroi_core::redact::indented;
 use octroi_core::time::parse_time;
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
 
 use crate::printer::visible;
 
-/// Longer arguments are cut in the list; `show` has all of them.
+/// Longer arguments are cut in the list, which says so; `show` has all of them.
 const ARGUMENTS_LISTED: usize = 160;
+
+/// Longer arguments of one approval are folded; `--all` shows them to their end.
+const ARGUMENTS_FOLDED: usize = 4_000;
+
+/// How much of the arguments is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ArgumentLength {
+    /// Long ones are folded, with a note of how much is missing.
+    Folded,
+    /// All.
+    Whole,
+}
 
 /// One approval in up to three lines: the call, its arguments, and why it needs approval.
 pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
@@ -27,10 +40,10 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
             tool.cyan(),
             state(approval, now_ms)
         ),
-        format!("    {}", cut(&visible(&approval.args.to_string()))),
+        format!("    {}", cut(&visible(&listed_arguments(approval)), &approval.id)),
     ];
     if !approval.other_params.is_null() {
-        lines.push(format!("    also sent: {}", cut(&visible(&approval.other_params.to_string()))));
+        lines.push(format!("    also sent: {}", cut(&visible(&approval.other_params.to_string()), &approval.id)));
     }
     if !approval.reasons.is_empty() {
         lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
@@ -61,21 +74,23 @@ pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
 }
 
 /// Every member of an approval, in labelled lines.
-pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
+pub(super) fn detail_lines(approval: &Approval, length: ArgumentLength) -> Vec<String> {
     let list = |texts: &[String]| Some(texts.join("; ")).filter(|_| !texts.is_empty());
     let shown = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         value => Some(format!("{value:#}")),
     };
+    let masked: Vec<String> = approval.masked.iter().map(masked_line).collect();
     let rows = [
         ("id", Some(approval.id.clone())),
         ("invocation id", Some(approval.invocation_id.clone())),
         ("agent id", approval.agent_id.clone()),
         ("principal", Some(approval.principal.clone())),
         ("tool", Some(approval.tool.clone())),
-        ("args", shown(&approval.args)),
+        ("args", arguments(approval, length)),
         ("also sent", shown(&approval.other_params)),
+        ("masked", Some(masked.join("\n")).filter(|_| !masked.is_empty())),
         ("risk", Some(approval.risk.clone())),
         ("side effects", list(&approval.side_effects)),
         ("reasons", list(&approval.reasons)),
@@ -98,14 +113,56 @@ pub(super) fn detail_lines(approval: &Approval) -> Vec<String> {
     rows.into_iter().filter_map(line).collect()
 }
 
+/// The arguments as they were sent, with secrets masked: numbers keep their digits.
+fn listed_arguments(approval: &Approval) -> String {
+    approval.arguments.clone().unwrap_or_else(|| approval.args.to_string())
+}
+
+fn arguments(approval: &Approval, length: ArgumentLength) -> Option<String> {
+    let text = match (&approval.arguments, &approval.args) {
+        (Some(whole), _) => indented(whole),
+        (None, Value::Null) => return None,
+        (None, Value::String(text)) => text.clone(),
+        (None, arguments) => format!("{arguments:#}"),
+    };
+    let note = match approval.arguments_kept {
+        ArgumentsKept::Whole => "",
+        ArgumentsKept::Removed => "\n(a short version: the whole arguments were removed when this was over)",
+        ArgumentsKept::Unreadable => "\n(they cannot be read; the call can only be denied)",
+    };
+    let end = text.floor_char_boundary(ARGUMENTS_FOLDED);
+    if length == ArgumentLength::Whole || end == text.len() {
+        return Some(format!("{text}{note}"));
+    }
+    Some(format!("{}…\n({} more bytes: show them with --all){note}", &text[..end], text.len() - end))
+}
+
+/// A masked value: where it is, what it seems to be, how long it is.
+fn masked_line(masked: &MaskedArgument) -> String {
+    let path = if masked.path.is_empty() { "(everything)" } else { &masked.path };
+    format!("{path}  {}, {} bytes", masked.kind, masked.length)
+}
+
+/// A value that was revealed. In a string every line stands on its own.
+pub(super) fn revealed_lines(revealed: &RevealedArgument) -> Vec<String> {
+    let value = match serde_json::from_str(&revealed.value) {
+        Ok(Value::String(text)) => text,
+        Ok(_) | Err(_) => revealed.value.clone(),
+    };
+    let name = revealed.name.as_deref().map(|name| format!(" ({})", visible(name))).unwrap_or_default();
+    let mut lines = vec![format!("{}{name}:", visible(&revealed.path))];
+    lines.extend(value.lines().map(|line| format!("    {}", visible(line))));
+    lines
+}
+
 /// `server.tool`, as rules name it.
 pub(super) fn tool_name(id: &str) -> String {
     id.strip_prefix("mcp:").map_or_else(|| id.to_owned(), |name| name.replacen(':', ".", 1))
 }
 
-fn cut(text: &str) -> String {
+fn cut(text: &str, id: &str) -> String {
     match text.char_indices().nth(ARGUMENTS_LISTED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}… (all of it: octroi approvals show {id})", &text[..end]),
         None => text.to_owned(),
     }
 }
@@ -164,7 +221,9 @@ mod tests {
             plain(&lines[..1]),
             "ap_x  ann  files.write  high  denied_continue by admin\\u{1b} 30 s ago"
         );
-        assert_eq!((lines.len(), lines[1].chars().count()), (2, 4 + ARGUMENTS_LISTED + 1));
+        let rest = "… (all of it: octroi approvals show ap_x)";
+        assert_eq!((lines.len(), lines[1].chars().count()), (2, 4 + ARGUMENTS_LISTED + rest.chars().count()));
+        assert!(lines[1].ends_with(rest), "{lines:?}");
         let expired = summary_lines(&approval(json!({"state": "expired"})), now_ms);
         assert!(plain(&expired).contains("high  expired\n"), "{expired:?}");
     }
@@ -188,9 +247,33 @@ mod tests {
             state             done
             edited            true
             outcome           completed"#]]
-        .assert_eq(&plain(&detail_lines(&approval(
-            json!({"state": "done", "edited": true, "outcome": "completed"}),
-        ))));
+        .assert_eq(&plain(&detail_lines(
+            &approval(json!({"state": "done", "edited": true, "outcome": "completed"})),
+            ArgumentLength::Folded,
+        )));
+    }
+
+    #[test]
+    fn arguments_are_shown_whole_with_what_is_masked() {
+        let whole =
+            format!(r#"{{"n":12345678901234567890,"token":"[redacted]","x":"{}"}}"#, "y".repeat(5_000));
+        let masked = json!([{"path": "/token", "kind": "credential", "length": 20}]);
+        let approval = approval(json!({"arguments": whole, "masked": masked}));
+        let lines = plain(&detail_lines(&approval, ArgumentLength::Whole));
+        assert!(
+            lines.contains("\"n\": 12345678901234567890,") && lines.contains(&"y".repeat(5_000)),
+            "{lines}"
+        );
+        assert!(lines.contains("masked            /token  credential, 20 bytes"), "{lines}");
+        let folded = plain(&detail_lines(&approval, ArgumentLength::Folded));
+        assert!(folded.contains("more bytes: show them with --all)"), "{folded}");
+        assert!(folded.contains("/token  credential, 20 bytes"), "{folded}");
+        let revealed = RevealedArgument {
+            path: "/token".to_owned(),
+            name: Some("token".to_owned()),
+            value: json!("one\ntwo\u{1b}").to_string(),
+        };
+        assert_eq!(revealed_lines(&revealed), ["/token (token):", "    one", "    two\\u{1b}"]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) fn arguments(name: &str, face: Face, approval: &str, proposal: i64) -
             json!({"call_id": approval, "remember": "tool", "preview": true})
         }
         ("approvals_get", _) => json!({"id": approval}),
+        ("approvals_reveal", _) => json!({"id": approval, "path": "/nothing"}),
         ("pins_accept", _) => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
         ("pins_reject", _) => json!({"server": "peer", "name": "echo"}),
         ("pins_forget", _) => json!({"server": "peer", "name": "nothing"}),
@@ -67,6 +68,8 @@ fn expected_of_operation(name: &str) -> [&'static str; 3] {
         _ if !has(Face::Management) => "tool_not_found",
         // Nothing of these names is quarantined or was accepted.
         "pins_accept" | "pins_reject" | "pins_forget" => "not_found",
+        // Nothing of the call is masked.
+        "approvals_reveal" => "not_found",
         _ => "done",
     };
     let other = match name {

@@ -109,6 +109,8 @@ async fn every_change_leaves_one_record() {
         }
         of_people.push((name, arguments));
     }
+    let masked = world.asks_with_secret().await;
+    of_people.push(("approvals_reveal", json!({"id": masked, "path": "/token"})));
     of_people.push(("agents_approve_proposal", json!({"id": world.proposes().await})));
     of_people.push(("agents_reject_proposal", json!({"id": world.proposes().await, "reason": "no"})));
     let hash = world.quarantined().await;
