@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use octroi_api::operations::config::ConfigDifference;
 use octroi_core::Clock;
 use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;
@@ -65,6 +66,7 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
+    waiting_changes: ArcSwap<Vec<ConfigDifference>>,
 }
 
 /// How the processes of servers are started and identified.
@@ -150,6 +152,7 @@ impl Gateway {
             inspector,
             pipeline,
             problems: ArcSwap::default(),
+            waiting_changes: ArcSwap::default(),
         });
         gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.audit.start();
@@ -244,6 +247,14 @@ impl Gateway {
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
         }
+        if let Some(persistence) = &self.persistence {
+            // A copy of the database file alone is complete then.
+            match tokio::time::timeout(GOODBYE, persistence.store().checkpoint()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => warn!(%error, hint = error.hint(), "the database was not checkpointed"),
+                Err(_) => warn!("the database was not checkpointed in time"),
+            }
+        }
     }
 
     /// Answers a request of a client. Dropping the future cancels it.
@@ -336,6 +347,17 @@ impl Gateway {
     /// The problems of the configuration.
     pub fn problems(&self) -> Arc<Vec<String>> {
         self.problems.load_full()
+    }
+
+    /// Changes of the configuration that wait for a person.
+    pub fn waiting_changes(&self) -> Arc<Vec<ConfigDifference>> {
+        self.waiting_changes.load_full()
+    }
+
+    /// Sets the changes of the configuration that wait for a person.
+    pub fn set_waiting_changes(&self, waiting: Vec<ConfigDifference>) {
+        self.waiting_changes.store(Arc::new(waiting));
+        self.servers.announce();
     }
 
     /// Sets the problems of the configuration.

@@ -36,6 +36,13 @@ impl Store {
         Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory).await?) })
     }
 
+    /// Moves everything from the write-ahead log into the database file, so that the file alone is complete.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.checkpoint().await,
+        }
+    }
+
     /// Waits for pending writes and closes the database.
     pub async fn close(self) {
         match self.engine {

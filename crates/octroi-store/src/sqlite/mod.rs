@@ -75,6 +75,11 @@ impl Sqlite {
         Ok(Self { path, writer, durable, readers, _lock: lock })
     }
 
+    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpointed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&self.writer).await;
+        checkpointed.map(drop).map_err(|error| self.failed(error))
+    }
+
     pub(crate) async fn close(self) {
         self.readers.close().await;
         self.durable.close().await;

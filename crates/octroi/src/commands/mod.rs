@@ -17,6 +17,7 @@ mod policy;
 mod reload;
 mod run;
 mod servers;
+mod start;
 mod stdio;
 mod tools;
 mod up;

@@ -7,6 +7,7 @@
 )]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod accepting;
 mod agents;
 mod approval_page;
 mod approvals;
