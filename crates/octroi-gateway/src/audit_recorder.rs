@@ -124,6 +124,11 @@ impl AuditRecorder {
         self.redactor.load().preview(arguments, self.settings.load().argument_bytes)
     }
 
+    /// A text with secrets redacted.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.redactor.load().redact(text).to_string()
+    }
+
     /// Whether a text contains a secret.
     pub(crate) fn has_secret(&self, text: &str) -> bool {
         *self.redactor.load().redact(text) != *text

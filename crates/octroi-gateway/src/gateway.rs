@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
 use octroi_core::Clock;
+use octroi_core::audit::{Kind, Level};
 use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
@@ -15,6 +16,7 @@ use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +25,7 @@ use tracing::{error, info, warn};
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
-use crate::audit_index::AuditIndex;
+use crate::audit_index::{AuditIndex, SnapshotWhen};
 use crate::audit_recorder::AuditRecorder;
 use crate::caller::Caller;
 use crate::exchange::Exchanges;
@@ -154,6 +156,7 @@ impl Gateway {
             problems: ArcSwap::default(),
             waiting_changes: ArcSwap::default(),
         });
+        gateway.record_losses().await;
         gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
@@ -186,6 +189,29 @@ impl Gateway {
         self.governance.recall(persistence.store()).await;
     }
 
+    /// Records what was lost, and accepted as lost.
+    async fn record_losses(&self) {
+        let losses = self.persistence.iter().flat_map(|persistence| persistence.losses());
+        let losses: Vec<String> = losses.map(ToString::to_string).collect();
+        if losses.is_empty() {
+            return;
+        }
+        warn!(?losses, "going on without what was lost");
+        let context = json!({"change": "loss_accepted", "lost": losses}).to_string();
+        let mut event = self.recorder.system_event(Kind::AdministrativeChange, &context);
+        event.level = Level::Warn;
+        if let Err(error) = self.recorder.record(&event).await {
+            error!(%error, hint = error.hint(), "the loss could not be recorded");
+        }
+    }
+
+    /// Has a snapshot of what the database must not forget written to the audit log, soon.
+    pub fn state_changed(&self) {
+        if let Some(persistence) = &self.persistence {
+            persistence.changed().notify_one();
+        }
+    }
+
     /// Applies the governance settings. If one of their policies is invalid, everything stays as it
     /// was.
     pub async fn govern(
@@ -204,6 +230,7 @@ impl Gateway {
             self.subscriptions.own_list_changed(&Method::ToolsChanged);
         }
         self.registry.reconsider_all();
+        self.state_changed();
         Ok(())
     }
 
@@ -242,7 +269,11 @@ impl Gateway {
         self.context.shutdown.cancel();
         if let Some(persistence) = &self.persistence {
             self.governance.keep_uses();
-            let _ = tokio::time::timeout(GOODBYE, persistence.close()).await;
+            let last = async {
+                self.audit.record_state(SnapshotWhen::Changed).await;
+                persistence.close().await;
+            };
+            let _ = tokio::time::timeout(GOODBYE, last).await;
         }
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;

@@ -18,6 +18,7 @@ mod exchange;
 mod gateway;
 mod governance;
 mod inspector;
+mod lost_state;
 mod metrics;
 mod operator_error;
 mod outcome;
@@ -26,10 +27,12 @@ mod pin_settings;
 mod pipeline;
 mod policy_error;
 mod provider;
+mod rebuild;
 mod registry;
 mod request_state;
 mod reserved_metadata;
 mod servers;
+mod state_snapshot;
 mod subscriptions;
 mod tasks;
 mod view;
@@ -48,6 +51,7 @@ pub use governance::{
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
 };
+pub use lost_state::{Loss, OnLoss};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
@@ -59,7 +63,9 @@ pub use persistence::{Persistence, PersistenceError};
 pub use pin_settings::PinSettings;
 pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
+pub use rebuild::rebuild_database;
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
 pub use servers::{Changes, Refreshed, ServerStatus, Servers};
+pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

@@ -192,7 +192,10 @@ impl Operations {
             recorded.map_err(|error| OperationError::NotRecorded(Box::new(error)))?;
             let (subject, filed_under) = (change.subject.clone(), change.filed_under.clone());
             let error = match change.apply().await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    gateway.state_changed();
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
             let reason = ApiError::from(&error).message;

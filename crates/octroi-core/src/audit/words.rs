@@ -25,11 +25,12 @@ pub enum Kind {
     AdministrativeChange,
     RequestStart,
     RequestEnd,
+    StateSnapshot,
 }
 
 impl Kind {
     /// All kinds in the order of the enum, with the word used in records.
-    pub const WORDS: [(&'static str, Self); 21] = [
+    pub const WORDS: [(&'static str, Self); 22] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),
@@ -51,6 +52,7 @@ impl Kind {
         ("administrative_change", Self::AdministrativeChange),
         ("request_start", Self::RequestStart),
         ("request_end", Self::RequestEnd),
+        ("state_snapshot", Self::StateSnapshot),
     ];
 
     /// The word used in records.

@@ -20,7 +20,7 @@ use super::walk::{Problem, Walk};
 use super::writer::{Head, OpenCalls, Segment, note_call};
 
 const LOCK_FILE: &str = "lock";
-const KEY_FILE: &str = "key";
+pub(super) const KEY_FILE: &str = "key";
 const PUBLIC_KEY_FILE: &str = "key.pub";
 
 /// An unfinished end of the last run, which was truncated.

@@ -56,11 +56,18 @@ pub(crate) struct Sqlite {
     _lock: DirectoryLock,
 }
 
+const FILE_NAME: &str = "octroi.db";
+
+/// Whether a directory has a database. An empty file is one that was never written.
+pub(crate) fn exists(directory: &Path) -> bool {
+    std::fs::metadata(directory.join(FILE_NAME)).is_ok_and(|found| found.len() > 0)
+}
+
 impl Sqlite {
     pub(crate) async fn open(directory: &Path) -> Result<Self, StoreError> {
         files::make_directory(directory)?;
         let lock = DirectoryLock::acquire(directory)?;
-        let path = directory.join("octroi.db");
+        let path = directory.join(FILE_NAME);
         files::make_private_file(&path)?;
         let version = migrate::inspect(&path).await?;
 

@@ -39,6 +39,10 @@ pub(crate) struct Up {
     /// configures.
     #[arg(long)]
     pub(crate) accept_config: bool,
+
+    /// Go on although a part of the data directory is lost. This is recorded.
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
 }
 
 /// Options of `octroi stdio`.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use octroi_core::principal::DEFAULT_AGENT;
-use octroi_gateway::Persistence;
+use octroi_gateway::{OnLoss, Persistence};
 
 use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
 use super::start::{Accepting, StartConfig};
@@ -16,8 +16,10 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let config = load(&sources)?;
     let file = config.file.clone();
     let accepting = if options.accept_config { Accepting::Everything } else { Accepting::AskAtTerminal };
-    let persistence =
-        Persistence::open(&sources.data, clock::system()).await.map_err(|error| no_store(&error))?;
+    let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
+    let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss)
+        .await
+        .map_err(|error| no_store(&error))?;
     let start = StartConfig::decide(&sources, config, accepting)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
     announce(file.as_deref(), &own);

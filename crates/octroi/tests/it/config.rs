@@ -226,79 +226,80 @@ fn show_hides_secrets() {
         &[("octroi.toml", GOOD)],
         &["config", "show"],
         expect![[r#"
-        exit: 0
-        ----- out
-        [server]
-        listen = "127.0.0.1:0"
-        allowed_hosts = []
-        allowed_origins = []
-        max_body_bytes = 4194304
-        session_idle = "30m"
+            exit: 0
+            ----- out
+            [server]
+            listen = "127.0.0.1:0"
+            allowed_hosts = []
+            allowed_origins = []
+            max_body_bytes = 4194304
+            session_idle = "30m"
 
-        [mcp]
-        enabled = true
-        auto_reload = true
-        health_check_interval = "1m"
-        strict = true
+            [mcp]
+            enabled = true
+            auto_reload = "ask"
+            health_check_interval = "1m"
+            strict = true
 
-        [[mcp.servers]]
-        name = "files"
-        enabled = true
-        transport = "stdio"
-        command = "[DIR]/run"
-        args = []
-        env = { KEY = "***" }
-        inherit_env = []
-        cwd = "[DIR]"
-        era = "auto"
-        start = "eager"
-        sharing = "shared"
-        reconnect = true
-        timeout = "30s"
-        max_call_timeout = "5m"
-        connect_timeout = "1m"
-        list_timeout = "15s"
-        shutdown_grace = "5s"
-        max_message_bytes = 16777216
-        max_concurrency = 10
-        queue = 100
-        health_interval = "1m"
-        idle_stop = false
-        trust = "medium"
-        allow_tools = []
-        deny_tools = []
-        deny_side_effect_tags = []
-        scope = "system"
-        env_type = "host"
+            [[mcp.servers]]
+            name = "files"
+            enabled = true
+            transport = "stdio"
+            command = "[DIR]/run"
+            args = []
+            env = { KEY = "***" }
+            inherit_env = []
+            cwd = "[DIR]/user/.local/share/octroi/servers/files"
+            era = "auto"
+            start = "eager"
+            sharing = "shared"
+            reconnect = true
+            timeout = "30s"
+            max_call_timeout = "5m"
+            connect_timeout = "1m"
+            list_timeout = "15s"
+            shutdown_grace = "5s"
+            max_message_bytes = 16777216
+            max_concurrency = 10
+            queue = 100
+            health_interval = "1m"
+            idle_stop = false
+            trust = "medium"
+            allow_tools = []
+            deny_tools = []
+            deny_side_effect_tags = []
+            strict_arguments = false
+            scope = "system"
+            env_type = "host"
 
-        [[tokens]]
-        token = "***"
-        role = "human"
-        label = "human-1"
-        errors = "rpc"
+            [[tokens]]
+            token = "***"
+            role = "human"
+            label = "human-1"
+            errors = "rpc"
 
-        [policy]
-        profile = "guarded"
-        errors = "rpc"
-        proposals = false
+            [policy]
+            profile = "guarded"
+            errors = "rpc"
+            proposals = false
 
-        [approvals]
-        wait = "50s"
-        expires = "1h"
-        grant_expires = "10m"
-        form = false
+            [approvals]
+            wait = "50s"
+            expires = "1h"
+            grant_expires = "10m"
+            form = false
 
-        [pins]
-        mode = "trust_first"
-        lock = "[DIR]/octroi.lock"
+            [pins]
+            mode = "trust_first"
+            lock = "[DIR]/octroi.lock"
 
-        [audit]
-        durability = "normal"
-        retention = false
-        max_argument_bytes = 4096
-        results = "summary"
-        ----- err
-    "#]],
+            [audit]
+            durability = "normal"
+            retention = false
+            max_argument_bytes = 4096
+            results = "summary"
+            ----- err
+        "#]],
     );
     let json = run_with(
         &[(

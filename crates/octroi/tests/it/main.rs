@@ -28,6 +28,7 @@ mod guide;
 mod harness;
 mod leaks;
 mod life;
+mod lost;
 mod manage;
 mod memory;
 mod once;
