@@ -122,7 +122,7 @@ words! {
         ToolInvocationStart ToolInvocationEnd PolicyDecision PolicyViolation ApprovalRequested ApprovalResolved
         PolicyChanged ProposalCreated ProposalResolved ServerChanged ConfigReloaded TokenChanged AuthFailed
         ToolDefinitionChanged QuotaWarning QuotaExceeded AuditPurged AuditOpened AdministrativeChange
-        RequestStart RequestEnd ArgumentRevealed;
+        RequestStart RequestEnd ArgumentRevealed StateSnapshot;
 }
 
 impl WireWord for Risk {

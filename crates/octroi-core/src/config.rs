@@ -18,6 +18,7 @@ use crate::tool::infer::InferenceRule;
 mod address;
 mod approvals;
 mod audit;
+pub mod compare;
 mod entry;
 mod fields;
 mod format;
@@ -48,7 +49,7 @@ pub use node::{Map, Member, Node, Origin, Value};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
-pub use settings::{DEFAULT_LISTEN, McpSection, ServerSection};
+pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
 pub use tokens::TokenSettings;
 
@@ -66,6 +67,33 @@ pub struct Sources<'a> {
     pub unknown: Option<Unknown>,
     /// Resolves `${…}` references.
     pub lookup: Lookup<'a>,
+    /// Where programs run that name no directory of their own.
+    pub programs: ProgramPlaces<'a>,
+}
+
+/// Where the programs of servers run, and which of their arguments are files.
+#[derive(Clone, Copy)]
+pub struct ProgramPlaces<'a> {
+    /// The directory with one directory for each server without `cwd`; `None` runs them beside the file.
+    pub own: Option<&'a Path>,
+    /// Whether a file or directory exists. A relative argument that names one is made absolute.
+    pub exists: &'a dyn Fn(&Path) -> Found,
+}
+
+impl ProgramPlaces<'static> {
+    /// Programs run beside the file, and no argument is a file.
+    pub const BESIDE_FILE: Self = Self { own: None, exists: &|_| Found::Nothing };
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
 }
 
 /// The defaults of a discovered server without a file: its program, working directory and trust.
@@ -212,6 +240,7 @@ pub fn build(sources: Sources<'_>) -> Config {
         lookup: &lookup,
         unknown,
         health_interval: (config.mcp.health_check_interval, &health_origin),
+        programs: sources.programs,
     };
     let candidates = candidates(root.entries, sources.discovered, &sources.base, &mut config.problems);
     for candidate in candidates {

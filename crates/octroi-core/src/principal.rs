@@ -112,6 +112,16 @@ impl Tokens {
         self.by_hash.insert(hash, principal).is_none()
     }
 
+    /// Removes a token.
+    pub fn remove(&mut self, hash: &TokenHash) {
+        self.by_hash.remove(hash);
+    }
+
+    /// All tokens by their hashes, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&TokenHash, &Principal)> {
+        self.by_hash.iter()
+    }
+
     /// Whether this token exists.
     pub fn contains(&self, hash: &TokenHash) -> bool {
         self.by_hash.contains_key(hash)

@@ -39,12 +39,14 @@ mod expiry;
 mod grants;
 mod remember;
 mod showing;
+mod steady_clock;
 mod waiting;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
 pub use remember::{Remember, RememberScope, Until};
 pub use showing::ShownArguments;
+use steady_clock::SteadyClock;
 use waiting::Waiting;
 
 /// Calls that wait for approval, and the decisions about them.
@@ -56,6 +58,7 @@ pub struct Approvals {
     governance: Arc<Governance>,
     registry: Arc<Registry>,
     sealer: Arc<Sealer>,
+    clock: SteadyClock,
     waiting: Waiting,
     /// The base URL of the pages for people, once Octroi listens.
     page: ArcSwapOption<String>,
@@ -180,6 +183,7 @@ impl Approvals {
             governance: Arc::clone(governance),
             registry: Arc::clone(registry),
             sealer: Arc::clone(sealer),
+            clock: SteadyClock::new(context.clock.clone()),
             waiting: Waiting::default(),
             page: ArcSwapOption::empty(),
         }

@@ -18,8 +18,10 @@ mod projection;
 mod query;
 mod refusals;
 mod retention;
+mod snapshots;
 
 pub use query::{AuditFound, AuditIndexError, AuditSearch};
+pub(crate) use snapshots::SnapshotWhen;
 
 /// The searchable audit log.
 pub struct AuditIndex {
@@ -38,6 +40,8 @@ pub struct AuditIndex {
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,
+    /// What identifies the last snapshot of this run.
+    snapshot: tokio::sync::Mutex<Option<String>>,
 }
 
 impl AuditIndex {
@@ -59,6 +63,7 @@ impl AuditIndex {
             refusals: Mutex::default(),
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
+            snapshot: tokio::sync::Mutex::default(),
         }
     }
 
@@ -71,6 +76,7 @@ impl AuditIndex {
         let store = Arc::clone(persistence.store());
         tasks.spawn_on_main("audit-index", Arc::clone(self).project(log.clone(), Arc::clone(&store)));
         tasks.spawn_on_main("audit-retention", Arc::clone(self).keep_short(log.clone(), store));
+        tasks.spawn_on_main("state-snapshots", Arc::clone(self).keep_snapshots());
         tasks.spawn_on_main("audit-checkpoints", log_checkpoints(Arc::clone(&self.context), log.clone()));
     }
 

@@ -188,6 +188,11 @@ impl AuditRecorder {
         self.redactor.load().reveal(arguments, path)
     }
 
+    /// A text with secrets redacted.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.redactor.load().redact(text).to_string()
+    }
+
     /// Whether a text contains a secret.
     pub(crate) fn has_secret(&self, text: &str) -> bool {
         *self.redactor.load().redact(text) != *text

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use octroi_api::operations::config::ConfigDifference;
+use octroi_core::Clock;
+use octroi_core::audit::{Kind, Level};
 use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
@@ -14,6 +17,7 @@ use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +26,7 @@ use tracing::{error, info, warn};
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
-use crate::audit_index::AuditIndex;
+use crate::audit_index::{AuditIndex, SnapshotWhen};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::exchange::Exchanges;
@@ -65,6 +69,7 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
+    waiting_changes: ArcSwap<Vec<ConfigDifference>>,
 }
 
 /// How the processes of servers are started and identified.
@@ -150,7 +155,9 @@ impl Gateway {
             inspector,
             pipeline,
             problems: ArcSwap::default(),
+            waiting_changes: ArcSwap::default(),
         });
+        gateway.record_losses().await;
         gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
@@ -183,6 +190,29 @@ impl Gateway {
         self.governance.recall(persistence.store()).await;
     }
 
+    /// Records what was lost, and accepted as lost.
+    async fn record_losses(&self) {
+        let losses = self.persistence.iter().flat_map(|persistence| persistence.losses());
+        let losses: Vec<String> = losses.map(ToString::to_string).collect();
+        if losses.is_empty() {
+            return;
+        }
+        warn!(?losses, "going on without what was lost");
+        let context = json!({"change": "loss_accepted", "lost": losses}).to_string();
+        let mut event = self.recorder.system_event(Kind::AdministrativeChange, &context);
+        event.level = Level::Warn;
+        if let Err(error) = self.recorder.record(&event).await {
+            error!(%error, hint = error.hint(), "the loss could not be recorded");
+        }
+    }
+
+    /// Has a snapshot of what the database must not forget written to the audit log, soon.
+    pub fn state_changed(&self) {
+        if let Some(persistence) = &self.persistence {
+            persistence.changed().notify_one();
+        }
+    }
+
     /// Applies the governance settings. If one of their policies is invalid, everything stays as it
     /// was.
     pub async fn govern(
@@ -203,6 +233,7 @@ impl Gateway {
             self.subscriptions.own_list_changed(&Method::ToolsChanged);
         }
         self.registry.reconsider_all();
+        self.state_changed();
         Ok(())
     }
 
@@ -242,10 +273,22 @@ impl Gateway {
         self.context.shutdown.cancel();
         if let Some(persistence) = &self.persistence {
             self.governance.keep_uses();
-            let _ = tokio::time::timeout(GOODBYE, persistence.close()).await;
+            let last = async {
+                self.audit.record_state(SnapshotWhen::Changed).await;
+                persistence.close().await;
+            };
+            let _ = tokio::time::timeout(GOODBYE, last).await;
         }
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
+        }
+        if let Some(persistence) = &self.persistence {
+            // A copy of the database file alone is complete then.
+            match tokio::time::timeout(GOODBYE, persistence.store().checkpoint()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => warn!(%error, hint = error.hint(), "the database was not checkpointed"),
+                Err(_) => warn!("the database was not checkpointed in time"),
+            }
         }
     }
 
@@ -349,6 +392,17 @@ impl Gateway {
     /// The problems of the configuration.
     pub fn problems(&self) -> Arc<Vec<String>> {
         self.problems.load_full()
+    }
+
+    /// Changes of the configuration that wait for a person.
+    pub fn waiting_changes(&self) -> Arc<Vec<ConfigDifference>> {
+        self.waiting_changes.load_full()
+    }
+
+    /// Sets the changes of the configuration that wait for a person.
+    pub fn set_waiting_changes(&self, waiting: Vec<ConfigDifference>) {
+        self.waiting_changes.store(Arc::new(waiting));
+        self.servers.announce();
     }
 
     /// Sets the problems of the configuration.

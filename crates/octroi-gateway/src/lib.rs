@@ -18,6 +18,7 @@ mod exchange;
 mod gateway;
 mod governance;
 mod inspector;
+mod lost_state;
 mod methods;
 mod metrics;
 mod operator_error;
@@ -27,11 +28,13 @@ mod pin_settings;
 mod pipeline;
 mod policy_error;
 mod provider;
+mod rebuild;
 mod registry;
 mod request_state;
 mod reserved_metadata;
 mod server_tasks;
 mod servers;
+mod state_snapshot;
 mod subscriptions;
 mod tasks;
 mod view;
@@ -50,6 +53,7 @@ pub use governance::{
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
 };
+pub use lost_state::{Loss, OnLoss};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
@@ -61,7 +65,9 @@ pub use persistence::{Persistence, PersistenceError};
 pub use pin_settings::PinSettings;
 pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
+pub use rebuild::rebuild_database;
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
 pub use servers::{Changes, Refreshed, ServerStatus, Servers};
+pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

@@ -4,7 +4,7 @@
 //! continues; the next start then knows a little less.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,11 +19,12 @@ use octroi_upstream::{BackgroundTasks, ServerIdentity, UpstreamError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::warn;
 
 use crate::audit::{AuditError, AuditLog, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
+use crate::lost_state::{Loss, OnLoss, missing_files, missing_log, missing_records};
 
 mod key;
 
@@ -31,7 +32,7 @@ mod key;
 const WAITING: usize = 1_024;
 
 /// The subdirectory of the audit log in the data directory.
-const AUDIT: &str = "audit";
+pub(crate) const AUDIT: &str = "audit";
 
 /// Why persistent storage is not available.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,18 @@ pub enum PersistenceError {
     /// The audit log cannot be opened.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// A part of what Octroi remembers is gone.
+    #[error("{} has lost {}", .directory.display(), listed(.losses))]
+    Lost {
+        /// The data directory.
+        directory: PathBuf,
+        /// What is gone.
+        losses: Vec<Loss>,
+    },
+}
+
+fn listed(losses: &[Loss]) -> String {
+    losses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ")
 }
 
 impl PersistenceError {
@@ -50,6 +63,15 @@ impl PersistenceError {
         match self {
             Self::Store(error) => error.hint().clone(),
             Self::Audit(error) => error.hint(),
+            Self::Lost { losses, .. } if losses.contains(&Loss::Database) => {
+                "restore a copy; or rebuild definitions and policies from the audit log with `octroi db \
+                 rebuild`; or start without them with `octroi up --accept-loss`"
+                    .to_owned()
+            }
+            Self::Lost { .. } => {
+                "restore a copy, or go on without it with `octroi up --accept-loss`, which is recorded"
+                    .to_owned()
+            }
         }
     }
 
@@ -62,7 +84,7 @@ impl PersistenceError {
     pub fn holder(&self) -> Option<u32> {
         match self {
             Self::Store(StoreError::InUse { process, .. }) => *process,
-            Self::Store(_) | Self::Audit(_) => None,
+            Self::Store(_) | Self::Audit(_) | Self::Lost { .. } => None,
         }
     }
 }
@@ -76,6 +98,10 @@ pub struct Persistence {
     received: Option<mpsc::Receiver<WriteJob>>,
     /// Separate from other tasks, because it writes what they leave when they end.
     tasks: BackgroundTasks,
+    /// Notified when something changes that a snapshot holds.
+    changed: Arc<Notify>,
+    /// What was lost, and accepted as lost.
+    losses: Vec<Loss>,
     /// Outside the queue, which may be full: a tool whose pin was lost could change unnoticed.
     pins: Arc<Mutex<UnwrittenPins>>,
 }
@@ -103,14 +129,47 @@ enum WriteJob {
 
 impl Persistence {
     /// Opens the store in the data directory and locks it for this process. The first start makes the key that
-    /// encrypts what is stored.
+    /// encrypts what is stored. Fails if something is lost.
     pub async fn open(directory: &Path, clock: Clock) -> Result<Self, PersistenceError> {
-        let store = Arc::new(Store::open(directory, &key::of_directory).await?);
+        Self::open_with(directory, clock, OnLoss::Refuse).await
+    }
+
+    /// The same; lost state may be accepted.
+    pub async fn open_with(
+        directory: &Path,
+        clock: Clock,
+        on_loss: OnLoss,
+    ) -> Result<Self, PersistenceError> {
+        let refuse = |losses: &Vec<Loss>| match on_loss {
+            OnLoss::Refuse if !losses.is_empty() => {
+                Err(PersistenceError::Lost { directory: directory.to_owned(), losses: losses.clone() })
+            }
+            OnLoss::Refuse | OnLoss::Accept => Ok(()),
+        };
         let audit = directory.join(AUDIT);
+        let mut losses = missing_files(directory, &audit);
+        // Before anything is created: the next start would take it for what was lost.
+        refuse(&losses)?;
+        let store = Arc::new(Store::open(directory, &key::of_directory).await?);
+        let known = store.audit_nodes().await?;
+        let lost_log = missing_log(&audit, &known);
+        let is_log_there = lost_log.is_none();
+        losses.extend(lost_log);
+        refuse(&losses)?;
         let options = Options::new(clock.clone());
         let tasks = BackgroundTasks::new(Handle::current());
         let opening = tasks.spawn_blocking("open-audit-log", move || AuditLog::open(&audit, &options));
         let audit = opening.await.map_err(|_| AuditError::Closed)??;
+        if is_log_there {
+            let (node, last) = (audit.log.node(), audit.log.recovered_until());
+            losses.extend(missing_records(&known, node, last, audit.n_unsigned));
+            refuse(&losses)?;
+        }
+        if !losses.is_empty() {
+            for (node, _) in known.iter().filter(|(node, _)| node != audit.log.node()) {
+                store.rewind_audit(node, 0).await?;
+            }
+        }
         let (jobs, received) = mpsc::channel(WAITING);
         Ok(Self {
             clock,
@@ -119,8 +178,20 @@ impl Persistence {
             jobs,
             received: Some(received),
             tasks,
+            changed: Arc::default(),
+            losses,
             pins: Arc::default(),
         })
+    }
+
+    /// Notified when something changes that a snapshot holds.
+    pub(crate) fn changed(&self) -> &Arc<Notify> {
+        &self.changed
+    }
+
+    /// What was lost, and accepted as lost.
+    pub(crate) fn losses(&self) -> &[Loss] {
+        &self.losses
     }
 
     /// Takes the opened audit log, with the state that the last run left; once.
@@ -191,6 +262,7 @@ impl Persistence {
         waiting.pins.extend(pins);
         waiting.held.extend(held);
         drop(waiting);
+        self.changed.notify_one();
         // If the queue is full, its jobs write them first anyway.
         let _ = self.jobs.try_send(WriteJob::Pins);
     }

@@ -10,7 +10,16 @@ use octroi_gateway::{Gateway, PlannedChange};
 pub trait Control: Send + Sync {
     /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used
     /// give an error instead of a plan.
-    fn reload(self: Arc<Self>, gateway: Arc<Gateway>) -> Reloading;
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, by: ReloadedBy) -> Reloading;
+}
+
+/// Who wants the configuration to be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReloadedBy {
+    /// A person, who accepts all of it.
+    Person,
+    /// Nobody in particular: what needs a person waits for one.
+    Trigger,
 }
 
 /// A configuration that was read and can be put into effect.

@@ -19,7 +19,7 @@ use octroi_gateway::{
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::control::{Control, ReloadTrigger};
+use crate::control::{Control, ReloadTrigger, ReloadedBy};
 use crate::error::OperationError;
 use crate::operations::{self, Handler, OperationContext, Requester, Work};
 use crate::resources;
@@ -89,7 +89,7 @@ impl Operations {
     pub async fn reload(&self, trigger: ReloadTrigger) {
         let control = Arc::clone(&self.control);
         // The reload itself reports files that cannot be used.
-        let Ok(mut change) = control.reload(Arc::clone(&self.gateway)).await else {
+        let Ok(mut change) = control.reload(Arc::clone(&self.gateway), ReloadedBy::Trigger).await else {
             return;
         };
         change.subject["trigger"] = trigger.as_str().into();
@@ -192,7 +192,10 @@ impl Operations {
             recorded.map_err(|error| OperationError::NotRecorded(Box::new(error)))?;
             let (subject, filed_under) = (change.subject.clone(), change.filed_under.clone());
             let error = match change.apply().await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    gateway.state_changed();
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
             let reason = ApiError::from(&error).message;

@@ -29,6 +29,14 @@ pub enum StoreError {
         /// The path that should be a directory.
         path: PathBuf,
     },
+    /// Others can write the data directory.
+    #[error("cannot keep data in {}: others can write it", .directory.display())]
+    Exposed {
+        /// The data directory.
+        directory: PathBuf,
+        /// Whether it belongs to another user.
+        is_foreign: bool,
+    },
     /// The user lacks permission to read or write.
     #[error("cannot use {}: permission denied", .path.display())]
     PermissionDenied {
@@ -153,6 +161,13 @@ impl StoreError {
             Self::InUse { process: None, .. } | Self::NotADirectory { .. } => {
                 "name another directory with --data DIR".to_owned()
             }
+            Self::Exposed { directory, is_foreign: false } => {
+                format!("run `chmod go-w {}`", directory.display())
+            }
+            Self::Exposed { directory, is_foreign: true } => format!(
+                "run `chown $(id -u) {}`, or name another directory with --data DIR",
+                directory.display()
+            ),
             Self::PermissionDenied { path, .. } => {
                 format!(
                     "let this user read and write {}, or name another directory with --data DIR",

@@ -23,6 +23,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     file: File,
+    /// The directory itself is locked as well: somebody may remove the file.
+    directory: File,
 }
 
 impl DirectoryLock {
@@ -42,6 +44,17 @@ impl DirectoryLock {
     fn try_acquire(directory: &Path) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
         let failed = |error| StoreError::io(&path, error);
+        let whole = File::open(directory).map_err(|error| StoreError::io(directory, error))?;
+        match whole.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let process = File::open(&path).ok().and_then(|mut file| process_in(&mut file));
+                return Err(StoreError::InUse { directory: directory.to_owned(), process });
+            }
+            // Not every file system can lock a directory; the file is locked in any case.
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -63,7 +76,7 @@ impl DirectoryLock {
         let text = format!("{}\n", std::process::id());
         file.write_all(text.as_bytes()).map_err(failed)?;
         file.set_len(text.len() as u64).map_err(failed)?;
-        Ok(Self { file })
+        Ok(Self { file, directory: whole })
     }
 }
 
@@ -72,6 +85,7 @@ impl Drop for DirectoryLock {
         // Closing the file is not enough: a child that is just being spawned shares it until it
         // calls exec.
         let _ = self.file.unlock();
+        let _ = self.directory.unlock();
     }
 }
 
@@ -107,6 +121,17 @@ mod tests {
         });
         DirectoryLock::acquire(directory.path()).unwrap();
         letting_go.unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn the_lock_holds_when_its_file_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = DirectoryLock::acquire(directory.path()).unwrap();
+        std::fs::remove_file(directory.path().join(FILE_NAME)).unwrap();
+        let refused = DirectoryLock::acquire(directory.path()).unwrap_err();
+        assert!(matches!(refused, StoreError::InUse { process: None, .. }), "{refused}");
+        drop(held);
+        DirectoryLock::acquire(directory.path()).unwrap();
     }
 
     #[test]

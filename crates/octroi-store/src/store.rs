@@ -40,6 +40,18 @@ impl Store {
         Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory, key).await?) })
     }
 
+    /// Whether there is a database in a data directory.
+    pub fn exists(directory: &Path) -> bool {
+        crate::sqlite::exists(directory)
+    }
+
+    /// Moves everything from the write-ahead log into the database file, so that the file alone is complete.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.checkpoint().await,
+        }
+    }
+
     /// Waits for pending writes and closes the database.
     pub async fn close(self) {
         match self.engine {

@@ -192,6 +192,10 @@ fn write_config(directory: &Path, config: &str) -> PathBuf {
         format!("\n[[tokens]]\ntoken = \"{AGENT_TOKEN}\"\nrole = \"agent\"\nagent_id = \"tester\"\n");
     // Most tests are not about policies.
     let policy = if config.contains("[policy]") { "" } else { "\n[policy]\nprofile = \"open\"\n" };
-    std::fs::write(&file, format!("{config}{tokens}{policy}")).expect("the configuration can be written");
+    // Nor about who accepts a changed file.
+    let has_reload = config.contains("auto_reload") || config.lines().any(|line| line == "[mcp]");
+    let reload = if has_reload { "" } else { "\n[mcp]\nauto_reload = true\n" };
+    std::fs::write(&file, format!("{config}{tokens}{policy}{reload}"))
+        .expect("the configuration can be written");
     file
 }

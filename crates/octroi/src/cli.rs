@@ -9,6 +9,7 @@ pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod calls;
 mod config;
+pub(crate) mod db;
 mod gateway;
 pub(crate) mod pins;
 pub(crate) mod policy;
@@ -77,6 +78,9 @@ pub(crate) enum Command {
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Look after the database.
+    #[command(subcommand)]
+    Db(db::DbCommand),
     /// Follow the audit log.
     Tail(audit::Tail),
     /// List the calls that wait for approval.

@@ -1,20 +1,30 @@
 //! Finds and reads the configuration. `octroi_core::config` interprets it.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use octroi_core::config::{
-    self, Config as Settings, Discovered, Format, Node, Origin, Problem, Severity, SyntaxError, Unknown,
-    assumed_layer, build,
+    self, Config as Settings, Discovered, Format, Found, Node, Origin, Problem, ProgramPlaces, Severity,
+    SyntaxError, Unknown, assumed_layer, build,
 };
-use octroi_core::server::Trust;
+use octroi_core::server::{ServerSpec, Transport, Trust};
 
+use crate::failure::Failure;
+
+pub(crate) mod accepted;
 mod discovery;
+mod exposed;
+mod files;
 mod find;
 mod lookup;
 
+pub(crate) use exposed::refuse_exposed;
+use files::TextFile;
+pub(crate) use files::{ConfigFiles, FileSource};
 pub(crate) use find::data_directory;
 
 /// Where the configuration comes from. Loading from the same sources again reads the files again.
@@ -39,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) settings: Settings,
     /// The file, if there is one.
     pub(crate) file: Option<PathBuf>,
+    /// Everything that was read for it.
+    pub(crate) files: ConfigFiles,
     /// Every file and directory that it depends on, for the watcher.
     pub(crate) watched: Vec<PathBuf>,
 }
@@ -59,21 +71,66 @@ pub(crate) enum ConfigError {
 pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let candidates = sources.config.clone().map_or_else(find::candidates, |named| vec![named]);
     let file = sources.config.clone().or_else(|| candidates.iter().find(|path| path.is_file()).cloned());
-    let base = directory_of(file.as_deref());
-    let mut watched: BTreeSet<PathBuf> = candidates.into_iter().collect();
-    let mut problems = Vec::new();
-    let (root, mut discovered) = match &file {
-        None => (None, Vec::new()),
-        Some(file) => {
-            let beside = file.parent().unwrap_or(Path::new("")).join(discovery::DIRECTORY);
-            let found = discovery::scan(&beside, &base.join(discovery::DIRECTORY), find::is_on_path);
-            watched.extend(found.watched);
-            problems.extend(found.problems);
-            (Some(read(file, file)?), found.servers)
+    let mut found = discovery::ScanResult::default();
+    let mut files = ConfigFiles::default();
+    if let Some(path) = file {
+        let (beside, directory) = discovered_at(&path);
+        found = discovery::scan(&beside, &directory, find::is_on_path);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        files = ConfigFiles {
+            file: Some(TextFile { path, text }),
+            directories: std::mem::take(&mut found.directories),
+            ..ConfigFiles::default()
+        };
+    }
+    let mut config = interpret(files, FileSource::Disk, found.servers, sources)?;
+    config.settings.problems.extend(found.problems);
+    config.watched.extend(candidates.into_iter().chain(found.watched));
+    config.watched.sort();
+    config.watched.dedup();
+    refuse_fatal(config)
+}
+
+/// Reads the configuration that was accepted, as it was then.
+pub(crate) fn load_accepted(files: &ConfigFiles, sources: &Sources) -> Result<Config, ConfigError> {
+    let discovered = match &files.file {
+        Some(TextFile { path, .. }) => {
+            let (beside, directory) = discovered_at(path);
+            // What is wrong with them was reported when they were accepted.
+            discovery::interpret(&files.directories, &beside, &directory).0
         }
+        None => Vec::new(),
     };
+    refuse_fatal(interpret(files.clone(), FileSource::Accepted(files), discovered, sources)?)
+}
+
+/// The directory for discovery beside a file: as messages name it, and where it is.
+fn discovered_at(file: &Path) -> (PathBuf, PathBuf) {
+    let beside = file.parent().unwrap_or(Path::new("")).join(discovery::DIRECTORY);
+    (beside, directory_of(Some(file)).join(discovery::DIRECTORY))
+}
+
+fn interpret(
+    mut files: ConfigFiles,
+    source: FileSource<'_>,
+    mut discovered: Vec<Discovered>,
+    sources: &Sources,
+) -> Result<Config, ConfigError> {
+    let root = files.file.as_ref().map(parse).transpose()?;
+    let path = files.file.as_ref().map(|file| file.path.clone());
+    let base = directory_of(path.as_deref());
     discovered.extend(if sources.demo { demo() } else { None });
-    let lookup = lookup::Lookups::new(&sources.data, &base);
+    let lookup = lookup::Lookups::new(&sources.data, &base, source);
+    let arguments = RefCell::new(BTreeMap::new());
+    let exists = |path: &Path| {
+        let found = source.find(path);
+        if found != Found::Nothing {
+            arguments.borrow_mut().insert(path.to_path_buf(), found == Found::Directory);
+        }
+        found
+    };
+    let own = server_directories(&sources.data);
     let mut settings = build(config::Sources {
         file: root.as_ref(),
         base: Arc::clone(&base),
@@ -81,23 +138,50 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
         listen: sources.listen.clone(),
         unknown: sources.lenient.then_some(Unknown::IsIgnored),
         lookup: &|kind, name| lookup.find(kind, name),
+        programs: ProgramPlaces { own: Some(&own), exists: &exists },
     });
-    settings.problems.extend(problems);
     settings.problems.extend(lookup.problems());
-    watched.extend(lookup.files());
-    if settings.problems.iter().any(|problem| problem.severity == Severity::Fatal) {
-        return Err(ConfigError::Invalid { problems: settings.problems });
-    }
-    Ok(Config { settings, file, watched: watched.into_iter().collect() })
+    files.references = lookup.references();
+    let watched = lookup.files().into_iter().collect();
+    files.arguments = arguments.into_inner();
+    Ok(Config { settings, file: path, files, watched })
 }
 
-/// Reads one file in its format; messages name it `display_path`.
-fn read(path: &Path, display_path: &Path) -> Result<Node, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: display_path.to_path_buf(), source })?;
-    let format = Format::of(path);
-    config::parse(format, &text, &Arc::from(display_path)).map_err(|source| ConfigError::Syntax {
-        path: display_path.to_path_buf(),
+fn refuse_fatal(config: Config) -> Result<Config, ConfigError> {
+    if config.settings.problems.iter().any(|problem| problem.severity == Severity::Fatal) {
+        return Err(ConfigError::Invalid { problems: config.settings.problems });
+    }
+    Ok(config)
+}
+
+/// Creates the directories that servers have of their own.
+pub(crate) fn make_server_directories(servers: &[ServerSpec], data: &Path) -> Result<(), Failure> {
+    let own = server_directories(data);
+    let programs = servers.iter().filter_map(|server| match &server.transport {
+        Transport::Stdio(program) => program.cwd.as_ref(),
+        Transport::Http(_) | Transport::Sse(_) => None,
+    });
+    for directory in programs.filter(|cwd| cwd.starts_with(&own)) {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|error| {
+            Failure::new(format!("cannot create {}", directory.display()))
+                .cause(error)
+                .hint("name a directory that can be written with --data DIR, or set `cwd`")
+        })?;
+    }
+    Ok(())
+}
+
+/// The directory with one directory for each server that names none.
+fn server_directories(data: &Path) -> PathBuf {
+    let directory = data.join("servers");
+    std::path::absolute(&directory).unwrap_or(directory)
+}
+
+fn parse(file: &TextFile) -> Result<Node, ConfigError> {
+    let format = Format::of(&file.path);
+    config::parse(format, &file.text, &Arc::from(file.path.as_path())).map_err(|source| ConfigError::Syntax {
+        path: file.path.clone(),
         format,
         source,
     })

@@ -1,34 +1,74 @@
 //! The gateway's governance settings, from the configuration and the files it names.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use octroi_core::config::Config as Settings;
+use octroi_core::config::compare::{CompleteConfig, PolicyText};
 use octroi_core::pin::{Lock, NewTools};
 use octroi_core::server::Transport;
 use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
+use crate::config::FileSource;
 use crate::failure::Failure;
 
-/// Reads the policies and the lock file that the configuration names; also returns the paths, to watch them.
-pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathBuf>), Failure> {
-    let mut files = Vec::new();
-    let mut policies = Vec::new();
-    let levels =
-        [(PolicyLevel::Floor, &settings.policy.floor), (PolicyLevel::Global, &settings.policy.global)];
-    let agents =
-        settings.agents.iter().map(|agent| (PolicyLevel::Agent(agent.id.to_string()), &agent.policy));
+const FLOOR: &str = "floor";
+const GLOBAL: &str = "global";
+const AGENT: &str = "agent ";
+
+/// The files that a configuration names.
+pub(crate) struct NamedFiles {
+    /// The policies, by level.
+    pub(crate) policies: BTreeMap<String, PolicyText>,
+    pub(crate) lock: Lock,
+    /// The text of the lock file, if there is one.
+    pub(crate) lock_text: Option<String>,
+    /// All paths, to watch them.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// Reads the policies and the lock file that the configuration names.
+pub(crate) fn read(settings: &Settings, source: FileSource<'_>) -> Result<NamedFiles, Failure> {
+    let mut paths = Vec::new();
+    let mut policies = BTreeMap::new();
+    let levels = [(FLOOR.to_owned(), &settings.policy.floor), (GLOBAL.to_owned(), &settings.policy.global)];
+    let agents = settings.agents.iter().map(|agent| (format!("{AGENT}{}", agent.id), &agent.policy));
     for (level, path) in levels.into_iter().chain(agents) {
         let Some(path) = path else { continue };
-        let source = std::fs::read_to_string(path).map_err(|error| {
+        let source = source.policy(path).map_err(|error| {
             Failure::new(format!("cannot read the policy {}", path.display()))
                 .cause(error)
                 .hint("name a file that can be read, or remove the key")
         })?;
-        files.push(path.clone());
-        policies.push(PolicyFile { level, path: path.clone(), source });
+        paths.push(path.clone());
+        policies.insert(level, PolicyText { path: path.clone(), source });
     }
-    files.push(settings.pins.lock.clone());
-    let governance = GovernanceSettings {
+    let path = &settings.pins.lock;
+    paths.push(path.clone());
+    let lock_text = source
+        .lock(path)
+        .map_err(|error| Failure::new(format!("cannot read {}", path.display())).cause(error))?;
+    let lock = match &lock_text {
+        // A missing lock file locks nothing.
+        None => Lock::default(),
+        Some(text) => Lock::parse(text).map_err(|error| {
+            Failure::new(format!("{}:{}: this is not a lock file", path.display(), error.line))
+                .cause(&error)
+                .hint(error.hint())
+        })?,
+    };
+    Ok(NamedFiles { policies, lock, lock_text, paths })
+}
+
+/// The settings of the gateway's governance.
+pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
+    let settings = &config.settings;
+    let policies = config.policies.iter().map(|(level, policy)| PolicyFile {
+        level: level_of(level),
+        path: policy.path.clone(),
+        source: policy.source.clone(),
+    });
+    GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
         tokens: settings.tokens.clone(),
@@ -39,7 +79,7 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
                 .pins
                 .new_tools
                 .unwrap_or_else(|| NewTools::of_profile(settings.policy.profile)),
-            lock: lock(&settings.pins.lock)?,
+            lock: config.lock.clone(),
         },
         inference: settings.inference.clone(),
         quotas: settings.quotas.clone(),
@@ -51,25 +91,16 @@ pub(crate) fn read(settings: &Settings) -> Result<(GovernanceSettings, Vec<PathB
             .values()
             .map(|token| (token.label.clone(), token.errors))
             .collect(),
-        policies,
-    };
-    Ok((governance, files))
+        policies: policies.collect(),
+    }
 }
 
-/// Reads the lock file; a missing one locks nothing.
-fn lock(path: &Path) -> Result<Lock, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Lock::default()),
-        Err(error) => {
-            return Err(Failure::new(format!("cannot read {}", path.display())).cause(error));
-        }
-    };
-    Lock::parse(&text).map_err(|error| {
-        Failure::new(format!("{}:{}: this is not a lock file", path.display(), error.line))
-            .cause(&error)
-            .hint(error.hint())
-    })
+fn level_of(level: &str) -> PolicyLevel {
+    match level.strip_prefix(AGENT) {
+        Some(agent) => PolicyLevel::Agent(agent.to_owned()),
+        None if level == FLOOR => PolicyLevel::Floor,
+        None => PolicyLevel::Global,
+    }
 }
 
 /// Every value of the configuration that must be redacted in records and logs.

@@ -30,14 +30,27 @@ pub struct ConfigChanges {
     pub problems: Vec<String>,
 }
 
+/// A difference between the configuration on disk and the accepted one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigDifference {
+    /// What differs
+    pub setting: String,
+    /// The accepted value, without secrets
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The value on disk, without secrets
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
 impl Operation for ConfigReload {
     type Request = NoArguments;
     type Response = ConfigChanges;
 
     const NAME: &'static str = "config_reload";
     const TITLE: &'static str = "Reload the configuration";
-    const DESCRIPTION: &'static str = "Reload the configuration. Unchanged servers keep running; an invalid file changes \
-         nothing.";
+    const DESCRIPTION: &'static str = "Reload the configuration and accept it: everything that waited for a person takes \
+         effect. Unchanged servers keep running; an invalid file changes nothing.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ConfigReloaded };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidConfig];

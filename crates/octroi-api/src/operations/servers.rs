@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NoArguments;
+use super::config::ConfigDifference;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
@@ -121,6 +122,9 @@ pub struct ServerList {
     pub servers: Vec<ServerStatus>,
     /// Problems of the configuration
     pub problems: Vec<String>,
+    /// Changes of the configuration that wait for a person; `config_reload` accepts them
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<ConfigDifference>,
     /// All custom gates, in their order of evaluation
     pub gates: Vec<GateStatus>,
 }

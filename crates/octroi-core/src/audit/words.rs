@@ -26,6 +26,7 @@ pub enum Kind {
     RequestStart,
     RequestEnd,
     ArgumentRevealed,
+    StateSnapshot,
 }
 
 impl Kind {
@@ -53,6 +54,7 @@ impl Kind {
         ("request_start", Self::RequestStart),
         ("request_end", Self::RequestEnd),
         ("argument_revealed", Self::ArgumentRevealed),
+        ("state_snapshot", Self::StateSnapshot),
     ];
 
     /// The word used in records.

@@ -7,6 +7,8 @@ use serde_json::json;
 use super::keys::{TRANSPORTS, TransportWord};
 use super::node::Origin;
 use super::reader::TableReader;
+use super::{Found, ProgramPlaces};
+use crate::name::ServerName;
 use crate::secret::Secret;
 use crate::server::{Program, Remote, Transport};
 use crate::substitute::{Filled, ReferenceKind};
@@ -21,9 +23,14 @@ enum ServerAddress {
 }
 
 /// Reads the transport and reports problems.
-pub(super) fn read(reader: &mut TableReader<'_>, base: &Path, origin: &Origin) -> Option<Transport> {
+pub(super) fn read(
+    reader: &mut TableReader<'_>,
+    base: &Path,
+    origin: &Origin,
+    place: (&ServerName, ProgramPlaces<'_>),
+) -> Option<Transport> {
     match find(reader, origin)? {
-        ServerAddress::Program(words) => program(reader, words, base, origin).map(Transport::Stdio),
+        ServerAddress::Program(words) => program(reader, words, base, origin, place).map(Transport::Stdio),
         ServerAddress::Remote(word, url) => {
             let remote = remote(reader, word, url);
             Some(if word == TransportWord::Sse { Transport::Sse(remote) } else { Transport::Http(remote) })
@@ -93,7 +100,8 @@ fn command(reader: &mut TableReader<'_>) -> Vec<Filled> {
 /// A program that is not a server: only its command, run in the file's directory.
 pub(super) fn plain_program(reader: &mut TableReader<'_>, base: &Path, origin: &Origin) -> Option<Program> {
     let words = command(reader);
-    let (command, args) = command_line(reader, words, base, origin)?;
+    // It runs beside the file, so relative arguments need no change.
+    let (command, args) = command_line(reader, words, base, origin, &|_| Found::Nothing)?;
     let env = reader.secrets("env");
     let cwd = Some(base.to_path_buf()).filter(|cwd| !cwd.as_os_str().is_empty());
     Some(Program { command, args, env, inherit_env: Vec::new(), cwd })
@@ -104,16 +112,21 @@ fn program(
     words: Vec<Filled>,
     base: &Path,
     origin: &Origin,
+    (name, places): (&ServerName, ProgramPlaces<'_>),
 ) -> Option<Program> {
     warn_of(reader, &REMOTE_ONLY, "only a remote server has them");
     reader.show_from(&["transport", "command", "url"], json!("stdio"));
     let written_at = reader.base("command").or_else(|| reader.base("url"));
     let base = written_at.as_deref().unwrap_or(base);
-    let (command, args) = command_line(reader, words, base, origin)?;
+    // With a directory of its own, arguments are as the program sees them from there.
+    let nothing = |_: &Path| Found::Nothing;
+    let exists = if reader.has("cwd") { &nothing } else { places.exists };
+    let (command, args) = command_line(reader, words, base, origin, exists)?;
     let env = reader.secrets("env");
     let mut inherit_env = reader.texts("inherit_env");
     inherit_env.extend(reader.text("api_key_env"));
-    let cwd = directory(reader, base);
+    let own = places.own.map(|own| own.join(name.as_str()));
+    let cwd = directory(reader, base, own.as_deref().unwrap_or(base));
     Some(Program {
         command,
         args,
@@ -130,6 +143,7 @@ fn command_line(
     mut words: Vec<Filled>,
     base: &Path,
     origin: &Origin,
+    exists: &dyn Fn(&Path) -> Found,
 ) -> Option<(String, Vec<String>)> {
     words.extend(reader.all_filled("args"));
     let mut words = words.into_iter();
@@ -144,7 +158,7 @@ fn command_line(
     };
     let resolved = resolve(base, &command);
     reader.show_from(&["command", "url"], json!(resolved.redacted));
-    let args: Vec<Filled> = words.collect();
+    let args: Vec<Filled> = words.map(|word| argument(base, word, exists)).collect();
     let redacted = json!(args.iter().map(|word| &word.redacted).collect::<Vec<_>>());
     reader.show_from(if args.is_empty() { &["args"] } else { &["args", "command", "url"] }, redacted);
     Some((resolved.value, args.into_iter().map(|word| word.value).collect()))
@@ -158,7 +172,35 @@ fn resolve(base: &Path, command: &Filled) -> Filled {
     Filled { value: join(base, &command.value), redacted: join(base, &command.redacted) }
 }
 
-fn directory(reader: &mut TableReader<'_>, base: &Path) -> PathBuf {
+/// An argument that names something beside the file, as an absolute path; any other as it is. A word without
+/// a slash may mean anything, so it has to name a file.
+fn argument(base: &Path, word: Filled, exists: &dyn Fn(&Path) -> Found) -> Filled {
+    let (option, value) = match word.value.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => (option, value),
+        _ => ("", word.value.as_str()),
+    };
+    let is_path = match exists(&base.join(value)) {
+        Found::File => true,
+        Found::Directory => value.contains('/') || value == "." || value == "..",
+        Found::Nothing => false,
+    };
+    if value.is_empty() || value.starts_with('-') || Path::new(value).is_absolute() || !is_path {
+        return word;
+    }
+    let whole = |value: &str| {
+        let path = join(base, value);
+        if option.is_empty() { path } else { format!("{option}={path}") }
+    };
+    let redacted = match word.redacted.strip_prefix(option).map(|rest| rest.strip_prefix('=').unwrap_or(rest))
+    {
+        Some(value) if !option.is_empty() => whole(value),
+        _ => whole(&word.redacted),
+    };
+    Filled { value: whole(value), redacted }
+}
+
+/// `cwd`, else `default`.
+fn directory(reader: &mut TableReader<'_>, base: &Path, default: &Path) -> PathBuf {
     let written_at = reader.base("cwd");
     match reader.filled("cwd") {
         Some(cwd) => {
@@ -167,8 +209,8 @@ fn directory(reader: &mut TableReader<'_>, base: &Path) -> PathBuf {
             PathBuf::from(join(base, &cwd.value))
         }
         None => {
-            reader.show("cwd", json!(base.to_string_lossy()));
-            base.to_path_buf()
+            reader.show("cwd", json!(default.to_string_lossy()));
+            default.to_path_buf()
         }
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::address;
 use super::fields::{Fields, Layer, lay_over, read as read_fields, read_entry};
 use super::keys::{ENTRY, ERAS, OAUTH, RISKS, RUNTIMES, SCOPES, SHARINGS, STARTS, TRUSTS};
 use super::node::{Origin, Value};
@@ -13,6 +12,7 @@ use super::overrides::tools_override;
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
+use super::{ProgramPlaces, address};
 use crate::arguments::Strictness;
 use crate::name::{ServerKey, ServerName};
 use crate::server::{
@@ -28,6 +28,7 @@ pub(super) struct Context<'a> {
     pub(super) unknown: Unknown,
     /// The default of an entry, and its origin.
     pub(super) health_interval: (Option<Duration>, &'a Origin),
+    pub(super) programs: ProgramPlaces<'a>,
 }
 
 /// A server to be read.
@@ -131,7 +132,7 @@ fn definition(
     let trust = reader.word("trust", &TRUSTS);
     // Only a server with explicitly low trust is disabled by default.
     let enabled = reader.flag("enabled", trust != Some(Trust::Low));
-    let transport = address::read(reader, base, origin);
+    let transport = address::read(reader, base, origin, (&name, context.programs));
     let is_local = matches!(transport, Some(Transport::Stdio(_)));
     let oauth = oauth(reader, context);
     let runtime = runtime(reader, is_local);

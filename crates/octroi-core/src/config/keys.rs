@@ -44,6 +44,8 @@ pub enum Need {
 pub enum Kind {
     /// `true` or `false`.
     Flag,
+    /// `true`, `false`, or this word.
+    FlagOr(&'static str),
     /// A string.
     Text,
     /// A name without substitution: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`.
@@ -124,6 +126,8 @@ pub(super) const RUNTIMES: [Word<RuntimeKind>; 4] = [
     ("preinstalled", RuntimeKind::Preinstalled, &[]),
     ("custom_image", RuntimeKind::CustomImage, &[]),
 ];
+/// The word of `auto_reload` besides `true` and `false`.
+pub(super) const ASK: &str = "ask";
 pub(super) const SCOPES: [Word<()>; 1] = [("system", (), &[])];
 pub(super) const ROLES: [Word<Role>; 2] = [("human", Role::Human, &[]), ("agent", Role::Agent, &[])];
 pub(super) const DOORS: [Word<TransportWord>; 2] =
@@ -213,7 +217,13 @@ pub const SERVER: &[Key] = &[
 /// `[mcp]`.
 pub const MCP: &[Key] = &[
     key("enabled", Kind::Flag, "true", "`false` switches every server off."),
-    key("auto_reload", Kind::Flag, "true", "Whether a changed file takes effect immediately."),
+    key(
+        "auto_reload",
+        Kind::FlagOr(ASK),
+        "\"ask\"",
+        "What a changed file does by itself. `true` takes effect as a whole; `\"ask\"` applies what tightens or is \
+        harmless, and the rest waits for a person; `false` does nothing.",
+    ),
     key(
         "health_check_interval",
         Kind::DurationOrOff,
@@ -259,7 +269,12 @@ pub const ENTRY: &[Key] = &[
     )
     .or(&["environment"]),
     key("inherit_env", Kind::Texts, "none", "Environment variables of Octroi that the program also gets."),
-    key("cwd", Kind::Text, "the file's directory", "The working directory of the program."),
+    key(
+        "cwd",
+        Kind::Text,
+        "a directory of its own in the data directory",
+        "The working directory of the program.",
+    ),
     key(
         "url",
         Kind::Text,

@@ -45,6 +45,7 @@ fn takes(kind: Kind) -> String {
     };
     match kind {
         Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::FlagOr(word) => format!("`true`, `false` or `\"{word}\"`"),
         Kind::Text => "string".to_owned(),
         Kind::Identifier => "name".to_owned(),
         Kind::Texts => "list of strings".to_owned(),

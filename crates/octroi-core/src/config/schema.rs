@@ -67,6 +67,7 @@ fn kind(kind: Kind) -> Map<String, Value> {
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let schema = match kind {
         Kind::Flag => json!({ "type": "boolean" }),
+        Kind::FlagOr(word) => json!({ "enum": [true, false, word] }),
         Kind::Text => json!({ "type": "string" }),
         Kind::Identifier => json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }),
         Kind::Texts => texts,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::fields::read as read_fields;
-use super::keys::{DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
-use super::node::{Map, Origin};
+use super::keys::{ASK, DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
+use super::node::{Map, Origin, Value};
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
@@ -47,10 +47,22 @@ pub struct ServerSection {
 pub struct McpSection {
     /// Whether servers may be used at all.
     pub enabled: bool,
-    /// Whether a changed file takes effect immediately.
-    pub auto_reload: bool,
+    /// What a changed file does by itself.
+    pub auto_reload: AutoReload,
     /// The default interval of health checks.
     pub health_check_interval: Option<Duration>,
+}
+
+/// What a changed file does by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoReload {
+    /// Everything in it takes effect.
+    Always,
+    /// Nothing happens until a person or SIGHUP asks for it.
+    Never,
+    /// What tightens or is harmless takes effect; the rest waits for a person.
+    #[default]
+    Ask,
 }
 
 /// What a section is read with.
@@ -132,13 +144,34 @@ impl Context<'_> {
         let mut reader = self.reader(map, MCP, ProblemLog::of_section(self.unknown));
         let section = McpSection {
             enabled: reader.flag("enabled", true),
-            auto_reload: reader.flag("auto_reload", true),
+            auto_reload: auto_reload(&mut reader),
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
         };
         reader.flag("strict", true);
         (section, reader.settings, reader.log.problems)
     }
+}
+
+/// `true`, `false` or `"ask"`.
+fn auto_reload(reader: &mut TableReader<'_>) -> AutoReload {
+    const NAME: &str = "auto_reload";
+    let reload = match reader.fields.get(NAME).map(|field| &field.node.value) {
+        None => AutoReload::default(),
+        Some(Value::Bool(true)) => AutoReload::Always,
+        Some(Value::Bool(false)) => AutoReload::Never,
+        Some(Value::Text(text)) if text == ASK => AutoReload::Ask,
+        Some(_) => reader.wrong(NAME, "true, false or \"ask\"", AutoReload::Ask),
+    };
+    reader.show(
+        NAME,
+        match reload {
+            AutoReload::Always => json!(true),
+            AutoReload::Never => json!(false),
+            AutoReload::Ask => json!(ASK),
+        },
+    );
+    reload
 }
 
 fn address(reader: &mut TableReader<'_>, text: &Filled) -> Option<SocketAddr> {

@@ -146,7 +146,7 @@ fn table(text: &mut String, head: &str, settings: &[Setting], origins: Origins) 
 }
 
 /// A value as inline TOML.
-fn inline(value: &Json) -> String {
+pub(super) fn inline(value: &Json) -> String {
     match value {
         Json::Null => "\"\"".to_owned(),
         Json::Bool(flag) => flag.to_string(),

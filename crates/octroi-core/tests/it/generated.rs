@@ -64,7 +64,7 @@ fn every_key_of_a_server_is_read() {
     let value = |key: &Key| match (key.name, key.kind) {
         ("name", _) => "\"a\"".to_owned(),
         ("cwd" | "command", _) | (_, Kind::Text | Kind::Identifier) => "\"x\"".to_owned(),
-        (_, Kind::Flag) => "true".to_owned(),
+        (_, Kind::Flag | Kind::FlagOr(_)) => "true".to_owned(),
         (_, Kind::Texts | Kind::Command | Kind::Tables(_)) => "[]".to_owned(),
         (_, Kind::TextMap | Kind::WordMap(_) | Kind::TableMap(_) | Kind::Table(_) | Kind::TableOrOff(_)) => {
             "{}".to_owned()

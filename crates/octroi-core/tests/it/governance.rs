@@ -6,8 +6,8 @@ use std::time::Duration;
 use expect_test::{expect, expect_file};
 use octroi_core::config::Format::{Jsonc, Toml};
 use octroi_core::config::{
-    ApprovalsSection, AuditSection, DenialStyle, Destination, Durability, Origins, Sources, SyslogAddress,
-    build, parse,
+    ApprovalsSection, AuditSection, DenialStyle, Destination, Durability, Origins, ProgramPlaces, Sources,
+    SyslogAddress, build, parse,
 };
 use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_core::substitute::ReferenceKind;
@@ -146,6 +146,7 @@ fn an_address_that_is_a_reference_is_hidden_as_a_whole() {
         listen: None,
         unknown: None,
         lookup: &lookup,
+        programs: ProgramPlaces::BESIDE_FILE,
     });
     assert_eq!(describe(&config), "");
     let url = config.effective.handlers[0]

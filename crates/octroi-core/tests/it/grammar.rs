@@ -273,7 +273,7 @@ image = "img:1"
 
         [mcp]
         enabled = true                            # default
-        auto_reload = true                        # default
+        auto_reload = "ask"                       # default
         health_check_interval = false             # file:3
         strict = true                             # default
 

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
-use octroi_core::config::{Config, Discovered, Format, Origin, Setting, Sources, Unknown, build, parse};
+use octroi_core::config::{
+    Config, Discovered, Format, Origin, ProgramPlaces, Setting, Sources, Unknown, build, parse,
+};
 use octroi_core::server::{Program, Remote, Transport};
 use octroi_core::substitute::ReferenceKind;
 
@@ -48,6 +50,7 @@ pub(crate) fn load_with(
         listen: None,
         unknown,
         lookup: &lookup,
+        programs: ProgramPlaces::BESIDE_FILE,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use octroi_core::config::{Format, Origins, Sources, build, parse};
+use octroi_core::config::{Format, Origins, ProgramPlaces, Sources, build, parse};
 use proptest::prelude::*;
 
 use crate::harness::lookup;
@@ -20,6 +20,7 @@ fn read(format: Format, text: &str) {
         listen: None,
         unknown: None,
         lookup: &lookup,
+        programs: ProgramPlaces::BESIDE_FILE,
     });
     let _ = config.effective.to_toml(Origins::Included);
     let _ = config.effective.to_json(Origins::Included, &config.problems);

@@ -80,6 +80,7 @@ fn value(key: &'static Key) -> impl Strategy<Value = String> {
         (_, Kind::Texts) => vec!["[]", "[\"a\"]", "[\"a\", \"b\"]"],
         (_, Kind::TextMap) => vec!["{}", "{ a = \"b\", b = 1 }"],
         (_, Kind::Flag) => vec!["true", "false"],
+        (_, Kind::FlagOr(word)) => vec!["true", "false", word],
         (_, Kind::Duration) => vec!["1s", "2 d", "1"],
         (_, Kind::Count(_)) => vec!["1", "9"],
         (_, Kind::Words(words)) => words(),

@@ -1,6 +1,7 @@
 //! Every file shape of other programs, as in their documentation.
 
 use expect_test::expect;
+use octroi_core::config::AutoReload;
 use octroi_core::config::Format::{Jsonc, Toml, Yaml};
 
 use crate::harness::{check, describe, load};
@@ -281,7 +282,7 @@ headers = { Authorization = "Bearer ${GITHUB_TOKEN}" }
 timeout = "30s"                  # 单次调用超时
 "#;
     let config = load(Toml, text);
-    assert!(config.mcp.enabled && config.mcp.auto_reload);
+    assert!(config.mcp.enabled && config.mcp.auto_reload == AutoReload::Always);
     assert!(config.servers.iter().all(|server| server.health_interval.unwrap().as_secs() == 30));
     check(
         Toml,

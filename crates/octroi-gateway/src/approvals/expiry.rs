@@ -108,7 +108,8 @@ impl Approvals {
         self.recorder.record_later(&event);
     }
 
+    /// The time by which approvals expire.
     pub(super) fn now_ms(&self) -> i64 {
-        self.context.clock.now_ms()
+        self.clock.now_ms()
     }
 }

@@ -107,7 +107,8 @@ impl Approvals {
     /// Reserves the call's quotas, now that it is about to be made.
     fn reserve(&self, asking: &CallToApprove<'_>) -> Result<QuotaReservation, Denial> {
         let arguments = asking.params.arguments();
-        let call = asking.to_decide(arguments.as_deref(), self.now_ms());
+        // Every call passes here, and quotas do not need the time by which approvals expire.
+        let call = asking.to_decide(arguments.as_deref(), self.context.clock.now_ms());
         self.governance.reserve(call, asking.context)
     }
 

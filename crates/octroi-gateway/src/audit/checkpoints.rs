@@ -11,7 +11,7 @@ use octroi_core::audit::{Checkpoint, PublicKey};
 use super::cursor::read_at;
 use super::error::AuditError;
 
-const FILE_NAME: &str = "checkpoints";
+pub(super) const FILE_NAME: &str = "checkpoints";
 /// The beginning of every note: the name of a log.
 const START: &[u8] = b"octroi-audit/";
 /// Enough for the last note and the rest of a torn one.

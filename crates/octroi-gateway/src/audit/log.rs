@@ -99,6 +99,8 @@ pub struct Opened {
     pub cut: Option<Cut>,
     /// What is wrong with the log. It continues in a new segment anyway.
     pub problems: Vec<Problem>,
+    /// How many records at the end of the log no checkpoint covers.
+    pub n_unsigned: u64,
 }
 
 impl AuditLog {
@@ -132,6 +134,7 @@ impl AuditLog {
             at_ms: u64::try_from(options.clock.now_ms()).unwrap_or_default(),
         };
         let recovered_until = head.seq;
+        let n_unsigned = head.seq.saturating_sub(signed.as_ref().map_or(0, |signed| signed.size));
         let must_reopen = segment.is_some();
         let (segment, head) = match segment {
             Some(segment) => (segment, head),
@@ -171,7 +174,7 @@ impl AuditLog {
         let writer = start(writer, lock, publisher)?;
         let (directory, clock) = (directory.to_owned(), options.clock.clone());
         let inner = Inner { shared, writer, directory, node, key, recovered_until, clock };
-        Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems })
+        Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems, n_unsigned })
     }
 
     pub(super) fn now_ms(&self) -> u64 {

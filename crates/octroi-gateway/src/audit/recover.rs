@@ -20,7 +20,7 @@ use super::walk::{Problem, Walk};
 use super::writer::{Head, OpenCalls, Segment, note_call};
 
 const LOCK_FILE: &str = "lock";
-const KEY_FILE: &str = "key";
+pub(super) const KEY_FILE: &str = "key";
 const PUBLIC_KEY_FILE: &str = "key.pub";
 
 /// An unfinished end of the last run, which was truncated.
@@ -50,6 +50,8 @@ pub(super) struct Recovered {
 #[derive(Debug)]
 pub(super) struct LogLock {
     file: File,
+    /// The directory itself is locked as well: somebody may remove the file.
+    directory: File,
 }
 
 impl LogLock {
@@ -59,8 +61,18 @@ impl LogLock {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(&path).map_err(failed)?;
+        let whole = File::open(directory).map_err(|error| AuditError::io(directory, error))?;
+        match whole.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(AuditError::InUse { directory: directory.to_owned() });
+            }
+            // Not every file system can lock a directory; the file is locked in any case.
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
         match file.try_lock() {
-            Ok(()) => Ok(Self { file }),
+            Ok(()) => Ok(Self { file, directory: whole }),
             Err(TryLockError::WouldBlock) => Err(AuditError::InUse { directory: directory.to_owned() }),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
@@ -71,6 +83,7 @@ impl Drop for LogLock {
     fn drop(&mut self) {
         // A child that is just being spawned shares the file, so closing it is not enough.
         let _ = self.file.unlock();
+        let _ = self.directory.unlock();
     }
 }
 

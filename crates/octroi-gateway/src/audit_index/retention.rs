@@ -9,6 +9,7 @@ use octroi_core::audit::{Actor, ActorKind};
 use octroi_store::Store;
 use tracing::{info, warn};
 
+use super::snapshots::SnapshotWhen;
 use super::{AuditIndex, AuditIndexError};
 use crate::audit::{AuditError, AuditLog, LogReader, Purged};
 
@@ -28,6 +29,7 @@ impl AuditIndex {
                 match log.purge(before_ms, Actor::SYSTEM).await {
                     Ok(purged) if purged.n_segments > 0 => {
                         info!(purged.n_segments, purged.n_records, "old audit records were purged");
+                        self.record_state(SnapshotWhen::Always).await;
                     }
                     Ok(_) => {}
                     Err(error) => {
@@ -55,6 +57,9 @@ impl AuditIndex {
         };
         let _purging = self.purging.lock().await;
         let purged = log.purge(before_ms, Actor::new(kind, &principal.id)).await?;
+        if purged.n_segments > 0 {
+            self.record_state(SnapshotWhen::Always).await;
+        }
         forget_purged(log, store).await;
         Ok(purged)
     }

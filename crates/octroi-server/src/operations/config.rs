@@ -8,8 +8,10 @@ use octroi_api::operations::config::ConfigChanges;
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::map_response;
+use crate::control::ReloadedBy;
 
 pub(super) async fn reload(context: &OperationContext, _: NoArguments) -> Plan<ConfigChanges> {
-    let change = Arc::clone(&context.control).reload(Arc::clone(&context.gateway)).await?;
+    let change =
+        Arc::clone(&context.control).reload(Arc::clone(&context.gateway), ReloadedBy::Person).await?;
     Ok(map_response(change, |changes| changes))
 }

@@ -21,7 +21,12 @@ const CHECKS_SHOWN: u32 = 10;
 
 pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
     let gateway = &context.gateway;
-    Ok(ServerList { servers: all(gateway)?, problems: gateway.problems().to_vec(), gates: gates(gateway)? })
+    Ok(ServerList {
+        servers: all(gateway)?,
+        problems: gateway.problems().to_vec(),
+        waiting: gateway.waiting_changes().to_vec(),
+        gates: gates(gateway)?,
+    })
 }
 
 /// The status of every server.

@@ -34,6 +34,15 @@ impl Sqlite {
         Ok(seq.map(i64::cast_unsigned))
     }
 
+    pub(crate) async fn audit_nodes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let nodes: Vec<(String, i64)> =
+            sqlx::query_as("SELECT node, last_seq FROM audit_nodes WHERE last_seq > 0 ORDER BY node")
+                .fetch_all(&self.readers)
+                .await
+                .map_err(|error| self.failed(error))?;
+        Ok(nodes.into_iter().map(|(node, seq)| (node, seq.cast_unsigned())).collect())
+    }
+
     pub(crate) async fn purge_audit(&self, node: &str, before_seq: u64) -> Result<u64, StoreError> {
         let mut n_purged = 0;
         loop {

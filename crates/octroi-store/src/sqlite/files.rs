@@ -1,20 +1,34 @@
 //! The data directory and its files, which only their owner may read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 
-/// Creates the directory and its parents, where missing.
+const WRITABLE_FOR_OTHERS: u32 = 0o022;
+
+/// Creates the directory and its parents, where missing. One that others can write is refused.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), StoreError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(directory) {
-        Ok(()) => Ok(()),
+        Ok(()) => refuse_exposed(directory),
         Err(_) if directory.exists() && !directory.is_dir() => {
             Err(StoreError::NotADirectory { path: directory.to_owned() })
         }
         Err(error) => Err(StoreError::io(directory, error)),
     }
+}
+
+/// Fails if somebody else can write the directory: they could replace what is in it.
+fn refuse_exposed(directory: &Path) -> Result<(), StoreError> {
+    let found = std::fs::metadata(directory).map_err(|error| StoreError::io(directory, error))?;
+    // The owner of this entry is the effective user of this process.
+    let own = std::fs::metadata("/proc/self").ok().map(|process| process.uid());
+    let is_foreign = found.uid() != 0 && own.is_some_and(|own| own != found.uid());
+    if is_foreign || found.mode() & WRITABLE_FOR_OTHERS != 0 {
+        return Err(StoreError::Exposed { directory: directory.to_owned(), is_foreign });
+    }
+    Ok(())
 }
 
 /// Creates an empty file, or checks that the existing one can be read and written. SQLite gives the

@@ -60,12 +60,19 @@ pub(crate) struct Sqlite {
     _lock: DirectoryLock,
 }
 
+const FILE_NAME: &str = "octroi.db";
+
+/// Whether a directory has a database. An empty file is one that was never written.
+pub(crate) fn exists(directory: &Path) -> bool {
+    std::fs::metadata(directory.join(FILE_NAME)).is_ok_and(|found| found.len() > 0)
+}
+
 impl Sqlite {
     pub(crate) async fn open(directory: &Path, key: KeySource<'_>) -> Result<Self, StoreError> {
         files::make_directory(directory)?;
         let lock = DirectoryLock::acquire(directory)?;
         let arguments = key(directory).map(|key| key.cipher(sealing::PURPOSE));
-        let path = directory.join("octroi.db");
+        let path = directory.join(FILE_NAME);
         files::make_private_file(&path)?;
         let version = migrate::inspect(&path).await?;
 
@@ -86,6 +93,11 @@ impl Sqlite {
             pool().max_connections(1).connect_lazy_with(thorough.synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
         Ok(Self { path, writer, durable, readers, arguments, _lock: lock })
+    }
+
+    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpointed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&self.writer).await;
+        checkpointed.map(drop).map_err(|error| self.failed(error))
     }
 
     pub(crate) async fn close(self) {

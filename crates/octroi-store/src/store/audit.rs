@@ -32,6 +32,13 @@ impl Store {
         }
     }
 
+    /// The gateways whose logs are indexed, each with its newest indexed sequence number.
+    pub async fn audit_nodes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.audit_nodes().await,
+        }
+    }
+
     /// Deletes the events of a gateway before a sequence number, a few thousand per transaction, so that
     /// others can write in between. Returns how many there were. Counts are kept.
     pub async fn purge_audit(&self, node: &str, before_seq: u64) -> Result<u64, StoreError> {

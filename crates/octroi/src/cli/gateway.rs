@@ -34,6 +34,15 @@ pub(crate) struct Up {
     /// Address to listen at; port 0 takes any free one [default: 127.0.0.1:7878].
     #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
     pub(crate) listen: Option<SocketAddr>,
+
+    /// Accept the configuration as it is, also what would wait for a person; for machines that a program
+    /// configures.
+    #[arg(long)]
+    pub(crate) accept_config: bool,
+
+    /// Go on although a part of the data directory is lost. This is recorded.
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
 }
 
 /// Options of `octroi stdio`.

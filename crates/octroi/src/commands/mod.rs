@@ -12,11 +12,13 @@ mod approvals;
 mod audit;
 mod call;
 mod config;
+mod db;
 mod pins;
 mod policy;
 mod reload;
 mod run;
 mod servers;
+mod start;
 mod stdio;
 mod tools;
 mod up;
@@ -44,6 +46,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Enable(server) => servers::toggle(&server, true).await,
         Command::Disable(server) => servers::toggle(&server, false).await,
         Command::Audit(command) => audit::run(command).await,
+        Command::Db(command) => db::run(command).await,
         Command::Tail(options) => audit::tail(&options).await,
         Command::Reload(target) => servers::reload(&target).await,
         Command::Approvals(options) => approvals::run(&options).await,

@@ -6,18 +6,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_api::operations::config::ConfigChanges;
+use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
+use octroi_core::config::AutoReload;
+use octroi_core::config::compare::ConfigChange;
 use octroi_core::principal::TokenHash;
 use octroi_core::{Principal, Tokens};
 use octroi_gateway::{Changes, Gateway, PlannedChange};
 use octroi_server::{
-    Access, AccessSettings, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
+    Access, AccessSettings, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, ReloadedBy,
+    Reloading,
 };
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::{self, Config, Sources};
+use crate::config::accepted::{Accepted, Agreement, ReadConfig};
+use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
 use crate::{governance, token};
 
@@ -49,7 +53,17 @@ pub(super) struct OwnTokens {
 #[derive(Default)]
 struct WatchState {
     watched: Vec<PathBuf>,
-    is_automatic: bool,
+    /// What is in effect; `None` until the first configuration was applied.
+    accepted: Option<Accepted>,
+}
+
+/// A configuration to put into effect.
+pub(super) struct Decided {
+    pub(super) accepted: Accepted,
+    /// The differences that wait for a person.
+    pub(super) waiting: Vec<ConfigChange>,
+    /// What to look at for changes.
+    pub(super) watched: Vec<PathBuf>,
 }
 
 impl Reloader {
@@ -64,12 +78,15 @@ impl Reloader {
     }
 
     /// Puts a configuration into effect.
-    pub(super) async fn apply(&self, config: Config, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
-        let mut settings = config.settings;
+    pub(super) async fn apply(&self, decided: Decided, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
+        let Decided { accepted, waiting, watched } = decided;
+        let mut settings = accepted.complete.settings.clone();
+        config::make_server_directories(&settings.servers, &self.sources.data)?;
         settings.tokens.insert(self.own.admin, token::admin_principal());
         settings.tokens.insert(self.own.default_agent, Principal::default_agent());
         settings.tokens.insert(self.own.local, Principal::local());
-        let (governance, files) = governance::read(&settings)?;
+        let mut governance = governance::settings(&accepted.complete);
+        governance.token_agents = settings.tokens.agents();
         let secrets = governance::secrets(&settings);
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
@@ -81,39 +98,70 @@ impl Reloader {
             admin_token: settings.server.admin_token,
         };
         self.access.replace(settings.tokens, &rules);
-        let watched = config.watched.into_iter().chain(files).collect();
-        *self.state.lock() = WatchState { watched, is_automatic: settings.mcp.auto_reload };
+        let mut problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
+        if let Err(error) = accepted.keep(&self.sources.data) {
+            tracing::error!(%error, "the accepted configuration could not be kept");
+            problems.push(format!("the accepted configuration could not be kept: {error}"));
+        }
+        *self.state.lock() = WatchState { watched, accepted: Some(accepted) };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
             }
         }
         let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled);
-        gateway.set_problems(settings.problems.iter().map(ToString::to_string).collect());
+        gateway.set_problems(problems);
+        gateway.set_waiting_changes(differences(&waiting));
         Ok(changes)
     }
 
+    /// Reads the files again. They are refused if others can write them.
+    fn read(&self) -> Result<ReadConfig, Failure> {
+        let config = config::load(&self.sources)?;
+        config::refuse_exposed(&config)?;
+        ReadConfig::new(config, FileSource::Disk)
+    }
+
     /// Reads the files and plans to apply them; if they cannot be used, everything stays as it is.
-    async fn plan(self: Arc<Self>, gateway: Arc<Gateway>) -> Result<PlannedReload, ReloadError> {
+    async fn plan(
+        self: Arc<Self>,
+        gateway: Arc<Gateway>,
+        by: ReloadedBy,
+    ) -> Result<PlannedReload, ReloadError> {
         // Held until the change is applied: a configuration that was read earlier must not be applied later.
         let reloading = Arc::clone(&self.reloading).lock_owned().await;
-        let loaded = config::load(&self.sources).map_err(Failure::from).and_then(|config| {
-            match config.settings.listen_problem() {
-                Some(problem) => Err(Failure::from(problem)),
-                None => Ok(config),
-            }
-        });
-        let config = loaded.map_err(|failure| refused(failure, &gateway))?;
+        let new = self.read().map_err(|failure| refused(failure, &gateway))?;
+        let agreement = match by {
+            ReloadedBy::Person => Agreement::Person,
+            ReloadedBy::Trigger => Agreement::Nobody,
+        };
+        let accepted = self.state.lock().accepted.clone().unwrap_or_else(|| Accepted::all_of(&new));
+        let review = accepted.review(&new, agreement);
+        let settings = &review.accepted.complete.settings;
+        if let Some(problem) = new.complete.settings.listen_problem().or_else(|| settings.listen_problem()) {
+            return Err(refused(Failure::from(problem), &gateway));
+        }
         let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
         let before = json!({"servers": names, "problems": *gateway.problems()});
-        let settings = &config.settings;
         let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
         let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
-        let after = json!({"servers": names, "problems": problems});
+        let applied: Vec<ConfigChange> =
+            review.changes.into_iter().filter(|change| !review.waiting.contains(change)).collect();
+        let after = json!({
+            "servers": names,
+            "problems": problems,
+            "applied": differences(&applied),
+            "waiting": differences(&review.waiting),
+        });
+        if !review.waiting.is_empty() {
+            let n_waiting = review.waiting.len();
+            tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
+        }
+        let decided = Decided { accepted: review.accepted, waiting: review.waiting, watched: new.watched };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;
-            let applied = self.apply(config, &gateway).await;
+            let applied = self.apply(decided, &gateway).await;
             let changes = applied.map_err(|failure| refused(failure, &gateway))?;
             tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
@@ -134,11 +182,21 @@ impl Reloader {
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
             let found = self.fingerprint();
-            let is_automatic = found != seen && self.state.lock().is_automatic;
+            let is_automatic = found != seen && self.is_automatic();
             if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {
                 operations.reload(trigger).await;
             }
             seen = found;
+        }
+    }
+
+    /// Whether a changed file does something by itself.
+    fn is_automatic(&self) -> bool {
+        let state = self.state.lock();
+        let reload = state.accepted.as_ref().map(|accepted| accepted.complete.settings.mcp.auto_reload);
+        match reload {
+            Some(AutoReload::Always | AutoReload::Ask) => true,
+            Some(AutoReload::Never) | None => false,
         }
     }
 
@@ -156,9 +214,19 @@ impl Reloader {
 }
 
 impl Control for Reloader {
-    fn reload(self: Arc<Self>, gateway: Arc<Gateway>) -> Reloading {
-        Box::pin(self.plan(gateway))
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, by: ReloadedBy) -> Reloading {
+        Box::pin(self.plan(gateway, by))
     }
+}
+
+/// Differences as records and the status have them.
+pub(super) fn differences(changes: &[ConfigChange]) -> Vec<ConfigDifference> {
+    let difference = |change: &ConfigChange| ConfigDifference {
+        setting: change.setting.clone(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+    };
+    changes.iter().map(difference).collect()
 }
 
 /// Reports in the log and in the status why the old configuration stays in effect.

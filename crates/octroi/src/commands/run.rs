@@ -5,17 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_api::Operation as _;
+use octroi_api::operations::config::ConfigReload;
+use octroi_core::audit::Kind;
 use octroi_core::config::Origin;
 use octroi_core::principal::hash_token;
-use octroi_gateway::{BackgroundTasks, Gateway, GatewayOptions, Persistence, PersistenceError, Processes};
+use octroi_gateway::{
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Persistence, PersistenceError, PlannedChange,
+    Processes,
+};
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::{OwnTokens, Reloader};
+use super::reload::{Decided, OwnTokens, Reloader, differences};
+use super::start::StartConfig;
 use crate::cli::Source;
-use crate::config::{self, Config, Sources};
+use crate::config::accepted::ReadConfig;
+use crate::config::{self, FileSource, Sources};
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
 use crate::token::{self, KeptToken};
@@ -51,7 +60,7 @@ impl OwnGateway {
     /// creates its tokens at the same time.
     pub(super) async fn open(
         sources: Sources,
-        config: Config,
+        start: StartConfig,
         persistence: Persistence,
         pace: Pace,
     ) -> Result<Self, Failure> {
@@ -65,7 +74,8 @@ impl OwnGateway {
         };
         let (admin, local) = (kept(token::admin(&data))?, kept(token::local(&data))?);
         let agent = kept(token::default_agent(&data))?;
-        let address = config.settings.server.listen;
+        let settings = &start.accepted.complete.settings;
+        let address = settings.server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Failure::new(format!("cannot listen at {address}"))
                 .cause(error)
@@ -74,8 +84,8 @@ impl OwnGateway {
         let address = listener.local_addr().map_err(|error| Failure::from_error(&error))?;
 
         let mut http_settings = HttpSettings {
-            body_bytes: config.settings.server.body_bytes,
-            session_idle: config.settings.server.session_idle,
+            body_bytes: settings.server.body_bytes,
+            session_idle: settings.server.session_idle,
             ..HttpSettings::default()
         };
         let grace = match pace {
@@ -92,12 +102,14 @@ impl OwnGateway {
         };
         let reloader = Reloader::new(sources, own, grace);
         let agent_tools = Arc::new(AgentTools::default());
-        let gateway = start(&data, persistence, Arc::clone(&agent_tools)).await?;
+        let gateway = start_gateway(&data, persistence, Arc::clone(&agent_tools)).await?;
         let control = Arc::clone(&reloader) as Arc<dyn Control>;
         let operations = Operations::new(Arc::clone(&gateway), control);
         agent_tools.connect(&operations);
-        let approvals_url = config.settings.approvals.url.clone();
-        reloader.apply(config, &gateway).await?;
+        let approvals_url = settings.approvals.url.clone();
+        record_start(&gateway, &start).await?;
+        let StartConfig { accepted, waiting, watched, .. } = start;
+        reloader.apply(Decided { accepted, waiting, watched }, &gateway).await?;
         gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
         let endpoint = Endpoint::announce(&data, address);
@@ -123,7 +135,23 @@ impl OwnGateway {
     }
 }
 
-async fn start(
+/// Records how the configuration differs from the one that was accepted before.
+async fn record_start(gateway: &Gateway, start: &StartConfig) -> Result<(), Failure> {
+    if start.changes.is_empty() {
+        return Ok(());
+    }
+    let subject = json!({"change": "config_reloaded", "trigger": "start", "accepted": start.accepted_by});
+    let applied: Vec<_> =
+        start.changes.iter().filter(|change| !start.waiting.contains(change)).cloned().collect();
+    let after = json!({"applied": differences(&applied), "waiting": differences(&start.waiting)});
+    let change =
+        PlannedChange::<(), std::convert::Infallible>::new(subject, json!({}), after, async { Ok(()) });
+    let recorded =
+        gateway.record_change(&ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, &change);
+    recorded.await.map_err(|error| Failure::from_error(&error).hint(error.hint()))
+}
+
+async fn start_gateway(
     data: &Path,
     persistence: Persistence,
     agent_tools: Arc<AgentTools>,
@@ -178,15 +206,16 @@ fn listen_origin(address: SocketAddr) -> Origin {
 }
 
 /// Reads the configuration and prints its problems.
-pub(super) fn load(sources: &Sources) -> Result<Config, Failure> {
+pub(super) fn load(sources: &Sources) -> Result<ReadConfig, Failure> {
     let config = config::load(sources)?;
+    config::refuse_exposed(&config)?;
     for problem in &config.settings.problems {
         printer::warn(&problem.to_string());
     }
     if let Some(problem) = config.settings.listen_problem() {
         return Err(problem.into());
     }
-    Ok(config)
+    ReadConfig::new(config, FileSource::Disk)
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use octroi_api::operations::NoArguments;
-use octroi_api::operations::config::ConfigReload;
+use octroi_api::operations::config::{ConfigDifference, ConfigReload};
 use octroi_api::operations::servers::{
     LogsRequest, RefreshRequest, Refreshed, ServerRequest, ServerStatus, ServersGet, ServersList,
     ServersLogs, ServersRefresh, ServersToggle, ToggleRequest,
@@ -14,6 +14,7 @@ use octroi_core::Lifecycle;
 use crate::cli::Target;
 use crate::cli::servers::{Logs, OneServer, Refresh};
 use crate::client::Client;
+use crate::config::accepted::diff_lines;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
 
@@ -39,10 +40,26 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     }
     list.gates.iter().for_each(|gate| printer::data(&format!("  {}", gate_line(gate))));
     list.problems.iter().for_each(|problem| printer::warn(problem));
+    show_waiting(&list.waiting);
     // Servers choose the names of tools, so the text is not trusted.
     let warnings = list.servers.iter().flat_map(|server| &server.warnings);
     warnings.for_each(|warning| printer::warn(&visible(warning)));
     Ok(())
+}
+
+/// Shows what waits as a difference, and how to go on.
+fn show_waiting(waiting: &[ConfigDifference]) {
+    if waiting.is_empty() {
+        return;
+    }
+    let n_waiting = printer::count(waiting.len(), "change");
+    printer::data(&format!("\n{n_waiting} of the configuration on disk, not in effect:"));
+    for change in waiting {
+        for line in diff_lines(&change.setting, change.before.as_deref(), change.after.as_deref()) {
+            printer::data(&format!("  {line}"));
+        }
+    }
+    printer::data("accept with `octroi reload`, or undo the change in the file");
 }
 
 pub(super) async fn list(target: &Target) -> Result<(), Failure> {

@@ -15,6 +15,7 @@ use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
 use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::start::{Accepting, StartConfig};
 use crate::cli::Stdio;
 use crate::config::Sources;
 use crate::endpoint::Announced;
@@ -85,18 +86,19 @@ fn unreachable(holder: Option<&PersistenceError>) -> Failure {
 
 /// Runs the gateway for this client, and for others while this one is connected.
 async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Result<(), Failure> {
-    let config = load(&sources)?;
+    // Standard input belongs to the client, so nobody can be asked.
+    let start = StartConfig::decide(&sources, load(&sources)?, Accepting::AcceptedOnly)?;
     let principal = match &options.token {
         None => Principal::local(),
         Some(token) => {
-            let configured = config.settings.tokens.find(token).cloned();
+            let configured = start.accepted.complete.settings.tokens.find(token).cloned();
             configured.or_else(|| token::holder(&sources.data, token)).ok_or_else(|| {
                 Failure::of(ErrorCode::Unauthenticated, "the token is not known")
                     .hint("use one of [[tokens]] in octroi.toml, or none")
             })?
         }
     };
-    let own = OwnGateway::open(sources, config, persistence, Pace::Within(GRACE)).await?;
+    let own = OwnGateway::open(sources, start, persistence, Pace::Within(GRACE)).await?;
     tracing::info!(address = %own.address, "the data directory was unused; this process is its gateway now");
     let operations = own.operations.clone();
     let shutdown = CancellationToken::new();

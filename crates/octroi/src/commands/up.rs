@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use octroi_core::principal::DEFAULT_AGENT;
-use octroi_gateway::Persistence;
+use octroi_gateway::{OnLoss, Persistence};
 
 use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
 use crate::failure::Failure;
 use crate::{clock, config, printer};
@@ -14,9 +15,13 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let sources = sources(&options.source, options.listen);
     let config = load(&sources)?;
     let file = config.file.clone();
-    let persistence =
-        Persistence::open(&sources.data, clock::system()).await.map_err(|error| no_store(&error))?;
-    let own = OwnGateway::open(sources, config, persistence, Pace::Configured).await?;
+    let accepting = if options.accept_config { Accepting::Everything } else { Accepting::AskAtTerminal };
+    let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
+    let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss)
+        .await
+        .map_err(|error| no_store(&error))?;
+    let start = StartConfig::decide(&sources, config, accepting)?;
+    let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
     announce(file.as_deref(), &own);
     own.serve(async {
         wait_for_signal().await;

@@ -5,9 +5,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use octroi_core::config::{Discovered, Layer, Origin, Problem, Severity, Value, assumed_layer};
+use octroi_core::config::{
+    Discovered, Format, Layer, Origin, Problem, Severity, Value, assumed_layer, parse,
+};
 
-use super::{ConfigError, read};
+use super::files::FoundDirectory;
 
 /// The directory, beside the configuration file.
 pub(super) const DIRECTORY: &str = "mcpservers";
@@ -33,6 +35,7 @@ const SCRIPTS: [&str; 13] = [
 /// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct ScanResult {
+    pub(super) directories: Vec<FoundDirectory>,
     pub(super) servers: Vec<Discovered>,
     pub(super) problems: Vec<Problem>,
     pub(super) watched: Vec<PathBuf>,
@@ -60,29 +63,59 @@ pub(super) fn scan(display_path: &Path, directory: &Path, is_on_path: impl Fn(&s
     for name in names {
         let home = directory.join(&name);
         found.watched.extend([home.clone(), home.join("src"), home.join(OWN_FILE)]);
-        let origin = Origin::Directory(display_path.join(&name).into());
         let script = SCRIPTS.iter().map(|script| home.join(script)).find(|script| script.is_file());
-        let mut layers = Vec::new();
-        if let Some(script) = &script {
+        let command = script.map(|script| {
             let runner =
                 if script.extension().is_some_and(|end| end == "py") { &["python3"] } else { javascript };
-            let path = script.to_string_lossy();
-            let command: Vec<&str> = runner.iter().copied().chain([&*path]).collect();
+            let path = script.to_string_lossy().into_owned();
+            runner.iter().map(|word| (*word).to_owned()).chain([path]).collect()
+        });
+        let own = home.join(OWN_FILE);
+        let settings = match if own.is_file() { fs::read_to_string(&own).map(Some) } else { Ok(None) } {
+            Ok(settings) => settings,
+            Err(error) => {
+                let origin = Origin::Directory(display_path.join(&name).into());
+                let subject = Some(format!("server `{name}`"));
+                found.problems.push(problem(Severity::LeftOut, origin, subject, error.to_string()));
+                continue;
+            }
+        };
+        found.directories.push(FoundDirectory { name, command, settings });
+    }
+    let (servers, problems) = interpret(&found.directories, display_path, directory);
+    found.servers = servers;
+    found.problems.extend(problems);
+    found
+}
+
+/// The servers of directories that were found.
+pub(super) fn interpret(
+    directories: &[FoundDirectory],
+    display_path: &Path,
+    directory: &Path,
+) -> (Vec<Discovered>, Vec<Problem>) {
+    let (mut servers, mut problems) = (Vec::new(), Vec::new());
+    for FoundDirectory { name, command, settings } in directories {
+        let home = directory.join(name);
+        let origin = Origin::Directory(display_path.join(name).into());
+        let mut layers = Vec::new();
+        if let Some(command) = command {
+            let command: Vec<&str> = command.iter().map(String::as_str).collect();
             layers.push(assumed_layer(&command, Some(&home), None, &origin));
         }
-        match own_layer(&display_path.join(&name), &home) {
-            Ok(own) => layers.extend(own.filter(|own| script.is_some() || own.map.get("command").is_some())),
+        match settings.as_deref().map(|text| own_layer(&display_path.join(name), &home, text)).transpose() {
+            Ok(own) => layers.extend(own.filter(|own| command.is_some() || own.map.get("command").is_some())),
             Err((origin, message)) => {
                 let subject = Some(format!("server `{name}`"));
-                found.problems.push(problem(Severity::LeftOut, origin, subject, message));
+                problems.push(problem(Severity::LeftOut, origin, subject, message));
                 continue;
             }
         }
         if !layers.is_empty() {
-            found.servers.push(Discovered { name, origin, layers });
+            servers.push(Discovered { name: name.clone(), origin, layers });
         }
     }
-    found
+    (servers, problems)
 }
 
 /// The names of the directories, in order. Plain files and hidden directories are skipped.
@@ -100,21 +133,12 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 /// The settings that a directory has for its server; relative paths are relative to the directory.
-fn own_layer(display_path: &Path, home: &Path) -> Result<Option<Layer>, (Origin, String)> {
-    if !home.join(OWN_FILE).is_file() {
-        return Ok(None);
-    }
-    let path = display_path.join(OWN_FILE);
-    let node = read(&home.join(OWN_FILE), &path).map_err(|error| match error {
-        ConfigError::Syntax { source, .. } => {
-            let line = source.line;
-            (Origin::File { path: Arc::from(path.as_path()), line }, source.message)
-        }
-        ConfigError::Read { source, .. } => (Origin::Directory(display_path.into()), source.to_string()),
-        ConfigError::Invalid { .. } => (Origin::Directory(display_path.into()), "it is not valid".to_owned()),
-    })?;
+fn own_layer(display_path: &Path, home: &Path, text: &str) -> Result<Layer, (Origin, String)> {
+    let path: Arc<Path> = Arc::from(display_path.join(OWN_FILE));
+    let node = parse(Format::of(&path), text, &path)
+        .map_err(|error| (Origin::File { path: Arc::clone(&path), line: error.line }, error.message))?;
     match node.value {
-        Value::Map(map) => Ok(Some(Layer { map, base: home.into() })),
+        Value::Map(map) => Ok(Layer { map, base: home.into() }),
         other => Err((node.origin, format!("the file must be a table, not {}", other.kind()))),
     }
 }

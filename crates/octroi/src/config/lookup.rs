@@ -1,7 +1,7 @@
 //! What `${…}` in the configuration names: variables, stored credentials, files.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,21 +11,28 @@ use std::sync::Arc;
 use octroi_core::config::{self, Format, Node, Origin, Problem, Severity};
 use octroi_core::substitute::ReferenceKind;
 
+use super::files::{FileSource, digest};
+
 /// Resolves references, and remembers which files they named.
 pub(super) struct Lookups<'a> {
     credentials_file: PathBuf,
     credentials: OnceCell<Result<Option<Node>, String>>,
     base: &'a Path,
+    source: FileSource<'a>,
     files: RefCell<BTreeSet<PathBuf>>,
+    /// Digests of what `${file:…}` was replaced by.
+    references: RefCell<BTreeMap<PathBuf, String>>,
 }
 
 impl<'a> Lookups<'a> {
-    pub(super) fn new(data: &Path, base: &'a Path) -> Self {
+    pub(super) fn new(data: &Path, base: &'a Path, source: FileSource<'a>) -> Self {
         Self {
             credentials_file: data.join("auth.json"),
             credentials: OnceCell::new(),
             base,
+            source,
             files: RefCell::default(),
+            references: RefCell::default(),
         }
     }
 
@@ -60,6 +67,10 @@ impl<'a> Lookups<'a> {
         self.files.borrow().clone()
     }
 
+    pub(super) fn references(&self) -> BTreeMap<PathBuf, String> {
+        self.references.borrow().clone()
+    }
+
     /// The `key` of a stored credential.
     fn credential(&self, name: &str) -> Result<Option<String>, String> {
         let store = self.credentials.get_or_init(|| self.read_credentials()).clone()?;
@@ -87,6 +98,9 @@ impl<'a> Lookups<'a> {
         self.files.borrow_mut().insert(path.clone());
         let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
         let text = text.strip_suffix('\n').unwrap_or(&text);
-        Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+        let text = text.strip_suffix('\r').unwrap_or(text).to_owned();
+        self.source.check_reference(&path, &text)?;
+        self.references.borrow_mut().insert(path, digest(&text));
+        Ok(text)
     }
 }

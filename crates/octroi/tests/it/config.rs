@@ -237,7 +237,7 @@ fn show_hides_secrets() {
 
             [mcp]
             enabled = true
-            auto_reload = true
+            auto_reload = "ask"
             health_check_interval = "1m"
             strict = true
 
@@ -249,7 +249,7 @@ fn show_hides_secrets() {
             args = []
             env = { KEY = "***" }
             inherit_env = []
-            cwd = "[DIR]"
+            cwd = "[DIR]/user/.local/share/octroi/servers/files"
             era = "auto"
             start = "eager"
             sharing = "shared"

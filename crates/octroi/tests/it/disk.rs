@@ -17,7 +17,7 @@ pub(crate) fn on_a_small_disk(directory: &Path) -> PathBuf {
     let text = format!(
         "#!/bin/sh\nfor word in \"$@\"; do test \"$last\" = --data && data=$word; last=$word; done\nmkdir -p \"$data\"\n\
          export data\nexec unshare --map-root-user --mount sh -c \
-         'mount -t tmpfs -o size=2m none \"$data\" && exec \"$0\" \"$@\"' '{}' \"$@\"\n",
+         'mount -t tmpfs -o size=2m,mode=700 none \"$data\" && exec \"$0\" \"$@\"' '{}' \"$@\"\n",
         octroi().display()
     );
     std::fs::write(&script, text).expect("the script can be written");

@@ -7,6 +7,7 @@
 )]
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
+mod accepting;
 mod agents;
 mod approval_page;
 mod approvals;
@@ -27,6 +28,7 @@ mod guide;
 mod harness;
 mod leaks;
 mod life;
+mod lost;
 mod manage;
 mod memory;
 mod once;

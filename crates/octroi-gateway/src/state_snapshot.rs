@@ -1,0 +1,320 @@
+//! What the database must not forget, as records of the audit log: accepted and rejected definitions,
+//! policies, settings of agents, and switches of servers.
+//!
+//! A snapshot is one or more `state_snapshot` records. `octroi db rebuild` makes a lost database again from
+//! the last complete one.
+
+use octroi_core::ServerKey;
+use octroi_core::audit::{Entry, Kind};
+use octroi_core::pin::{PinKey, PinKind};
+use octroi_store::{
+    AgentRecord, CanonicalJson, KeptOut, ManagedBy, PinRecord, PolicyDraft, PolicyLevel, Store, StoreError,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// A record holds about as many bytes.
+const PART_BYTES: usize = 256 << 10;
+
+/// One thing to remember.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub(crate) enum SnapshotItem {
+    /// A definition that was accepted.
+    Pin {
+        server: String,
+        kind: String,
+        name: String,
+        hash: String,
+        definition: String,
+        at_ms: i64,
+        by: String,
+    },
+    /// A definition that was rejected.
+    KeptOut { server: String, kind: String, name: String, hash: String, at_ms: i64, by: String },
+    /// An active policy. If a secret was redacted from it, it cannot be used again.
+    Policy {
+        level: String,
+        agent: Option<String>,
+        language: String,
+        source: String,
+        author: String,
+        redacted: bool,
+    },
+    /// The settings of an agent that an operator made.
+    Agent {
+        id: String,
+        profile: Option<String>,
+        mode: Option<String>,
+        project: Option<String>,
+        project_root: Option<String>,
+        spec_hash: Option<String>,
+        spec_frozen_at_ms: Option<i64>,
+        blacklist: Option<Vec<String>>,
+        at_ms: i64,
+        by: String,
+    },
+    /// A server that an operator enabled or disabled.
+    Switch { server: String, enabled: bool },
+}
+
+/// Reads everything to remember. `redact` removes secrets from a text.
+pub(crate) async fn read_state(
+    store: &Store,
+    redact: impl Fn(&str) -> String,
+) -> Result<Vec<SnapshotItem>, StoreError> {
+    let mut items = Vec::new();
+    for pin in store.pins().await? {
+        items.push(SnapshotItem::Pin {
+            server: pin.key.server.to_string(),
+            kind: pin.key.kind.as_str().to_owned(),
+            name: pin.key.name,
+            hash: hex::encode(pin.hash),
+            // Decisions need the hash only; the definition is for people, who compare.
+            definition: redact(&pin.definition),
+            at_ms: pin.accepted_at_ms,
+            by: pin.accepted_by,
+        });
+    }
+    for one in store.kept_out().await? {
+        items.push(SnapshotItem::KeptOut {
+            server: one.key.server.to_string(),
+            kind: one.key.kind.as_str().to_owned(),
+            name: one.key.name,
+            hash: hex::encode(one.hash),
+            at_ms: one.decided_at_ms,
+            by: one.decided_by,
+        });
+    }
+    for policy in store.active_policies().await?.policies {
+        let source = redact(&policy.draft.source);
+        items.push(SnapshotItem::Policy {
+            level: policy.draft.level.as_str().to_owned(),
+            agent: policy.draft.level.agent().map(str::to_owned),
+            language: policy.draft.language,
+            redacted: source != policy.draft.source,
+            source,
+            author: policy.draft.author,
+        });
+    }
+    items.extend(store.agents().await?.into_iter().map(agent_item));
+    for server in store.servers().await? {
+        if let Some(enabled) = server.enabled_override {
+            items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled });
+        }
+    }
+    Ok(items)
+}
+
+fn agent_item(agent: AgentRecord) -> SnapshotItem {
+    let AgentRecord {
+        id,
+        profile,
+        mode,
+        project,
+        project_root,
+        spec_hash,
+        spec_frozen_at_ms,
+        blacklist,
+        updated_at_ms: at_ms,
+        updated_by: by,
+    } = agent;
+    SnapshotItem::Agent {
+        id,
+        profile,
+        mode,
+        project,
+        project_root,
+        spec_hash,
+        spec_frozen_at_ms,
+        blacklist,
+        at_ms,
+        by,
+    }
+}
+
+/// A snapshot as the contexts of its records, and what identifies its content.
+pub(crate) fn to_records(items: &[SnapshotItem]) -> (Vec<String>, String) {
+    let texts: Vec<Value> = items.iter().map(|item| json!(item)).collect();
+    let digest = hex::encode(&Sha256::digest(json!(texts).to_string())[..16]);
+    let mut parts: Vec<Vec<Value>> = Vec::new();
+    let mut n_bytes = 0;
+    for text in texts {
+        let length = text.to_string().len();
+        match parts.last_mut().filter(|_| n_bytes + length <= PART_BYTES) {
+            Some(part) => part.push(text),
+            None => {
+                parts.push(vec![text]);
+                n_bytes = 0;
+            }
+        }
+        n_bytes += length;
+    }
+    // An empty state is a snapshot as well: it says that nothing else counts any more.
+    let n_parts = parts.len().max(1);
+    parts.resize(n_parts, Vec::new());
+    let record = |(items, part): (Vec<Value>, usize)| {
+        json!({"snapshot": digest, "part": part, "parts": n_parts, "items": items}).to_string()
+    };
+    (parts.into_iter().zip(1..).map(record).collect(), digest)
+}
+
+/// Finds the last complete snapshot in a sequence of records.
+#[derive(Debug, Default)]
+pub(crate) struct SnapshotReader {
+    current: Option<(String, Vec<SnapshotItem>, usize)>,
+    complete: Option<Vec<SnapshotItem>>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    snapshot: String,
+    part: usize,
+    parts: usize,
+    items: Vec<SnapshotItem>,
+}
+
+impl SnapshotReader {
+    /// Reads the next record.
+    pub(crate) fn take(&mut self, entry: &Entry<'_>) {
+        if entry.kind != Kind::StateSnapshot {
+            return;
+        }
+        let Ok(part) = serde_json::from_str::<Part>(entry.context) else { return };
+        let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.part);
+        let mut items = match before {
+            Some((_, items, _)) => items,
+            None if part.part == 1 => Vec::new(),
+            None => return,
+        };
+        items.extend(part.items);
+        if part.part == part.parts {
+            self.complete = Some(items);
+        } else {
+            self.current = Some((part.snapshot, items, part.part));
+        }
+    }
+
+    /// The last complete snapshot.
+    pub(crate) fn into_complete(self) -> Option<Vec<SnapshotItem>> {
+        self.complete
+    }
+}
+
+/// What was put into a new database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Accepted definitions.
+    pub n_pins: usize,
+    /// Rejected definitions.
+    pub n_kept_out: usize,
+    /// Active policies.
+    pub n_policies: usize,
+    /// Settings of agents.
+    pub n_agents: usize,
+    /// Switched servers.
+    pub n_switches: usize,
+    /// What could not be rebuilt.
+    pub lost: Vec<String>,
+}
+
+/// Puts a snapshot into a new database.
+pub(crate) async fn write_state(
+    store: &Store,
+    items: Vec<SnapshotItem>,
+    now_ms: i64,
+) -> Result<Rebuilt, StoreError> {
+    let mut rebuilt = Rebuilt::default();
+    for item in items {
+        match item {
+            SnapshotItem::Pin { server, kind, name, hash, definition, at_ms, by } => {
+                let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
+                    rebuilt.lost.push(format!("the definition {server}.{name}, which cannot be read"));
+                    continue;
+                };
+                let pin = PinRecord { key, hash, definition, accepted_at_ms: at_ms, accepted_by: by };
+                store.save_pins(&[pin]).await?;
+                rebuilt.n_pins += 1;
+            }
+            SnapshotItem::KeptOut { server, kind, name, hash, at_ms, by } => {
+                let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
+                    rebuilt
+                        .lost
+                        .push(format!("the rejected definition {server}.{name}, which cannot be read"));
+                    continue;
+                };
+                store.keep_out(&KeptOut { key, hash, decided_at_ms: at_ms, decided_by: by }).await?;
+                rebuilt.n_kept_out += 1;
+            }
+            SnapshotItem::Policy { level, agent, language, source, author, redacted } => {
+                let named = match (level.as_str(), agent) {
+                    ("floor", _) => PolicyLevel::Floor,
+                    ("global", _) => PolicyLevel::Global,
+                    (_, agent) => PolicyLevel::Agent(agent.unwrap_or_default()),
+                };
+                if redacted {
+                    let message = format!("the policy of the level {level}: a secret was redacted from it");
+                    rebuilt.lost.push(message);
+                    continue;
+                }
+                let draft = PolicyDraft {
+                    level: named,
+                    language,
+                    source,
+                    author,
+                    rationale: Some("rebuilt from the audit log".to_owned()),
+                    check_result: None,
+                };
+                match store.activate_policy(&draft, None, now_ms).await? {
+                    Ok(_) => rebuilt.n_policies += 1,
+                    Err(refusal) => rebuilt.lost.push(format!("the policy of the level {level}: {refusal}")),
+                }
+            }
+            SnapshotItem::Agent {
+                id,
+                profile,
+                mode,
+                project,
+                project_root,
+                spec_hash,
+                spec_frozen_at_ms,
+                blacklist,
+                at_ms,
+                by,
+            } => {
+                let record = AgentRecord {
+                    id,
+                    profile,
+                    mode,
+                    project,
+                    project_root,
+                    spec_hash,
+                    spec_frozen_at_ms,
+                    blacklist,
+                    updated_at_ms: at_ms,
+                    updated_by: by,
+                };
+                store.save_agent(&record).await?;
+                rebuilt.n_agents += 1;
+            }
+            SnapshotItem::Switch { server, enabled } => {
+                let Some(key) = ServerKey::parse(&server) else { continue };
+                // The next start records its real definition.
+                let definition = CanonicalJson::of(json!({"name": server}));
+                store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
+                store.set_enabled_override(&key, Some(enabled)).await?;
+                rebuilt.n_switches += 1;
+            }
+        }
+    }
+    Ok(rebuilt)
+}
+
+fn pin_key(server: &str, kind: &str, name: &str, hash: &str) -> Option<(PinKey, [u8; 32])> {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(hash, &mut bytes).ok()?;
+    let key =
+        PinKey { server: ServerKey::parse(server)?, kind: PinKind::parse(kind)?, name: name.to_owned() };
+    Some((key, bytes))
+}

@@ -1,0 +1,20 @@
+//! Options of commands about the database.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// What to do with the database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Make a lost database again: definitions, policies and settings of agents, from the audit log.
+    Rebuild(RebuildDatabase),
+}
+
+/// Options of `octroi db rebuild`.
+#[derive(Debug, Args)]
+pub(crate) struct RebuildDatabase {
+    /// The gateway's data directory [default: the user's data directory].
+    #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
+    pub(crate) data: Option<PathBuf>,
+}

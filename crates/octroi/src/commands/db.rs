@@ -1,0 +1,40 @@
+//! `octroi db`: makes a lost database again.
+
+use octroi_core::audit::{Actor, ActorKind};
+use octroi_gateway::{Rebuilt, rebuild_database};
+
+use super::run::no_store;
+use crate::cli::db::{DbCommand, RebuildDatabase};
+use crate::config::data_directory;
+use crate::failure::Failure;
+use crate::{clock, printer};
+
+pub(super) async fn run(command: DbCommand) -> Result<(), Failure> {
+    match command {
+        DbCommand::Rebuild(options) => rebuild(options).await,
+    }
+}
+
+async fn rebuild(options: RebuildDatabase) -> Result<(), Failure> {
+    let data = options.data.unwrap_or_else(data_directory);
+    let actor = Actor::new(ActorKind::User, "local");
+    let rebuilt = rebuild_database(&data, &clock::system(), actor).await.map_err(|error| no_store(&error))?;
+    let Some(Rebuilt { n_pins, n_kept_out, n_policies, n_agents, n_switches, lost }) = rebuilt else {
+        return Err(Failure::new(format!("there is nothing to rebuild in {}", data.display()))
+            .cause("it has a database, or its audit log has no snapshot")
+            .hint("start with `octroi up`, or without what is lost with `octroi up --accept-loss`"));
+    };
+    for (label, count) in [
+        ("accepted definitions", n_pins),
+        ("rejected definitions", n_kept_out),
+        ("policies", n_policies),
+        ("settings of agents", n_agents),
+        ("switched servers", n_switches),
+    ] {
+        printer::data(&format!("{label:<22} {count}"));
+    }
+    lost.iter().for_each(|lost| printer::warn(&format!("lost: {lost}")));
+    printer::warn("lost: approvals that waited or were not used, and proposals of agents");
+    printer::say("start with `octroi up`");
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! State that is lost is noticed, and made again as far as the audit log has it.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::audit::{of_kind, records};
+use crate::harness::{SOON, connect, octroi, stdio_entry};
+
+const POLICY: &str = "[[deny]]\nid = \"no-echo\"\ntool = \"peer.echo\"\n";
+
+/// Runs a command on a data directory; returns its exit code and its output.
+async fn run(directory: &Path, arguments: &[&str]) -> (i32, String) {
+    let running = Command::new(octroi())
+        .args(arguments)
+        .arg("--data")
+        .arg(directory.join("data"))
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(SOON, running).await.expect("it ends").expect("octroi runs");
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.code().unwrap_or(-1), text.concat())
+}
+
+async fn refused(directory: &Path, expected: &str) {
+    let (code, text) = run(directory, &["up", "--listen", "127.0.0.1:0"]).await;
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("has lost") && text.contains(expected), "{text}");
+    assert!(text.contains("--accept-loss"), "{text}");
+}
+
+fn remove_database(data: &Path) {
+    for file in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
+        let _ = std::fs::remove_file(data.join(file));
+    }
+}
+
+/// A gateway that accepted definitions and has a policy, stopped.
+async fn stopped() -> tempfile::TempDir {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    std::fs::write(gateway.directory().join("p.toml"), POLICY).expect("a file");
+    let (code, text) = run(gateway.directory(), &["policy", "apply", "p.toml", "--yes"]).await;
+    assert_eq!(code, 0, "{text}");
+    let (directory, _) = gateway.stop_and_keep().await;
+    directory
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_database_is_noticed_and_made_again() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    assert!(!data.join("octroi.db-wal").metadata().is_ok_and(|wal| wal.len() > 0), "the file is complete");
+    remove_database(&data);
+    // Also the second time: a refused start creates nothing.
+    refused(directory.path(), "octroi db rebuild").await;
+    refused(directory.path(), "octroi db rebuild").await;
+    let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("policies               1") && text.contains("lost: approvals"), "{text}");
+    let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
+    assert_eq!(code, 1, "{text}");
+
+    // What changed meanwhile is quarantined, as it was before; the policy is in effect.
+    let changed = stdio_entry("peer", &["--tools", "1"]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &changed, &[]).await;
+    gateway.wait_until_settled().await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let denied = client.call("peer_echo", json!({"text": "x"})).await;
+    assert!(format!("{denied:?}").contains("no-echo"), "{denied:?}");
+    let all = records(&data, &[]).await;
+    let changes = of_kind(&all, "administrative_change");
+    assert!(changes.iter().any(|record| record["context"]["change"] == "database_rebuilt"), "{changes:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_loss_can_be_accepted_and_is_recorded() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    remove_database(&data);
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
+    let all = records(&data, &[]).await;
+    let changes = of_kind(&all, "administrative_change");
+    let accepted = changes.iter().find(|record| record["context"]["change"] == "loss_accepted");
+    assert!(accepted.is_some_and(|record| record["context"]["lost"][0].to_string().contains("database")));
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_log_is_noticed() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    let audit = data.join("audit");
+    for file in ["key", "checkpoints"] {
+        std::fs::rename(audit.join(file), data.join("away")).expect("a file");
+        refused(directory.path(), if file == "key" { "the key" } else { "checkpoints" }).await;
+        std::fs::rename(data.join("away"), audit.join(file)).expect("a file");
+    }
+    // The whole log, and then one with fewer records.
+    std::fs::rename(&audit, data.join("away")).expect("a directory");
+    refused(directory.path(), "the audit log, which had").await;
+    refused(directory.path(), "the audit log, which had").await;
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_copy_of_the_log_is_noticed() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    let copy = data.join("copy");
+    std::fs::create_dir(&copy).expect("a directory");
+    for file in std::fs::read_dir(data.join("audit")).expect("a directory") {
+        let file = file.expect("a file");
+        if file.path().is_file() {
+            std::fs::copy(file.path(), copy.join(file.file_name())).expect("a copy");
+        }
+    }
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    for _ in 0..50 {
+        client.call("peer_add", json!({"a": 1, "b": 2})).await.expect("a result");
+    }
+    drop(client);
+    let (directory, _) = gateway.stop_and_keep().await;
+    std::fs::remove_dir_all(data.join("audit")).expect("the log goes");
+    std::fs::rename(&copy, data.join("audit")).expect("the copy comes");
+    refused(directory.path(), "the end of the audit log").await;
+}
