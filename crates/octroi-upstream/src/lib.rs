@@ -45,4 +45,4 @@ pub use logs::{LogLine, Logs};
 pub use post::PostTarget;
 pub use reaper::take_over;
 pub use spawner::Spawner;
-pub use upstream::{CallSlot, Condition, Context, Hold, Sharer, Upstream};
+pub use upstream::{CallOutcome, CallSlot, Condition, Context, Hold, Sharer, Upstream};

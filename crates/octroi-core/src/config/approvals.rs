@@ -16,6 +16,8 @@ use crate::pin::PinPolicy;
 const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
 const DEFAULT_GRANT_EXPIRY: Duration = Duration::from_mins(10);
+const DEFAULT_PENDING: usize = 100;
+const DEFAULT_PENDING_BYTES: usize = 8 << 20;
 const DEFAULT_LOCK: &str = "octroi.lock";
 
 /// `[approvals]`: how people approve calls.
@@ -31,6 +33,10 @@ pub struct ApprovalsSection {
     pub form: bool,
     /// The address at which people reach Octroi, without a trailing slash.
     pub url: Option<String>,
+    /// How many calls of one agent may wait for a person.
+    pub max_pending: usize,
+    /// How large the arguments of these may be together, in bytes.
+    pub max_pending_bytes: usize,
 }
 
 impl Default for ApprovalsSection {
@@ -41,6 +47,8 @@ impl Default for ApprovalsSection {
             grant_expires: DEFAULT_GRANT_EXPIRY,
             form: false,
             url: None,
+            max_pending: DEFAULT_PENDING,
+            max_pending_bytes: DEFAULT_PENDING_BYTES,
         }
     }
 }
@@ -72,6 +80,8 @@ impl Context<'_> {
             grant_expires: reader.duration("grant_expires", DEFAULT_GRANT_EXPIRY),
             form: reader.flag("form", false),
             url: url(&mut reader),
+            max_pending: reader.count("max_pending", 1, DEFAULT_PENDING),
+            max_pending_bytes: reader.count("max_pending_bytes", 1024, DEFAULT_PENDING_BYTES),
         };
         (section, reader.settings, reader.log.problems)
     }

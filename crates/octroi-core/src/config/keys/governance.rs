@@ -90,6 +90,18 @@ pub const APPROVALS: &[Key] = &[
         "Whether a form that the agent's own client shows counts as a person's answer.",
     ),
     key("url", Kind::Text, "where Octroi listens", "The address at which people reach Octroi."),
+    key(
+        "max_pending",
+        Kind::Count(1),
+        "100",
+        "Calls of one agent that may wait for a person; more are refused.",
+    ),
+    key(
+        "max_pending_bytes",
+        Kind::Count(1024),
+        "8388608",
+        "The arguments of these calls together, in bytes; more are refused.",
+    ),
 ];
 
 /// `[pins]`.
