@@ -18,6 +18,7 @@ use crate::tool::infer::InferenceRule;
 mod address;
 mod approvals;
 mod audit;
+mod client_limits;
 pub mod compare;
 mod entry;
 mod fields;
@@ -42,6 +43,7 @@ mod tokens;
 
 pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
+pub use client_limits::ClientLimits;
 pub use fields::Layer;
 pub use format::{Format, SyntaxError, parse};
 pub use gates::GateSpec;

@@ -314,6 +314,10 @@ impl Default for Timeouts {
 pub struct Limits {
     /// The largest message, in bytes.
     pub message_bytes: usize,
+    /// All pages of one list together, in bytes.
+    pub list_bytes: usize,
+    /// Entries of one list.
+    pub list_items: usize,
     /// Concurrent calls; more are queued.
     pub concurrency: usize,
     /// Queued calls; more are refused as busy.
@@ -322,7 +326,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 16 << 20, concurrency: 10, queue: 100 }
+        Self {
+            message_bytes: 16 << 20,
+            list_bytes: 32 << 20,
+            list_items: 20_000,
+            concurrency: 10,
+            queue: 100,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use octroi_core::ServerKey;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Era, Id, Method, RpcError, code, envelope, translate};
-use octroi_upstream::UpstreamError;
+use octroi_upstream::{CallOutcome, UpstreamError};
 use serde_json::json;
 
 use crate::error_code::BUSY;
@@ -85,6 +85,14 @@ impl Failure {
     pub(crate) fn error(&self) -> &UpstreamError {
         match self {
             Self::Unavailable(error) | Self::During(error) => error,
+        }
+    }
+
+    /// What it says about the server.
+    pub(crate) fn outcome(&self) -> CallOutcome<'_> {
+        match self {
+            Self::Unavailable(error) => CallOutcome::Unreachable(error),
+            Self::During(error) => CallOutcome::Failed(error),
         }
     }
 

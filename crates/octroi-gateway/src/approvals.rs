@@ -16,7 +16,7 @@ use octroi_mcp::ask;
 use octroi_mcp::json::{Edit, rewrite};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
-use octroi_store::{Store, StoreError};
+use octroi_store::{PendingLimits, Store, StoreError, TooManyPending};
 use octroi_upstream::Context;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -258,7 +258,10 @@ impl Approvals {
                 if let Some(reason) = self.cannot_be_shown(&arguments_of(asking.params)) {
                     return Ok(Settled::Denied(question.not_askable(reason)));
                 }
-                self.ask_for_approval(store, &question, asking, &binding).await?
+                match self.ask_for_approval(store, &question, asking, &binding).await? {
+                    Ok(approval) => approval,
+                    Err(denial) => return Ok(Settled::Denied(denial)),
+                }
             }
         };
         let settings = self.governance.settings().approvals.clone();
@@ -292,16 +295,18 @@ impl Approvals {
         }
     }
 
-    /// Stores the approval, unless an identical call already has one.
+    /// Stores the approval, unless an identical call already has one; denies the call if too many of its
+    /// agent wait already.
     async fn ask_for_approval(
         &self,
         store: &Store,
         question: &UnapprovedCall,
         asking: &CallToApprove<'_>,
         binding: &Binding,
-    ) -> Result<Approval, StoreError> {
+    ) -> Result<Result<Approval, Denial>, StoreError> {
         let now_ms = self.now_ms();
-        let expires = self.governance.settings().approvals.expires;
+        let settings = self.governance.settings();
+        let (expires, limits) = (settings.approvals.expires, PendingLimits::of(&settings.approvals));
         let arguments = arguments_of(asking.params);
         let mut random = [0_u8; ID_BYTES];
         // Without random numbers the sealer has already refused to start.
@@ -331,7 +336,17 @@ impl Approvals {
             remembered_rule: None,
             node: None,
         };
-        let requested = store.request_approval(&approval).await?;
+        let requested = match store.request_approval_within(&approval, limits).await? {
+            Ok(requested) => requested,
+            Err(TooManyPending { n_pending, n_bytes }) => {
+                let reason = format!(
+                    "{n_pending} calls of this agent with {n_bytes} bytes of arguments already wait for a \
+                     person; `max_pending` and `max_pending_bytes` under [approvals] limit them"
+                );
+                let call = asking.to_decide(Some(&arguments), now_ms);
+                return Ok(Err(self.governance.beyond_quota(call, asking.context, &reason)));
+            }
+        };
         for replaced in &requested.replaced {
             self.waiting.wake(&replaced.id);
             self.record(replaced, Kind::ApprovalResolved);
@@ -342,7 +357,7 @@ impl Approvals {
         if requested.is_new || !requested.replaced.is_empty() {
             self.announce(binding.agent.as_deref());
         }
-        Ok(requested.approval)
+        Ok(Ok(requested.approval))
     }
 
     /// The elicitation for a client that can show a page, if it can.

@@ -15,7 +15,8 @@ use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_upstream::{
-    CallEvent, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream, UpstreamError,
+    CallEvent, CallOutcome, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream,
+    UpstreamError,
 };
 use tokio::time::Instant;
 
@@ -181,7 +182,7 @@ impl Exchange<'_> {
             }
             Some(Position::Pending(number)) => return Box::pin(self.resume(number)).await,
         }
-        let slot = self.upstream.call_slot().await.map_err(Failure::Unavailable)?;
+        let slot = self.upstream.call_slot(&self.caller.principal.id).await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
         // Reads may be repeated; a tool is never called twice.
         if self.envelope.method().is_read()
@@ -189,7 +190,7 @@ impl Exchange<'_> {
         {
             outcome = Box::pin(self.exchange(round)).await;
         }
-        slot.settle(outcome.as_ref().err().map(Failure::error));
+        slot.settle(outcome.as_ref().err().map_or(CallOutcome::Answered, Failure::outcome));
         outcome
     }
 
@@ -308,6 +309,7 @@ impl Exchange<'_> {
                     if asking.as_ref().is_none_or(FuturesUnordered::is_empty) =>
                 {
                     let limit = if deadline < cap { timeouts.call } else { call_cap };
+                    call.time_out();
                     return Err(Failure::During(UpstreamError::Timeout(limit)));
                 }
             };

@@ -59,7 +59,10 @@ pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
     PolicyRefusal, PolicyStatus, StoreError,
 };
-pub use octroi_upstream::{BackgroundTasks, LogLine, Upstream, UpstreamError, system_clock, take_over};
+pub use octroi_upstream::{
+    BackgroundTasks, Heartbeat, Heartbeats, LogLine, Upstream, UpstreamError, raise_open_files,
+    start_watchdog, system_clock, take_over,
+};
 pub use operator_error::OperatorError;
 pub use persistence::{Persistence, PersistenceError};
 pub use pin_settings::PinSettings;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::Principal;
+use octroi_core::config::ClientLimits;
 use octroi_gateway::{BackgroundTasks, Gateway};
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
@@ -11,10 +12,12 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, AccessRefusal};
+use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
+use crate::slowdown::Slowdown;
 use crate::tickets::Tickets;
 
 /// Limits of the HTTP endpoint.
@@ -26,11 +29,18 @@ pub struct HttpSettings {
     pub session_idle: Duration,
     /// How long calls may continue after shutdown was requested.
     pub drain: Duration,
+    /// How much of Octroi clients may use.
+    pub limits: ClientLimits,
 }
 
 impl Default for HttpSettings {
     fn default() -> Self {
-        Self { body_bytes: 4 << 20, session_idle: Duration::from_mins(30), drain: Duration::from_secs(10) }
+        Self {
+            body_bytes: 4 << 20,
+            session_idle: Duration::from_mins(30),
+            drain: Duration::from_secs(10),
+            limits: ClientLimits::default(),
+        }
     }
 }
 
@@ -40,6 +50,9 @@ pub struct HttpEndpoint {
     pub(crate) operations: Arc<Operations>,
     pub(crate) frontends: Frontends,
     pub(crate) access: Arc<Access>,
+    pub(crate) connections: Arc<Connections>,
+    /// Slows down clients that send nothing but what is refused.
+    pub(crate) slowdown: Slowdown,
     pub(crate) sessions: Sessions,
     /// Sign-ins to the approval page.
     pub(crate) tickets: Tickets,
@@ -60,6 +73,8 @@ impl HttpEndpoint {
             frontends: Frontends::new(&operations),
             operations,
             access,
+            connections: Connections::new(settings.limits, gateway.clock().clone()),
+            slowdown: Slowdown::new(gateway.clock().clone()),
             sessions: Sessions::new(settings.session_idle, gateway.clock().clone()),
             gateway,
             tickets: Tickets::default(),
@@ -70,12 +85,31 @@ impl HttpEndpoint {
         })
     }
 
+    /// How long calls may continue after shutdown was requested.
+    pub fn drain(&self) -> Duration {
+        self.settings.drain
+    }
+
     /// Refuses a request, and records attempts with unknown tokens.
-    pub(crate) fn refuse(&self, refusal: AccessRefusal) -> Reply {
+    pub(crate) async fn refuse(&self, refusal: AccessRefusal) -> Reply {
         if refusal == AccessRefusal::UnknownToken {
             self.gateway.audit().record_refused("the token is not known");
         }
-        reply::refusal(refusal)
+        self.refuse_slowly(reply::refusal(refusal)).await
+    }
+
+    /// Refuses a request: at once, or later and for the last time while too many are refused. A flood of
+    /// them then costs as little as its connections allow.
+    pub(crate) async fn refuse_slowly(&self, reply: Reply) -> Reply {
+        let Some(delay) = self.slowdown.delay() else {
+            return reply;
+        };
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => {}
+            () = tokio::time::sleep(delay) => {}
+        }
+        reply::closing(reply)
     }
 }
 

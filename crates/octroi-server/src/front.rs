@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{any, get};
+use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_gateway::View;
+use octroi_mcp::{RpcError, code};
 
+use crate::connection::{Connection, Phase};
 use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::{health, metrics, page};
 
 /// Answers the requests of all connections.
@@ -21,6 +24,8 @@ use crate::{health, metrics, page};
 pub(crate) struct Front {
     endpoint: Arc<HttpEndpoint>,
     others: TowerToHyperService<Router>,
+    /// The connection whose requests it answers.
+    connection: Option<Arc<Connection>>,
 }
 
 impl Front {
@@ -32,7 +37,12 @@ impl Front {
             .route("/approvals/{id}", get(page::show).post(page::submit))
             .fallback(not_found)
             .with_state(Arc::clone(endpoint));
-        Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router) }
+        Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router), connection: None }
+    }
+
+    /// The same for one connection.
+    pub(crate) fn on(self, connection: &Arc<Connection>) -> Self {
+        Self { connection: Some(Arc::clone(connection)), ..self }
     }
 }
 
@@ -42,12 +52,78 @@ impl Service<http::Request<Incoming>> for Front {
     type Future = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
 
     /// The two paths of all calls bypass the router, which would cost each call microseconds.
-    fn call(&self, request: http::Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: http::Request<Incoming>) -> Self::Future {
+        let Some(connection) = self.connection.clone() else {
+            return Box::pin(async { Ok(reply::empty(StatusCode::SERVICE_UNAVAILABLE)) });
+        };
+        connection.enter(Phase::Body);
+        if let Err(message) = check_host_headers(&request) {
+            let endpoint = Arc::clone(&self.endpoint);
+            return Box::pin(async move { Ok(endpoint.refuse_slowly(bad_host(message)).await) });
+        }
         // The token decides, not the path: people get management and agents get servers on both.
         let ("/mcp" | "/mcp/agent") = request.uri().path() else {
-            return Box::pin(self.others.call(request));
+            request.extensions_mut().insert(Arc::clone(&connection));
+            let answered = self.others.call(request);
+            return Box::pin(async move {
+                let reply = answered.await;
+                connection.enter(Phase::Idle);
+                reply
+            });
         };
-        let admitted = admit(Arc::clone(&self.endpoint), View::Merged, request);
-        Box::pin(async move { Ok(admitted.await) })
+        let admitted = admit(Arc::clone(&self.endpoint), View::Merged, Arc::clone(&connection), request);
+        Box::pin(async move {
+            let reply = admitted.await;
+            connection.enter(Phase::Idle);
+            Ok(reply)
+        })
+    }
+}
+
+/// A request names its host exactly once, so that every reader of it sees the same; one of HTTP/1.0 may name
+/// none.
+fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => match request.uri().authority() {
+            Some(authority) if !authority.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes()) => {
+                Err("the Host header differs from the host of the address")
+            }
+            Some(_) | None => Ok(()),
+        },
+        (None, _) if request.version() == Version::HTTP_10 => Ok(()),
+        (None, _) => Err("the Host header is missing"),
+        (Some(_), Some(_)) => Err("there is more than one Host header"),
+    }
+}
+
+fn bad_host(message: &str) -> Reply {
+    reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_its_host_once() {
+        for (version, uri, hosts, is_fine) in [
+            (Version::HTTP_11, "/mcp", &["localhost"][..], true),
+            (Version::HTTP_11, "/mcp", &[], false),
+            (Version::HTTP_11, "/mcp", &["localhost", "localhost"], false),
+            (Version::HTTP_11, "/mcp", &["localhost", "evil.example"], false),
+            (Version::HTTP_10, "/mcp", &[], true),
+            (Version::HTTP_10, "/mcp", &["localhost"], true),
+            (Version::HTTP_10, "/mcp", &["localhost", "localhost"], false),
+            (Version::HTTP_11, "http://localhost/mcp", &["LOCALHOST"], true),
+            (Version::HTTP_11, "http://evil.example/mcp", &["localhost"], false),
+        ] {
+            let mut request = http::Request::builder().version(version).uri(uri);
+            for host in hosts {
+                request = request.header(header::HOST, *host);
+            }
+            let request = request.body(()).unwrap();
+            assert_eq!(check_host_headers(&request).is_ok(), is_fine, "{version:?} {uri} {hosts:?}");
+        }
     }
 }

@@ -1,8 +1,12 @@
 //! MCP over HTTP: one path, both eras.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::BoxError;
+use axum::Extension;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
 use bytes::Bytes;
@@ -12,9 +16,10 @@ use octroi_core::{Principal, ServerKey};
 use octroi_gateway::View;
 use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Envelope, Era, Id, Incoming, RpcError, code};
+use octroi_mcp::{Era, Id, Incoming, RpcError, code};
 
 use crate::admit::{era_of, read_params};
+use crate::connection::{Connection, Phase};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply};
@@ -23,14 +28,15 @@ use crate::{batch, legacy, modern};
 pub(crate) async fn single(
     State(endpoint): State<Arc<HttpEndpoint>>,
     Path(name): Path<String>,
+    Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
     let known = ServerKey::parse(&name).filter(|key| endpoint.gateway.servers().upstream(key).is_some());
     match known {
-        Some(key) => admit(endpoint, View::Server(key), request).await,
+        Some(key) => admit(endpoint, View::Server(key), connection, request).await,
         // A client without a valid token must not learn which servers exist.
         None => match endpoint.access.admit(request.headers()) {
-            Err(refusal) => endpoint.refuse(refusal),
+            Err(refusal) => endpoint.refuse(refusal).await,
             Ok(_) => {
                 let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
                 reply::error_with(StatusCode::NOT_FOUND, None, &error)
@@ -48,17 +54,21 @@ pub(crate) async fn not_found() -> Reply {
 pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     endpoint: Arc<HttpEndpoint>,
     view: View,
+    connection: Arc<Connection>,
     request: http::Request<B>,
 ) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
     async move {
         let principal = match endpoint.access.admit(&parts.headers) {
             Ok(principal) => principal,
-            Err(refusal) => return endpoint.refuse(refusal),
+            Err(refusal) => return Box::pin(endpoint.refuse(refusal)).await,
         };
+        if let Err(crowded) = endpoint.connections.authenticate(&connection, &principal) {
+            return reply::crowded(crowded);
+        }
         let frontend = Frontend::of(&principal, view);
         match parts.method {
-            HttpMethod::POST => post(endpoint, frontend, principal, &parts.headers, body).await,
+            HttpMethod::POST => post(endpoint, frontend, principal, &connection, &parts.headers, body).await,
             HttpMethod::GET => legacy::open_stream(&endpoint, &frontend, &principal, &parts.headers),
             HttpMethod::DELETE => legacy::end(&endpoint, &frontend, &principal, &parts.headers),
             _ => {
@@ -75,6 +85,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
     principal: Principal,
+    connection: &Connection,
     headers: &HeaderMap,
     body: B,
 ) -> Reply {
@@ -82,39 +93,34 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
         return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
     }
-    let body = match read_body(body, endpoint.settings.body_bytes).await {
+    let body = match read_body(body, endpoint.settings.body_bytes, connection).await {
         Ok(body) => body,
         Err(reply) => return *reply,
     };
-    let post = match Incoming::parse_of_client(body) {
-        Ok(Incoming::One(envelope)) => read(endpoint, frontend, principal, envelope),
-        // Boxed, so that batches, which are rare, do not make the future of every request large.
+    connection.enter(Phase::Busy);
+    // What is rare is boxed, so that it does not make the future of every request large.
+    let envelope = match Incoming::parse_of_client(body) {
+        Ok(Incoming::One(envelope)) => envelope,
         Ok(Incoming::Batch(messages)) => {
             return Box::pin(batch::post(endpoint, frontend, principal, headers, messages)).await;
         }
-        Err(malformed) => Err(Box::new(bad_request(malformed.id.as_ref(), &malformed.to_error()))),
+        Err(malformed) => {
+            let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
+            return Box::pin(endpoint.refuse_slowly(reply)).await;
+        }
     };
-    let post = match post {
-        Ok(post) => post,
-        Err(reply) => return *reply,
+    // Boxed, because it is passed from future to future, and those are moved themselves.
+    let post = match read_params(&envelope) {
+        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params }),
+        Err(error) => {
+            let reply = bad_request(envelope.id().as_ref(), &error);
+            return Box::pin(endpoint.refuse_slowly(reply)).await;
+        }
     };
     let version = headers.get(mcp_header::PROTOCOL_VERSION).map(header::HeaderValue::as_bytes);
     match era_of(&post.params, version) {
         Era::Modern => modern::post(post, headers).await,
         Era::Legacy => legacy::post(post, headers).await,
-    }
-}
-
-/// Boxed, because it is passed from future to future, and those are moved themselves.
-fn read(
-    endpoint: Arc<HttpEndpoint>,
-    frontend: Frontend,
-    principal: Principal,
-    envelope: Envelope,
-) -> Result<Box<Post>, Box<Reply>> {
-    match read_params(&envelope) {
-        Ok(params) => Ok(Box::new(Post { endpoint, frontend, principal, envelope, params })),
-        Err(error) => Err(Box::new(bad_request(envelope.id().as_ref(), &error))),
     }
 }
 
@@ -135,14 +141,25 @@ fn is_json(headers: &HeaderMap) -> bool {
 async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     incoming: B,
     limit: usize,
+    connection: &Connection,
 ) -> Result<Bytes, Box<Reply>> {
-    match Limited::new(incoming, limit).collect().await {
-        Ok(collected) => Ok(body::detached(collected.to_bytes())),
-        Err(error) if error.is::<LengthLimitError>() => {
+    let mut collecting = pin!(Limited::new(incoming, limit).collect());
+    // A sweep of all connections notices one that is too slow, and wakes its task.
+    let collected = poll_fn(|context| match collecting.as_mut().poll(context) {
+        Poll::Pending if connection.ending().is_some() => Poll::Ready(None),
+        collected => collected.map(Some),
+    });
+    match collected.await {
+        Some(Ok(collected)) => Ok(body::detached(collected.to_bytes())),
+        Some(Err(error)) if error.is::<LengthLimitError>() => {
             let error =
                 RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
             Err(Box::new(reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error)))
         }
-        Err(_) => Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
+        Some(Err(_)) => Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
+        None => {
+            let error = RpcError::new(code::INVALID_REQUEST, "the body of the request came too slowly");
+            Err(Box::new(reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error))))
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::reply::{self, Reply};
 /// All metrics. They name every server, so they need a person's token.
 pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
     match endpoint.access.admit(&headers) {
-        Err(refusal) => return endpoint.refuse(refusal),
+        Err(refusal) => return endpoint.refuse(refusal).await,
         Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
         Ok(_) => {}
     }

@@ -7,10 +7,12 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::Stream;
+use octroi_api::ErrorCode;
 use octroi_mcp::{Id, RpcError, code, envelope};
 use serde_json::json;
 
 use crate::access::AccessRefusal;
+use crate::connections::Crowded;
 
 /// How often an idle stream sends a keep-alive.
 pub(crate) const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
@@ -70,6 +72,46 @@ pub(crate) fn stream(events: impl Stream<Item = Result<Bytes, Infallible>> + Sen
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     reply
+}
+
+/// A response after which the connection is closed.
+pub(crate) fn closing(mut reply: Reply) -> Reply {
+    reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    reply
+}
+
+/// The error for a request beyond a limit, and how the limit is raised.
+pub(crate) fn limit_error(message: &str, hint: &str) -> RpcError {
+    let spec = ErrorCode::LimitExceeded.spec();
+    RpcError::new(spec.rpc.into(), message).with_data(json!({"code": spec.word, "hint": hint}))
+}
+
+/// The response to a request beyond a limit.
+pub(crate) fn limit(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Reply {
+    let mut reply = error_with(status, id, error);
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    reply
+}
+
+/// The response on a connection that is one too many.
+pub(crate) fn crowded(crowded: Crowded) -> Reply {
+    let (status, error) = match crowded {
+        Crowded::Reserved => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            limit_error(
+                "there are too many connections; the last ones are kept for people",
+                "close some, or raise `max_connections` under [server]",
+            ),
+        ),
+        Crowded::Token { limit } => (
+            StatusCode::TOO_MANY_REQUESTS,
+            limit_error(
+                &format!("there are {limit} connections with this token"),
+                "close some, or raise `max_connections_per_token` under [server]",
+            ),
+        ),
+    };
+    closing(limit(status, None, &error))
 }
 
 /// The response to a request that is not admitted.

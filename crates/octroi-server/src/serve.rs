@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use octroi_gateway::Heartbeats;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -19,10 +20,14 @@ pub async fn serve(
     endpoint: Arc<HttpEndpoint>,
     listener: TcpListener,
     shutdown: CancellationToken,
+    heartbeats: &Heartbeats,
 ) -> std::io::Result<()> {
     endpoint.tasks.spawn("sweep-sessions", sweep(Arc::clone(&endpoint)));
+    let connections = Arc::clone(&endpoint.connections);
+    endpoint.tasks.spawn("watch-connections", Arc::clone(&connections).watch(endpoint.closed.clone()));
     let n_workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut workers = Workers::start(n_workers, &Front::new(&endpoint), &endpoint.closing)?;
+    let mut workers =
+        Workers::start(n_workers, &Front::new(&endpoint), &connections, heartbeats, &endpoint.closing)?;
     tokio::select! {
         biased;
         () = shutdown.cancelled() => {}

@@ -10,43 +10,62 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use octroi_gateway::BackgroundTasks;
+use octroi_gateway::{BackgroundTasks, Heartbeat, Heartbeats};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::connection::WatchedStream;
+use crate::connections::{Connections, OpenConnection};
 use crate::front::Front;
 
 /// Accepted connections that may wait for their thread.
 const WAITING: usize = 64;
 /// Shorter than what calls usually wait for, see [`pulse`].
-const PULSE: Duration = Duration::from_secs(5);
+const PULSE: Duration = Duration::from_millis(500);
+/// The headers of a request.
+const HEADER_BYTES_MAX: usize = 64 << 10;
+/// How long a thread may take to end after its runtime was asked to.
+const JOIN_TRIES: u32 = 200;
+const JOIN_PAUSE: Duration = Duration::from_millis(5);
 
 /// The worker threads. They continue after the last connection, because calls can outlive theirs, until this
 /// is dropped.
 pub(crate) struct Workers {
-    entries: Vec<mpsc::Sender<std::net::TcpStream>>,
+    entries: Vec<mpsc::Sender<Accepted>>,
     served: Vec<oneshot::Receiver<()>>,
     threads: Vec<JoinHandle<()>>,
     stopping: CancellationToken,
     turn: usize,
+    connections: Arc<Connections>,
 }
+
+/// A connection on its way to its worker.
+type Accepted = (std::net::TcpStream, OpenConnection);
 
 impl Workers {
     /// Starts `n` threads; after `closing` each ends its connections as their calls end.
-    pub(crate) fn start(n: usize, front: &Front, closing: &CancellationToken) -> io::Result<Self> {
+    pub(crate) fn start(
+        n: usize,
+        front: &Front,
+        connections: &Arc<Connections>,
+        heartbeats: &Heartbeats,
+        closing: &CancellationToken,
+    ) -> io::Result<Self> {
         let mut workers = Self {
             entries: Vec::new(),
             served: Vec::new(),
             threads: Vec::new(),
             stopping: CancellationToken::new(),
             turn: 0,
+            connections: Arc::clone(connections),
         };
         for number in 0..n {
             let (entry, connections) = mpsc::channel(WAITING);
@@ -54,6 +73,8 @@ impl Workers {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let worker = Worker { connections, front: front.clone(), closing: closing.clone() };
             let stopping = workers.stopping.clone();
+            let name = format!("worker-{number}");
+            let heartbeat = heartbeats.add(&name);
             let work = async move {
                 tokio::select! {
                     biased;
@@ -64,10 +85,10 @@ impl Workers {
                     // Clients that are still connected neither read nor write any more; they are
                     // disconnected.
                     () = stopping.cancelled() => {}
-                    never = pulse() => match never {},
+                    never = pulse(&heartbeat) => match never {},
                 }
             };
-            let thread = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+            let thread = std::thread::Builder::new().name(name).spawn(move || {
                 runtime.block_on(work);
                 // A DNS lookup may hang; nothing waits for it any more.
                 runtime.shutdown_background();
@@ -83,16 +104,32 @@ impl Workers {
     pub(crate) async fn accept(&mut self, mut listener: TcpListener) -> io::Result<()> {
         loop {
             // The trait's method waits out a shortage of descriptors instead of failing.
-            let (stream, _) = axum::serve::Listener::accept(&mut listener).await;
+            let (stream, peer) = axum::serve::Listener::accept(&mut listener).await;
             // Without this an answer in two writes waits 40 ms for the client's acknowledgment.
             let _ = stream.set_nodelay(true);
             // Leaves this runtime, to be registered with the one of its worker.
             let stream = stream.into_std()?;
-            self.turn = (self.turn + 1) % self.entries.len();
-            if self.entries[self.turn].send(stream).await.is_err() {
-                return Err(io::Error::other("a thread that serves connections has ended"));
+            let (open, pause) = self.connections.open(peer.ip());
+            self.pass_on((stream, open)).await?;
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
             }
         }
+    }
+
+    /// Passes a connection to the next thread. One that does not answer is left out, so that its share of
+    /// the connections does not wait with it.
+    async fn pass_on(&mut self, mut accepted: Accepted) -> io::Result<()> {
+        let ended = || io::Error::other("a thread that serves connections has ended");
+        for _ in 0..self.entries.len() {
+            self.turn = (self.turn + 1) % self.entries.len();
+            match self.entries[self.turn].try_send(accepted) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::error::TrySendError::Full(back)) => accepted = back,
+                Err(mpsc::error::TrySendError::Closed(_)) => return Err(ended()),
+            }
+        }
+        self.entries[self.turn].send(accepted).await.map_err(|_| ended())
     }
 
     /// Waits until every connection has ended.
@@ -108,23 +145,35 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.stopping.cancel();
         for thread in self.threads.drain(..) {
-            let _ = thread.join();
+            // A thread that is stuck is left behind: the process ends without it.
+            for _ in 0..JOIN_TRIES {
+                if thread.is_finished() {
+                    break;
+                }
+                std::thread::sleep(JOIN_PAUSE);
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
+            } else {
+                tracing::error!(thread = thread.thread().name(), "does not end, left behind");
+            }
         }
     }
 }
 
 /// Keeps a timer that ends before those of calls. A new timer that ends before all others costs a system
 /// call, by which the runtime wakes itself; without this one, nearly every timer of a worker with few calls
-/// would.
-async fn pulse() -> Infallible {
+/// would. Also shows the watchdog that the thread is not stuck.
+async fn pulse(heartbeat: &Heartbeat) -> Infallible {
     loop {
+        heartbeat.beat();
         tokio::time::sleep(PULSE).await;
     }
 }
 
 /// One thread's share of the connections.
 struct Worker {
-    connections: mpsc::Receiver<std::net::TcpStream>,
+    connections: mpsc::Receiver<Accepted>,
     front: Front,
     closing: CancellationToken,
 }
@@ -140,11 +189,12 @@ impl Worker {
                 () = closing.cancelled() => break,
                 stream = connections.recv() => stream,
             };
-            match stream.map(TcpStream::from_std) {
-                Some(Ok(stream)) => drop(
-                    open.spawn("connection", serve_connection(stream, front.clone(), Arc::clone(&shutdown))),
-                ),
-                Some(Err(error)) => tracing::warn!(%error, "a connection could not be served"),
+            match stream.map(|(stream, accepted)| (TcpStream::from_std(stream), accepted)) {
+                Some((Ok(stream), accepted)) => drop(open.spawn(
+                    "connection",
+                    serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown)),
+                )),
+                Some((Err(error), _)) => tracing::warn!(%error, "a connection could not be served"),
                 // The listener is closed; open connections continue.
                 None => closing.cancelled().await,
             }
@@ -171,8 +221,18 @@ impl GracefulShutdown {
 }
 
 /// Answers the requests of one connection, one after the other.
-async fn serve_connection(stream: TcpStream, front: Front, shutdown: Arc<GracefulShutdown>) {
-    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), front));
+async fn serve_connection(
+    stream: TcpStream,
+    open: OpenConnection,
+    front: Front,
+    shutdown: Arc<GracefulShutdown>,
+) {
+    let state = Arc::clone(&open.connection);
+    let stream = WatchedStream::new(stream, Arc::clone(&state));
+    let front = front.on(&state);
+    let mut builder = http1::Builder::new();
+    builder.max_header_size(HEADER_BYTES_MAX);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), front));
     let mut requested = pin!(shutdown.requested.notified());
     let (mut is_listening, mut is_leaving) = (false, false);
     let conversation = poll_fn(|context| {
@@ -181,6 +241,10 @@ async fn serve_connection(stream: TcpStream, front: Front, shutdown: Arc<Gracefu
         if !is_listening {
             is_listening = true;
             let _ = requested.as_mut().poll(context);
+            state.wake_on_end(context.waker());
+        }
+        if state.is_killed() {
+            return Poll::Ready(Ok(()));
         }
         if !is_leaving && shutdown.is_requested.load(Ordering::SeqCst) {
             is_leaving = true;
@@ -191,4 +255,5 @@ async fn serve_connection(stream: TcpStream, front: Front, shutdown: Arc<Gracefu
     if let Err(error) = conversation.await {
         tracing::trace!(%error, "a connection failed");
     }
+    drop(open);
 }

@@ -1,6 +1,7 @@
 //! Queries for stored approvals. The state machine is in [`octroi_core::approval`].
 
 use octroi_core::approval::Approval;
+use octroi_core::config::ApprovalsSection;
 
 /// The result of requesting an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,34 @@ pub struct Requested {
     /// Approvals for the same call that became unusable because the tool's definition or the policy has
     /// changed. They are cancelled now.
     pub replaced: Vec<Approval>,
+}
+
+/// How many calls of one agent may wait for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingLimits {
+    /// Their number.
+    pub n_pending: usize,
+    /// The size of their arguments as they are stored, in bytes.
+    pub n_bytes: usize,
+}
+
+impl PendingLimits {
+    /// No limit.
+    pub const NONE: Self = Self { n_pending: usize::MAX, n_bytes: usize::MAX };
+
+    /// The configured limits.
+    pub fn of(settings: &ApprovalsSection) -> Self {
+        Self { n_pending: settings.max_pending, n_bytes: settings.max_pending_bytes }
+    }
+}
+
+/// More calls of an agent would wait for a person than may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyPending {
+    /// How many wait.
+    pub n_pending: usize,
+    /// The size of their arguments, in bytes.
+    pub n_bytes: usize,
 }
 
 /// Selects approvals.

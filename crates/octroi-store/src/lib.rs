@@ -21,7 +21,7 @@ mod sqlite;
 mod store;
 
 pub use agent::{AgentRecord, ToolUse, ToolUses};
-pub use approval::{ApprovalFilter, ApprovalPart, Requested};
+pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};

@@ -186,8 +186,11 @@ impl Connection {
                 }
             }
         };
-        let answer =
-            tokio::time::timeout(timeout, answer).await.map_err(|_| UpstreamError::Timeout(timeout))??;
+        let Ok(answer) = tokio::time::timeout(timeout, answer).await else {
+            call.time_out();
+            return Err(UpstreamError::Timeout(timeout));
+        };
+        let answer: Envelope = answer?;
         answer.result().ok_or_else(|| UpstreamError::refused(answer.error()))
     }
 

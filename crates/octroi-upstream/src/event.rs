@@ -152,3 +152,22 @@ impl Drop for ServerQuestion {
         }
     }
 }
+
+/// Why a call is cancelled at its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CancelReason {
+    /// Its client did.
+    Client,
+    /// Its time was up.
+    Timeout,
+}
+
+impl CancelReason {
+    /// The reason for the server.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "the client cancelled the request",
+            Self::Timeout => "the request timed out",
+        }
+    }
+}

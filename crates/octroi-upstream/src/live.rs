@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::UpstreamError;
-use crate::event::CallEvent;
+use crate::event::{CallEvent, CancelReason};
 use crate::mux::{ChannelAnswer, Mux, Receiver};
 use crate::streamable::HttpCall;
 
@@ -30,6 +30,7 @@ struct SharedCall {
     turn: Option<OwnedSemaphorePermit>,
     answer: Option<Result<CallEvent, UpstreamError>>,
     is_over: bool,
+    cancel_reason: CancelReason,
 }
 
 impl LiveCall {
@@ -42,12 +43,21 @@ impl LiveCall {
             turn: None,
             answer: None,
             is_over: false,
+            cancel_reason: CancelReason::Client,
         };
         Self { transport: CallTransport::Shared(Box::new(call)) }
     }
 
     pub(crate) fn http(call: HttpCall) -> Self {
         Self { transport: CallTransport::Http(Box::new(call)) }
+    }
+
+    /// Ends the call because its time is up, which its server is told when this is dropped.
+    pub fn time_out(&mut self) {
+        match &mut self.transport {
+            CallTransport::Shared(call) => call.cancel_reason = CancelReason::Timeout,
+            CallTransport::Http(call) => call.time_out(),
+        }
     }
 
     /// The next event; the first call of this sends the request.
@@ -103,7 +113,7 @@ impl SharedCall {
 impl Drop for SharedCall {
     fn drop(&mut self) {
         if !self.is_over {
-            self.mux.cancel(self.receiver.id);
+            self.mux.cancel(self.receiver.id, self.cancel_reason);
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::event::{CallEvent, EventSink, Owner, ReplyTo, ServerQuestion};
+use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyTo, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::lines::guess_id;
 
@@ -101,11 +101,11 @@ impl Mux {
     }
 
     /// Removes a call and sends the server a cancellation.
-    pub(crate) fn cancel(&self, id: u64) {
+    pub(crate) fn cancel(&self, id: u64, reason: CancelReason) {
         if self.table.lock().calls.remove(&id).is_none() || self.is_closed() {
             return;
         }
-        let params = format!(r#"{{"requestId":{id},"reason":"the client cancelled the request"}}"#);
+        let params = format!(r#"{{"requestId":{id},"reason":"{}"}}"#, reason.as_str());
         self.post(envelope::notification(&Method::Cancelled, params.as_bytes()));
     }
 

@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::clock::system_clock;
+use crate::open_files;
 use crate::processes::descendants;
 
 /// The running program, also after an update replaced its file.
@@ -28,15 +29,17 @@ const SELF: &str = "/proc/self/exe";
 pub(crate) const KEEP: &str = "keep";
 /// First word of the command line that becomes the program.
 const LAUNCH: &str = "launch";
-/// The command line argument for "no memory limit".
+/// The command line argument for "no limit".
 const UNLIMITED: &str = "-";
 /// The exit code of a shell when a program cannot be run.
 const NOT_RUN: u8 = 126;
 
-/// The command line of a reaper: `keep PARENT GRACE_MS MEMORY PROGRAM ARGS…`.
+/// The command line of a reaper: `keep PARENT GRACE_MS MEMORY FILES PROGRAM ARGS…`.
 pub(crate) fn command_line(grace: Duration, memory: Option<Memory>, program: &str) -> Vec<OsString> {
     let memory = memory.map_or_else(|| UNLIMITED.to_owned(), |Memory(bytes)| bytes.to_string());
-    let words = [KEEP.to_owned(), std::process::id().to_string(), grace.as_millis().to_string(), memory];
+    let files = open_files::inherited().map_or_else(|| UNLIMITED.to_owned(), |files| files.to_string());
+    let grace = grace.as_millis().to_string();
+    let words = [KEEP.to_owned(), std::process::id().to_string(), grace, memory, files];
     words.into_iter().chain([program.to_owned()]).map(OsString::from).collect()
 }
 
@@ -78,12 +81,12 @@ pub fn take_over(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCo
     let outcome = if role == KEEP {
         let parent = number(arguments.next())?;
         let grace = Duration::from_millis(u64::try_from(number(arguments.next())?).ok()?);
-        let memory = arguments.next()?;
-        keep(Pid::from_raw(parent)?, grace, memory, arguments)
+        let limits = [arguments.next()?, arguments.next()?];
+        keep(Pid::from_raw(parent)?, grace, limits, arguments)
     } else if role == LAUNCH {
         let parent = number(arguments.next())?;
-        let memory = arguments.next()?;
-        Err(launch(Pid::from_raw(parent)?, &memory, arguments))
+        let limits = [arguments.next()?, arguments.next()?];
+        Err(launch(Pid::from_raw(parent)?, &limits, arguments))
     } else {
         return None;
     };
@@ -99,7 +102,11 @@ fn number(argument: Option<OsString>) -> Option<i32> {
 }
 
 /// Replaces this process with the program, which is killed when its reaper dies.
-fn launch(reaper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>) -> io::Error {
+fn launch(
+    reaper: Pid,
+    [memory, files]: &[OsString; 2],
+    mut words: impl Iterator<Item = OsString>,
+) -> io::Error {
     let Some(program) = words.next() else {
         return io::Error::other("no program was named");
     };
@@ -109,6 +116,9 @@ fn launch(reaper: Pid, memory: &OsStr, mut words: impl Iterator<Item = OsString>
     #[expect(clippy::disallowed_methods, reason = "this process becomes the program")]
     let mut command = Command::new(&program);
     command.args(words);
+    if let Some(files) = files.to_str().and_then(|digits| digits.parse().ok()) {
+        open_files::lower(files);
+    }
     // Last, because this process may already use more.
     if let Err(error) = Memory::apply(memory) {
         return error;
@@ -126,7 +136,7 @@ fn die_with(parent: Pid, by: Signal) -> io::Result<()> {
 fn keep(
     octroi: Pid,
     grace: Duration,
-    memory: OsString,
+    limits: [OsString; 2],
     words: impl Iterator<Item = OsString>,
 ) -> io::Result<ExitCode> {
     // Otherwise it would be listed under the name of the link it was started by.
@@ -138,7 +148,7 @@ fn keep(
         let mut child_ended = signal(SignalKind::child())?;
         die_with(octroi, Signal::TERM)?;
         set_child_subreaper(Some(getpid()))?;
-        let program = start(memory, words)?;
+        let program = start(limits, words)?;
         let clock = system_clock();
         let mut give_up: Option<Instant> = None;
         let mut ended: Option<ExitStatus> = None;
@@ -172,12 +182,12 @@ fn keep(
     Ok(mirror(ended?))
 }
 
-fn start(memory: OsString, words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
+fn start(limits: [OsString; 2], words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
     #[expect(clippy::disallowed_methods, reason = "the reaper starts the program that Octroi names")]
     let child = Command::new(SELF)
         .arg(LAUNCH)
         .arg(getpid().as_raw_nonzero().to_string())
-        .arg(memory)
+        .args(limits)
         .args(words)
         .process_group(0)
         .spawn()?;

@@ -1,5 +1,6 @@
 //! One configured server and its connections.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -31,11 +32,13 @@ use crate::spawner::Spawner;
 use crate::watch::Watched;
 
 mod concurrency;
+mod fair_queue;
 mod life;
 mod open;
 mod slots;
 
-pub use concurrency::{CallSlot, Hold};
+pub use concurrency::{CallOutcome, CallSlot, Hold};
+use fair_queue::FairQueue;
 pub use life::Condition;
 pub use slots::Sharer;
 use slots::Slots;
@@ -88,8 +91,9 @@ pub struct Upstream {
     checks: Mutex<Checks>,
     restarts: AtomicU64,
     breaker: Mutex<Breaker>,
-    permits: Arc<Semaphore>,
-    n_waiting: AtomicUsize,
+    /// For failures that may be of a principal's own making, by principal.
+    own_breakers: Mutex<HashMap<Arc<str>, Breaker>>,
+    queue: Arc<FairQueue>,
     n_in_flight: AtomicUsize,
     made: Instant,
     /// When the last call began or ended, in milliseconds after `made`.
@@ -119,7 +123,7 @@ impl Upstream {
     /// Creates a server that is not connected yet.
     pub fn new(spec: ServerSpec, context: Arc<Context>) -> Arc<Self> {
         let events = EventSink::new(spec.key.clone(), context.events.clone());
-        let permits = Arc::new(Semaphore::new(spec.limits.concurrency));
+        let queue = FairQueue::new(spec.limits.concurrency, spec.limits.queue);
         let closing = context.shutdown.child_token();
         let logs = Arc::new(Logs::new(&spec, &context.clock, &context.redactor));
         let made = Instant::from_std(context.clock.instant());
@@ -140,8 +144,8 @@ impl Upstream {
             checks: Mutex::default(),
             restarts: AtomicU64::new(0),
             breaker: Mutex::default(),
-            permits,
-            n_waiting: AtomicUsize::new(0),
+            own_breakers: Mutex::default(),
+            queue,
             n_in_flight: AtomicUsize::new(0),
             made,
             last_used: AtomicU64::new(0),

@@ -68,7 +68,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 44] = [
+pub(super) static TABLE: [ErrorSpec; 45] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -116,6 +116,15 @@ pub(super) static TABLE: [ErrorSpec; 44] = [
         about: "A quota is used up.",
         hint: "try again in a moment; quotas are configured under [[quotas]]",
         ..DENIED
+    },
+    ErrorSpec {
+        word: "limit_exceeded",
+        rpc: -32_954,
+        http: 429,
+        retry: Retry::After,
+        about: "The caller uses more of Octroi than it may: connections, sessions, subscriptions, approvals.",
+        hint: "try again later, or raise the limit; docs/limits.md lists them",
+        ..REJECTED
     },
     ErrorSpec {
         word: "approval_pending",

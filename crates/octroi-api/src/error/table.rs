@@ -40,6 +40,7 @@ pub enum ErrorCode {
     PolicyEvaluatorError,
     Busy,
     QuotaExceeded,
+    LimitExceeded,
     ApprovalPending,
     ApprovalExpired,
     ApprovalUnusable,
@@ -82,13 +83,14 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
         Self::PolicyEvaluatorError,
         Self::Busy,
         Self::QuotaExceeded,
+        Self::LimitExceeded,
         Self::ApprovalPending,
         Self::ApprovalExpired,
         Self::ApprovalUnusable,

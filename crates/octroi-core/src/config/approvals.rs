@@ -18,6 +18,8 @@ const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
 const DEFAULT_GRANT_EXPIRY: Duration = Duration::from_mins(10);
 const DEFAULT_KEPT: Duration = Duration::from_hours(1);
 const DEFAULT_ARGUMENT_BYTES: usize = 1 << 20;
+const DEFAULT_PENDING: usize = 100;
+const DEFAULT_PENDING_BYTES: usize = 8 << 20;
 const DEFAULT_LOCK: &str = "octroi.lock";
 
 /// `[approvals]`: how people approve calls.
@@ -37,6 +39,10 @@ pub struct ApprovalsSection {
     pub keep_arguments: Duration,
     /// How large arguments may be that a person is asked about.
     pub argument_bytes: usize,
+    /// How many calls of one agent may wait for a person.
+    pub max_pending: usize,
+    /// How large the arguments of these may be together, in bytes.
+    pub max_pending_bytes: usize,
 }
 
 impl Default for ApprovalsSection {
@@ -49,6 +55,8 @@ impl Default for ApprovalsSection {
             url: None,
             keep_arguments: DEFAULT_KEPT,
             argument_bytes: DEFAULT_ARGUMENT_BYTES,
+            max_pending: DEFAULT_PENDING,
+            max_pending_bytes: DEFAULT_PENDING_BYTES,
         }
     }
 }
@@ -84,6 +92,8 @@ impl Context<'_> {
             url: url(&mut reader),
             keep_arguments: reader.duration("keep_arguments", DEFAULT_KEPT),
             argument_bytes: reader.count("max_argument_bytes", 0, DEFAULT_ARGUMENT_BYTES),
+            max_pending: reader.count("max_pending", 1, DEFAULT_PENDING),
+            max_pending_bytes: reader.count("max_pending_bytes", 1024, DEFAULT_PENDING_BYTES),
         };
         (section, reader.settings, reader.log.problems)
     }

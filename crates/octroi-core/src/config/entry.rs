@@ -226,6 +226,8 @@ fn limits(reader: &mut TableReader<'_>) -> Limits {
     let defaults = Limits::default();
     Limits {
         message_bytes: reader.count("max_message_bytes", 1, defaults.message_bytes),
+        list_bytes: reader.count("max_list_bytes", 1, defaults.list_bytes),
+        list_items: reader.count("max_list_items", 1, defaults.list_items),
         concurrency: reader.count("max_concurrency", 1, defaults.concurrency),
         queue: reader.count("queue", 0, defaults.queue),
     }

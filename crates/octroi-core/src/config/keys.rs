@@ -8,6 +8,9 @@ use crate::server::{EraChoice, RuntimeKind, Sharing, Start, Trust};
 use crate::tool::Risk;
 
 pub mod governance;
+mod server;
+
+pub use server::SERVER;
 
 use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, PINS, POLICY, QUOTA};
 
@@ -183,37 +186,6 @@ pub const ROOT: &[Key] = &[
 pub(super) const SHAPES: [&str; 6] =
     ["mcp_servers", "mcpServers", "mcpServer", "servers", "inputs", "$schema"];
 
-/// `[server]`.
-pub const SERVER: &[Key] = &[
-    key(
-        "listen",
-        Kind::Text,
-        "127.0.0.1:7878",
-        "Address and port. Anything but a loopback address needs at least one token in the file.",
-    ),
-    key(
-        "allowed_hosts",
-        Kind::Texts,
-        "none",
-        "Host names besides localhost under which clients reach Octroi.",
-    ),
-    key("allowed_origins", Kind::Texts, "none", "Origins of web pages that may call Octroi."),
-    key("max_body_bytes", Kind::Count(1), "4194304", "The largest request, in bytes."),
-    key("session_idle", Kind::Duration, "30m", "A session ends after this time without a request."),
-    key(
-        "admin_token",
-        Kind::Text,
-        "",
-        "The token for calls that agents must not make alone; not one of `[[tokens]]`.",
-    ),
-    key(
-        "admin_token_sha256",
-        Kind::Text,
-        "",
-        "The SHA-256 of the admin token, instead of it: 64 hexadecimal digits.",
-    ),
-];
-
 /// `[mcp]`.
 pub const MCP: &[Key] = &[
     key("enabled", Kind::Flag, "true", "`false` switches every server off."),
@@ -313,6 +285,8 @@ pub const ENTRY: &[Key] = &[
     key("list_timeout", Kind::Duration, "15s", "For one page of a list."),
     key("shutdown_grace", Kind::Duration, "5s", "For a program to exit by itself."),
     key("max_message_bytes", Kind::Count(1), "16777216", "The largest message it may send, in bytes."),
+    key("max_list_bytes", Kind::Count(1), "33554432", "All pages of one of its lists together, in bytes."),
+    key("max_list_items", Kind::Count(1), "20000", "Entries of one of its lists; the rest is left out."),
     key("max_concurrency", Kind::Count(1), "10", "The concurrency limit: calls at the same time; more wait."),
     key("queue", Kind::Count(0), "100", "Calls that may wait; more are refused."),
     key(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::client_limits::{self, ClientLimits};
 use super::fields::read as read_fields;
 use super::keys::{ASK, DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
 use super::node::{Map, Origin, Value};
@@ -40,6 +41,8 @@ pub struct ServerSection {
     pub session_idle: Duration,
     /// The token for calls that agents must not make alone, if configured.
     pub admin_token: Option<AdminToken>,
+    /// How much of Octroi clients may use.
+    pub limits: ClientLimits,
 }
 
 /// `[mcp]`: settings for all servers.
@@ -111,6 +114,7 @@ impl Context<'_> {
             body_bytes: reader.count("max_body_bytes", 1, DEFAULT_BODY_BYTES),
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
             admin_token: admin_token(&mut reader),
+            limits: client_limits::read(&mut reader),
         };
         (section, reader.settings, reader.log.problems)
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::ServerKey;
+use octroi_core::server::Limits;
 use octroi_mcp::json::{self, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::result::ResultView;
@@ -16,8 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::warn;
 
-/// Longer lists are truncated: an endless list must not fill the memory.
-const ITEMS_MAX: usize = 20_000;
+/// More pages are not fetched: a list of empty pages has no end.
 const PAGES_MAX: usize = 1_000;
 
 /// The lists of one server.
@@ -75,18 +75,28 @@ impl ServerLists {
     }
 }
 
-/// Fetches all pages of one list.
+/// Where a list is fetched from, and how much of it.
+#[derive(Clone, Copy)]
+pub(crate) struct ListSource<'a> {
+    pub(crate) server: &'a ServerKey,
+    pub(crate) is_http: bool,
+    /// The time for one page.
+    pub(crate) timeout: Duration,
+    pub(crate) limits: &'a Limits,
+}
+
+/// Fetches all pages of one list. What exceeds the limits is left out: an endless list must not fill the
+/// memory.
 pub(crate) async fn fetch(
-    server: &ServerKey,
+    source: ListSource<'_>,
     connection: &Connection,
     method: &Method,
-    is_http: bool,
-    timeout: Duration,
 ) -> Result<Vec<Item>, UpstreamError> {
+    let ListSource { server, is_http, timeout, limits } = source;
     if !is_declared(connection, method) {
         return Ok(Vec::new());
     }
-    let mut items = Vec::new();
+    let (mut items, mut n_bytes) = (Vec::new(), 0_usize);
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
@@ -99,20 +109,26 @@ pub(crate) async fn fetch(
             }
             page => page?,
         };
+        n_bytes = n_bytes.saturating_add(page.len());
         // Over all pages: of two entries with one name, one would be shown and the other checked.
-        items.extend(read_page(server, method, &page, is_http)?.into_iter().filter(|item| {
+        let read = read_page(server, method, &page, is_http)?;
+        let n_left = limits.list_items.saturating_sub(items.len());
+        let is_too_large = n_bytes > limits.list_bytes;
+        let is_too_long = read.len() > n_left || is_too_large;
+        items.extend(read.into_iter().take(if is_too_large { 0 } else { n_left }).filter(|item| {
             let is_first = seen.insert(item.name.clone());
             if !is_first {
                 warn!(server.name = %server, list = %method, name = item.name, "listed twice, the first is used");
             }
             is_first
         }));
-        let next = ResultView::read(&page).next_cursor().map(std::borrow::Cow::into_owned);
-        if next.is_none() || next == cursor {
+        if is_too_long {
+            let (n_items, n_bytes_max) = (limits.list_items, limits.list_bytes);
+            warn!(server.name = %server, list = %method, n_items, n_bytes_max, "list is too long, the rest is left out");
             return Ok(items);
         }
-        if items.len() > ITEMS_MAX {
-            warn!(server.name = %server, list = %method, limit = ITEMS_MAX, "list is too long, truncated");
+        let next = ResultView::read(&page).next_cursor().map(std::borrow::Cow::into_owned);
+        if next.is_none() || next == cursor {
             return Ok(items);
         }
         cursor = next;

@@ -19,7 +19,7 @@ mod render;
 
 pub(crate) use builtins::Builtins;
 pub use builtins::OfferedByOctroi;
-pub(crate) use fetch::{Item, ServerLists, fetch, read_item};
+pub(crate) use fetch::{Item, ListSource, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
 

@@ -7,7 +7,7 @@ use octroi_mcp::ask;
 use octroi_mcp::json::{self, Edit};
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Envelope, Era, Method, RpcError, code, translate};
-use octroi_upstream::{Connection, LiveCall, ServerQuestion};
+use octroi_upstream::{CallOutcome, Connection, LiveCall, ServerQuestion};
 
 use super::pending::PendingExchange;
 use super::{AnswerAndOutcome, Driven, Exchange};
@@ -99,7 +99,13 @@ impl Exchange<'_> {
         };
         let hold = self.upstream.hold();
         let questions = vec![(asked.key.clone(), question)];
-        let pending = PendingExchange { call, connection, questions, _hold: hold };
+        let pending = PendingExchange {
+            principal: Arc::clone(&self.caller.principal.id),
+            call,
+            connection,
+            questions,
+            _hold: hold,
+        };
         let state = match self.shared.pending.keep(pending, &self.shared.context.clock) {
             Ok(number) => self.seal(Position::Pending(number)),
             Err(_) => None,
@@ -131,9 +137,9 @@ impl Exchange<'_> {
         if let Some((_, question)) = open.pop() {
             return Ok(self.keep_pending(call, connection, question));
         }
-        let slot = self.upstream.call_slot().await.map_err(Failure::Unavailable)?;
+        let slot = self.upstream.call_slot(&self.caller.principal.id).await.map_err(Failure::Unavailable)?;
         let driven = self.drive(&mut call).await;
-        slot.settle(driven.as_ref().err().map(Failure::error));
+        slot.settle(driven.as_ref().err().map_or(CallOutcome::Answered, Failure::outcome));
         match driven {
             Err(failure) => Err(self.suspect(&connection, failure).await),
             Ok(Driven::Asked(question)) => Ok(self.keep_pending(call, connection, question)),

@@ -12,9 +12,12 @@ use crate::request_state::PATIENCE;
 
 /// The maximum number of pending calls: each holds a call open at its server.
 const PENDING_MAX: usize = 1_000;
+/// The maximum for one principal, so that none takes the place of others.
+const PENDING_MAX_EACH: usize = 100;
 
 /// A pending call, and the questions it waits for.
 pub(crate) struct PendingExchange {
+    pub(crate) principal: Arc<str>,
     pub(crate) call: LiveCall,
     pub(crate) connection: Arc<Connection>,
     pub(crate) questions: Vec<(String, ServerQuestion)>,
@@ -37,7 +40,8 @@ impl PendingExchanges {
         }
         let number = u64::from_le_bytes(number);
         let mut calls = self.calls.lock();
-        if calls.len() >= PENDING_MAX {
+        let n_own = calls.values().filter(|(_, kept)| kept.principal == pending.principal).count();
+        if calls.len() >= PENDING_MAX || n_own >= PENDING_MAX_EACH {
             return Err(Box::new(pending));
         }
         calls.insert(number, (clock.instant(), pending));
@@ -51,7 +55,7 @@ impl PendingExchanges {
 
     /// Drops calls that waited too long, which refuses their questions and cancels them.
     pub(crate) fn sweep(&self, now: Instant) {
-        let expired: Vec<PendingExchange> = {
+        let mut expired: Vec<PendingExchange> = {
             let mut calls = self.calls.lock();
             let late: Vec<u64> = calls
                 .iter()
@@ -61,6 +65,9 @@ impl PendingExchanges {
             late.iter().filter_map(|number| calls.remove(number)).map(|(_, pending)| pending).collect()
         };
         // Outside the lock: dropping sends messages.
+        for pending in &mut expired {
+            pending.call.time_out();
+        }
         drop(expired);
     }
 }

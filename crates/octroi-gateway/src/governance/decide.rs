@@ -140,8 +140,18 @@ impl Governance {
             Ok(reservation) => return Ok(reservation),
             Err(exceeded) => exceeded,
         };
-        match self.decide_given(call, context, &[], Some(&exceeded)) {
-            Decision::Deny(denial) => Err(denial),
+        Err(self.beyond_quota(call, context, &exceeded))
+    }
+
+    /// The denial of a call that exceeds a quota or another limit of its agent.
+    pub(crate) fn beyond_quota(
+        &self,
+        call: CallToDecide<'_>,
+        context: &AgentContext,
+        exceeded: &str,
+    ) -> Denial {
+        match self.decide_given(call, context, &[], Some(exceeded)) {
+            Decision::Deny(denial) => denial,
             Decision::Allow(_) | Decision::Ask(_) => unreachable!("a quota that is used up denies"),
         }
     }

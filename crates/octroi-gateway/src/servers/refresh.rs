@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tracing::{debug, warn};
 
 use super::{ManagedServer, Servers};
-use crate::catalogue::{LISTS, fetch};
+use crate::catalogue::{LISTS, ListSource, fetch};
 use crate::registry::Fetched;
 
 /// The result of refreshing all servers.
@@ -150,15 +150,19 @@ impl Servers {
                 return HashSet::new();
             }
         };
-        let is_http = matches!(upstream.spec().transport, Transport::Http(_));
+        let source = ListSource {
+            server: key,
+            is_http: matches!(upstream.spec().transport, Transport::Http(_)),
+            timeout: upstream.spec().timeouts.list,
+            limits: &upstream.spec().limits,
+        };
         let mut fetched = Vec::new();
         for method in lists {
-            let limit = upstream.spec().timeouts.list;
-            let mut page = fetch(key, &connection, method, is_http, limit).await;
+            let mut page = fetch(source, &connection, method).await;
             if page.as_ref().is_err_and(UpstreamError::is_passing)
                 && let Ok(connection) = upstream.connection().await
             {
-                page = fetch(key, &connection, method, is_http, limit).await;
+                page = fetch(source, &connection, method).await;
             }
             match page {
                 Ok(items) => fetched.push((method.clone(), items)),

@@ -7,7 +7,7 @@ use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::sealing::SealedColumn;
 use super::{Durable, Sqlite};
-use crate::approval::{ApprovalFilter, ApprovalPart, Requested};
+use crate::approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 use crate::error::StoreError;
 
 /// The states are spelled as in the partial index, or SQLite would not use it.
@@ -17,8 +17,20 @@ pub(super) const OPEN: &str = "
         AND state IN ('pending', 'approved') AND expires_at_ms > ?
     ORDER BY number DESC";
 
+/// By agent, or by principal where there is none.
+const PENDING_OF: &str = "
+    SELECT count(*) AS n_pending,
+        coalesce(sum(octet_length(arguments) + octet_length(arguments_preview)), 0) AS n_bytes
+    FROM approvals
+    WHERE state IN ('pending', 'approved') AND state = 'pending' AND expires_at_ms > ?3
+        AND agent IS ?1 AND (?1 IS NOT NULL OR principal = ?2)";
+
 impl Sqlite {
-    pub(crate) async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
+    pub(crate) async fn request_approval(
+        &self,
+        approval: &Approval,
+        limits: PendingLimits,
+    ) -> Result<Result<Requested, TooManyPending>, StoreError> {
         let now_ms = approval.requested_at_ms;
         let mut durable = self.begin_durable().await?;
         let known =
@@ -29,7 +41,7 @@ impl Sqlite {
             _ => known.binding == approval.binding,
         };
         if let Some(same) = known.iter().find(is_open) {
-            return Ok(Requested { approval: same.clone(), is_new: false, replaced: Vec::new() });
+            return Ok(Ok(Requested { approval: same.clone(), is_new: false, replaced: Vec::new() }));
         }
         let mut replaced = Vec::new();
         for mut outdated in known {
@@ -41,9 +53,34 @@ impl Sqlite {
                 replaced.push(outdated);
             }
         }
+        // After those that were replaced, which count no longer.
+        let pending = self.pending_of(&mut durable.transaction, &approval.binding, now_ms).await?;
+        let n_bytes = approval.arguments.expose().len().saturating_add(approval.arguments_preview.len());
+        if pending.n_pending >= limits.n_pending || pending.n_bytes.saturating_add(n_bytes) > limits.n_bytes {
+            return Ok(Err(pending));
+        }
         self.insert_approval(&mut durable, approval).await?;
         self.commit_durable(durable).await?;
-        Ok(Requested { approval: approval.clone(), is_new: true, replaced })
+        Ok(Ok(Requested { approval: approval.clone(), is_new: true, replaced }))
+    }
+
+    /// What of an agent waits for a person.
+    async fn pending_of(
+        &self,
+        connection: &mut SqliteConnection,
+        binding: &Binding,
+        now_ms: i64,
+    ) -> Result<TooManyPending, StoreError> {
+        let row = sqlx::query(PENDING_OF)
+            .bind(&binding.agent)
+            .bind(&binding.principal)
+            .bind(now_ms)
+            .fetch_one(connection)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let number =
+            |column| self.column::<i64>(&row, column).map(|n| usize::try_from(n).unwrap_or_default());
+        Ok(TooManyPending { n_pending: number("n_pending")?, n_bytes: number("n_bytes")? })
     }
 
     pub(crate) async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
@@ -61,7 +98,14 @@ impl Sqlite {
         before: Option<&str>,
         n_max: u32,
     ) -> Result<Vec<Approval>, StoreError> {
-        let mut query = QueryBuilder::<Driver>::new("SELECT * FROM approvals WHERE ");
+        // Agents take turns, so that none hides the questions of another behind many of its own.
+        let is_shared = filter.part == ApprovalPart::Pending && before.is_none();
+        let mut query = QueryBuilder::<Driver>::new(if is_shared {
+            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY coalesce(agent, principal) \
+             ORDER BY number DESC) AS turn FROM approvals WHERE "
+        } else {
+            "SELECT * FROM (SELECT *, 0 AS turn FROM approvals WHERE "
+        });
         query.push(match filter.part {
             ApprovalPart::All => "TRUE",
             ApprovalPart::Pending => "state = 'pending'",
@@ -76,9 +120,19 @@ impl Sqlite {
                 .push_bind(before.to_owned())
                 .push(")");
         }
-        query.push(" ORDER BY number DESC LIMIT ").push_bind(n_max);
+        query.push(" ORDER BY number DESC");
+        // Without turns, what is left out need not be read.
+        if !is_shared {
+            query.push(" LIMIT ").push_bind(n_max);
+        }
+        query.push(") ORDER BY turn, number DESC LIMIT ").push_bind(n_max);
         let rows = query.build().fetch_all(&self.readers).await.map_err(|error| self.failed(error))?;
-        rows.iter().map(|row| self.read_approval(row)).collect()
+        let mut found = Vec::with_capacity(rows.len());
+        for row in &rows {
+            found.push((self.column::<i64>(row, "number")?, self.read_approval(row)?));
+        }
+        found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        Ok(found.into_iter().map(|(_, approval)| approval).collect())
     }
 
     pub(crate) async fn find_grant(

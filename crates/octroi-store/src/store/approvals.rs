@@ -3,15 +3,27 @@
 use octroi_core::approval::{Answer, Approval, Binding, CallKey, Event, Refusal};
 
 use super::{Engine, Store};
-use crate::approval::{ApprovalFilter, Requested};
+use crate::approval::{ApprovalFilter, PendingLimits, Requested, TooManyPending};
 use crate::error::StoreError;
 
 impl Store {
     /// Stores a new approval, unless an identical call has one that is pending or usable: a client that
     /// repeats its call does not ask twice.
     pub async fn request_approval(&self, approval: &Approval) -> Result<Requested, StoreError> {
+        match self.request_approval_within(approval, PendingLimits::NONE).await? {
+            Ok(requested) => Ok(requested),
+            Err(_) => unreachable!("there is no limit"),
+        }
+    }
+
+    /// The same within the limits of its agent. An identical call that waits already is found beyond them too.
+    pub async fn request_approval_within(
+        &self,
+        approval: &Approval,
+        limits: PendingLimits,
+    ) -> Result<Result<Requested, TooManyPending>, StoreError> {
         match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.request_approval(approval).await,
+            Engine::Sqlite(sqlite) => sqlite.request_approval(approval, limits).await,
         }
     }
 
@@ -22,7 +34,7 @@ impl Store {
         }
     }
 
-    /// Approvals, the newest first; those after the one with the id `before`, if it is given.
+    /// Approvals, the newest first; of pending ones some of every agent, however many one has. Those after the one with the id `before`, if it is given.
     pub async fn approvals(
         &self,
         filter: &ApprovalFilter,

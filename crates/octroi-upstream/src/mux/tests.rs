@@ -85,9 +85,11 @@ async fn a_closed_channel_ends_every_call() {
 async fn a_cancellation_is_sent_to_the_server_once() {
     let mut channel = channel();
     let call = channel.mux.register(Some("a".into()), true);
-    channel.mux.cancel(call.id);
-    channel.mux.cancel(call.id);
-    assert!(channel.next_sent().unwrap().contains(r#""requestId":1"#));
+    for reason in [CancelReason::Timeout, CancelReason::Client] {
+        channel.mux.cancel(call.id, reason);
+    }
+    let sent = channel.next_sent().unwrap();
+    assert!(sent.contains(r#"{"requestId":1,"reason":"the request timed out"}"#), "{sent}");
     assert_eq!(channel.next_sent(), None);
 }
 

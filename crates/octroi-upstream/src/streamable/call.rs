@@ -12,7 +12,7 @@ use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
 use super::{Active, LegacySession, Mirror, Streamable};
 use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
-use crate::event::{CallEvent, Owner};
+use crate::event::{CallEvent, CancelReason, Owner};
 use crate::event_queue::CallEventQueue;
 use crate::events::EventStream;
 use crate::http::{is_type, status_error};
@@ -31,6 +31,7 @@ pub(crate) struct HttpCall {
     /// Questions from the session stream, which only legacy servers have.
     events: Option<Arc<CallEventQueue>>,
     state: State,
+    cancel_reason: CancelReason,
 }
 
 enum State {
@@ -70,7 +71,12 @@ impl HttpCall {
             (Era::Legacy | Era::Modern, _) => None,
         };
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
-        Self { link, id, method, events, state: State::Sending(sending) }
+        Self { link, id, method, events, state: State::Sending(sending), cancel_reason: CancelReason::Client }
+    }
+
+    /// Its time is up, which its server is told when this is dropped.
+    pub(crate) fn time_out(&mut self) {
+        self.cancel_reason = CancelReason::Timeout;
     }
 
     /// The next event.
@@ -238,8 +244,8 @@ impl Drop for HttpCall {
         // A modern server treats the closed stream as the cancellation; a legacy one needs a notification.
         if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {
             let link = Arc::clone(&self.link);
-            let params =
-                format!(r#"{{"requestId":{},"reason":"the client cancelled the request"}}"#, self.id);
+            let reason = self.cancel_reason.as_str();
+            let params = format!(r#"{{"requestId":{},"reason":"{reason}"}}"#, self.id);
             let message = envelope::notification(&Method::Cancelled, params.as_bytes());
             self.link.tasks.spawn("http-cancel", async move {
                 let _ = link.post(&Method::Cancelled, &Mirror::default(), message).await;

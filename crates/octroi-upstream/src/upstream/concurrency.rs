@@ -1,54 +1,112 @@
-//! The concurrency limit and the circuit breaker of a server.
+//! The concurrency limit and the circuit breakers of a server.
+//!
+//! A server that cannot be reached rests for everybody. A call that fails once the server is reached may be
+//! of its caller's own making: it takes too long because of its arguments, or it makes the server crash.
+//! Such failures make the server rest for their principal alone.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use octroi_core::breaker::Passage;
-use tokio::sync::OwnedSemaphorePermit;
+use octroi_core::breaker::{Breaker, Passage};
+use tokio::sync::oneshot;
 
 use super::Upstream;
+use super::fair_queue::{Admission, FairQueue, QueueSlot};
 use crate::error::UpstreamError;
 
-/// Permission to make one call. Dropped without [`CallSlot::settle`], it does not affect the circuit breaker.
+/// Principals with failures of their own that are remembered; the count of others begins again.
+const OWN_BREAKERS_MAX: usize = 256;
+
+/// Permission to make one call. Dropped without [`CallSlot::settle`], it does not affect the circuit breakers.
 #[derive(Debug)]
 pub struct CallSlot {
     upstream: Arc<Upstream>,
-    _permit: OwnedSemaphorePermit,
+    principal: Arc<str>,
+    _slot: QueueSlot,
+    /// Whether this call finds out whether the server is back, for everybody or for its principal.
     is_probe: bool,
+    is_own_probe: bool,
     is_settled: bool,
+}
+
+/// How a call went, for the circuit breakers.
+#[derive(Clone, Copy, Debug)]
+pub enum CallOutcome<'a> {
+    /// The server answered.
+    Answered,
+    /// The server could not be reached.
+    Unreachable(&'a UpstreamError),
+    /// The call failed after the server was reached.
+    Failed(&'a UpstreamError),
 }
 
 impl Upstream {
     /// Takes a slot for one call; waits while the concurrency limit is reached, unless the queue is full.
-    pub async fn call_slot(self: &Arc<Self>) -> Result<CallSlot, UpstreamError> {
+    pub async fn call_slot(self: &Arc<Self>, principal: &Arc<str>) -> Result<CallSlot, UpstreamError> {
         if let Some(reason) = self.refusal() {
             return Err(reason);
         }
-        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => self.queue().await?,
+        let slot = match self.queue.enter(principal, self.age()) {
+            Admission::Free(slot) => slot,
+            Admission::Waiting(turn) => self.wait_for(turn).await?,
+            Admission::Full => return Err(self.busy()),
         };
-        // Checked last: the state of the breaker may have changed while waiting.
-        let is_probe = match self.breaker.lock().pass(self.age()) {
-            Passage::Free => false,
-            Passage::Probe => true,
-            Passage::Closed(retry_in) => {
-                let reason = self.last_failure();
-                return Err(UpstreamError::Resting { retry_in, reason });
-            }
-        };
+        // Checked last: the state of the breakers may have changed while waiting.
+        let is_probe = self.pass(&mut self.breaker.lock())?;
+        let own = self.own_breaker_passage(principal);
+        if own.is_err() && is_probe {
+            self.breaker.lock().abandoned();
+        }
+        let is_own_probe = own?;
         self.n_in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(CallSlot { upstream: Arc::clone(self), _permit: permit, is_probe, is_settled: false })
+        Ok(CallSlot {
+            upstream: Arc::clone(self),
+            principal: Arc::clone(principal),
+            _slot: slot,
+            is_probe,
+            is_own_probe,
+            is_settled: false,
+        })
     }
 
-    async fn queue(&self) -> Result<OwnedSemaphorePermit, UpstreamError> {
-        let limit = self.spec.limits.queue;
-        let busy = || UpstreamError::Busy { limit };
-        let place = QueuePosition::take(&self.n_waiting, limit).ok_or_else(busy)?;
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let permit = tokio::time::timeout(self.spec.timeouts.call, permit).await;
-        drop(place);
-        permit.map_err(|_| busy())?.map_err(|_| UpstreamError::Stopping)
+    async fn wait_for(&self, turn: oneshot::Receiver<QueueSlot>) -> Result<QueueSlot, UpstreamError> {
+        let mut place = QueuePlace { queue: &self.queue, is_over: false };
+        let slot = tokio::time::timeout(self.spec.timeouts.call, turn).await;
+        match slot {
+            // An error means that the place was lost to another principal.
+            Ok(slot) => {
+                place.is_over = true;
+                slot.map_err(|_| self.busy())
+            }
+            Err(_) => Err(self.busy()),
+        }
+    }
+
+    fn busy(&self) -> UpstreamError {
+        UpstreamError::Busy { limit: self.spec.limits.queue }
+    }
+
+    fn own_breaker_passage(&self, principal: &Arc<str>) -> Result<bool, UpstreamError> {
+        let mut breakers = self.own_breakers.lock();
+        // Empty unless calls fail.
+        if breakers.is_empty() {
+            return Ok(false);
+        }
+        match breakers.get_mut(principal) {
+            Some(breaker) => self.pass(breaker),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the call is a probe; fails while the circuit is open.
+    fn pass(&self, breaker: &mut Breaker) -> Result<bool, UpstreamError> {
+        match breaker.pass(self.age()) {
+            Passage::Free => Ok(false),
+            Passage::Probe => Ok(true),
+            Passage::Closed(retry_in) => {
+                Err(UpstreamError::Resting { retry_in, reason: self.last_failure() })
+            }
+        }
     }
 
     fn last_failure(&self) -> String {
@@ -62,7 +120,7 @@ impl Upstream {
 
     /// The number of calls that wait for a slot.
     pub fn n_waiting(&self) -> usize {
-        self.n_waiting.load(Ordering::Relaxed)
+        self.queue.n_waiting()
     }
 }
 
@@ -85,47 +143,91 @@ impl Drop for Hold {
     }
 }
 
-/// A position in the queue, released also when the caller gives up.
-struct QueuePosition<'a>(&'a std::sync::atomic::AtomicUsize);
-
-impl<'a> QueuePosition<'a> {
-    fn take(counter: &'a std::sync::atomic::AtomicUsize, limit: usize) -> Option<Self> {
-        let before = counter.fetch_add(1, Ordering::Relaxed);
-        let place = Self(counter);
-        (before < limit).then_some(place)
-    }
+/// A place in the queue, which is released when its caller gives up.
+struct QueuePlace<'a> {
+    queue: &'a FairQueue,
+    is_over: bool,
 }
 
-impl Drop for QueuePosition<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        if !self.is_over {
+            self.queue.forget_gone();
+        }
     }
 }
 
 impl CallSlot {
-    /// Reports how the call went to the circuit breaker.
-    pub fn settle(mut self, failure: Option<&UpstreamError>) {
+    /// Reports how the call went to the circuit breakers.
+    pub fn settle(mut self, outcome: CallOutcome<'_>) {
         self.is_settled = true;
-        let mut breaker = self.upstream.breaker.lock();
-        match failure {
-            Some(error) if error.is_absence() => {
+        match outcome {
+            CallOutcome::Answered => {
+                self.upstream.breaker.lock().succeeded();
+                let mut own = self.upstream.own_breakers.lock();
+                if !own.is_empty() {
+                    own.remove(&self.principal);
+                }
+            }
+            CallOutcome::Unreachable(error) if error.is_absence() => {
+                let mut breaker = self.upstream.breaker.lock();
                 let was_open = breaker.is_open();
                 breaker.failed(self.upstream.age());
                 if breaker.is_open() && !was_open {
                     tracing::warn!(server.name = %self.upstream.spec.key, %error, "fails repeatedly, circuit breaker open");
                 }
+                drop(breaker);
+                self.abandon_own();
             }
-            Some(_) if self.is_probe => breaker.abandoned(),
-            Some(_) => {}
-            None => breaker.succeeded(),
+            CallOutcome::Failed(error) if error.is_absence() => {
+                self.fail_own(error);
+                self.abandon_shared();
+            }
+            CallOutcome::Unreachable(_) | CallOutcome::Failed(_) => {
+                self.abandon_shared();
+                self.abandon_own();
+            }
+        }
+    }
+
+    /// Counts a failure that may be of the principal's own making.
+    fn fail_own(&self, error: &UpstreamError) {
+        let upstream = &self.upstream;
+        let mut breakers = upstream.own_breakers.lock();
+        if breakers.len() >= OWN_BREAKERS_MAX && !breakers.contains_key(&self.principal) {
+            breakers.clear();
+        }
+        let breaker = breakers.entry(Arc::clone(&self.principal)).or_default();
+        let was_open = breaker.is_open();
+        breaker.failed(upstream.age());
+        if breaker.is_open() && !was_open {
+            tracing::warn!(
+                server.name = %upstream.spec.key, principal = %self.principal, %error,
+                "calls of this principal fail repeatedly, circuit breaker open for it"
+            );
+        }
+    }
+
+    fn abandon_shared(&self) {
+        if self.is_probe {
+            self.upstream.breaker.lock().abandoned();
+        }
+    }
+
+    fn abandon_own(&self) {
+        if self.is_own_probe
+            && let Some(breaker) = self.upstream.own_breakers.lock().get_mut(&self.principal)
+        {
+            breaker.abandoned();
         }
     }
 }
 
 impl Drop for CallSlot {
     fn drop(&mut self) {
-        if self.is_probe && !self.is_settled {
-            self.upstream.breaker.lock().abandoned();
+        if !self.is_settled {
+            self.abandon_shared();
+            self.abandon_own();
         }
         self.upstream.n_in_flight.fetch_sub(1, Ordering::Relaxed);
         self.upstream.last_used.store(self.upstream.now(), Ordering::Relaxed);

@@ -102,6 +102,7 @@ impl Upstream {
         self.close().await;
         self.shared.connecting.lock().await.take();
         self.breaker.lock().succeeded();
+        self.own_breakers.lock().clear();
         self.may_connect.store(true, Ordering::Relaxed);
         self.changed.notify_one();
         self.connection().await.map(drop)

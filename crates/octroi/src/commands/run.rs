@@ -8,11 +8,11 @@ use std::time::Duration;
 use octroi_api::Operation as _;
 use octroi_api::operations::config::ConfigReload;
 use octroi_core::audit::Kind;
-use octroi_core::config::Origin;
+use octroi_core::config::{ClientLimits, Origin};
 use octroi_core::principal::hash_token;
 use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Persistence, PersistenceError, PlannedChange,
-    Processes,
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, Persistence,
+    PersistenceError, PlannedChange, Processes, raise_open_files, start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use serde_json::json;
@@ -31,6 +31,10 @@ use crate::token::{self, KeptToken};
 use crate::{clock, printer};
 
 const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// What a stop may take besides draining calls and ending servers. Then the watchdog ends the process.
+const STOP_MARGIN: Duration = Duration::from_secs(5);
+/// How often the main runtime shows that it is not stuck.
+const PULSE: Duration = Duration::from_millis(500);
 
 /// How quickly the gateway has to shut down.
 #[derive(Clone, Copy)]
@@ -86,6 +90,7 @@ impl OwnGateway {
         let mut http_settings = HttpSettings {
             body_bytes: settings.server.body_bytes,
             session_idle: settings.server.session_idle,
+            limits: within_open_files(settings.server.limits),
             ..HttpSettings::default()
         };
         let grace = match pace {
@@ -120,15 +125,23 @@ impl OwnGateway {
     pub(super) async fn serve<T>(self, stopping: impl Future<Output = T>) -> Result<T, Failure> {
         let shutdown = CancellationToken::new();
         let tasks = BackgroundTasks::new(Handle::current());
+        let heartbeats = Heartbeats::default();
+        let pulse = tasks.spawn("pulse", pulse(heartbeats.add("main")));
+        let grace = self.http.drain() + STOP_LIMIT + STOP_MARGIN;
+        start_watchdog(heartbeats.clone(), grace, clock::system())
+            .map_err(|error| Failure::new("cannot start the watchdog").cause(error))?;
         let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.operations)));
         let until = async {
             let stopped = stopping.await;
             shutdown.cancel();
             Ok(stopped)
         };
-        let served =
-            tokio::try_join!(until, octroi_server::serve(self.http, self.listener, shutdown.clone()));
+        let served = tokio::try_join!(
+            until,
+            octroi_server::serve(self.http, self.listener, shutdown.clone(), &heartbeats)
+        );
         watcher.abort();
+        pulse.abort();
         drop(self.endpoint);
         self.gateway.stop(STOP_LIMIT).await;
         served.map(|(stopped, ())| stopped).map_err(|error| Failure::from_error(&error))
@@ -149,6 +162,28 @@ async fn record_start(gateway: &Gateway, start: &StartConfig) -> Result<(), Fail
     let recorded =
         gateway.record_change(&ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, &change);
     recorded.await.map_err(|error| Failure::from_error(&error).hint(error.hint()))
+}
+
+async fn pulse(heartbeat: Arc<Heartbeat>) {
+    loop {
+        heartbeat.beat();
+        tokio::time::sleep(PULSE).await;
+    }
+}
+
+/// Lowers the limit of connections to what the operating system allows: half of the open files, because
+/// servers, the database and the audit log need some too.
+fn within_open_files(limits: ClientLimits) -> ClientLimits {
+    let n_files = usize::try_from(raise_open_files()).unwrap_or(usize::MAX);
+    let connections = limits.connections.min(n_files / 2).max(2);
+    if connections < limits.connections {
+        tracing::warn!(
+            max_connections = connections,
+            open_files = n_files,
+            "fewer connections than configured: the limit of open files is too low"
+        );
+    }
+    ClientLimits { connections, reserved: limits.reserved.min(connections / 2), ..limits }
 }
 
 async fn start_gateway(

@@ -105,6 +105,18 @@ pub const APPROVALS: &[Key] = &[
         "1048576",
         "How large arguments may be that a person is asked about; calls with larger ones are refused.",
     ),
+    key(
+        "max_pending",
+        Kind::Count(1),
+        "100",
+        "Calls of one agent that may wait for a person; more are refused.",
+    ),
+    key(
+        "max_pending_bytes",
+        Kind::Count(1024),
+        "8388608",
+        "The arguments of these calls together, in bytes; more are refused.",
+    ),
 ];
 
 /// `[pins]`.

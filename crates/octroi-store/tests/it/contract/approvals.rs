@@ -2,7 +2,7 @@
 
 use octroi_core::Secret;
 use octroi_core::approval::{Answer, Approval, ApprovalState, ApprovalVerdict, Binding, Refusal};
-use octroi_store::{ApprovalFilter, ApprovalPart, Store};
+use octroi_store::{ApprovalFilter, ApprovalPart, PendingLimits, Store, TooManyPending};
 
 use super::{on_every_database, race};
 use crate::support::{approval, yes};
@@ -326,6 +326,63 @@ async fn of_many_at_once_one_wins() {
             let n_claims = usize::from(decided.state == ApprovalState::Approved);
             assert_eq!(claiming.await.len(), n_claims);
         }
+    })
+    .await;
+}
+
+/// A pending approval of an agent.
+fn of_agent(agent: &str, number: u32) -> Approval {
+    let mut asked = approval(number);
+    asked.binding.agent = Some(agent.to_owned());
+    asked.binding.principal = format!("agent:{agent}");
+    asked
+}
+
+#[tokio::test]
+async fn an_agent_has_a_limited_number_of_open_questions() {
+    on_every_database(async |store| {
+        let limits = PendingLimits { n_pending: 2, n_bytes: usize::MAX };
+        for number in [1, 2] {
+            assert!(store.request_approval_within(&of_agent("a", number), limits).await.unwrap().is_ok());
+        }
+        let beyond = store.request_approval_within(&of_agent("a", 3), limits).await.unwrap();
+        assert!(matches!(beyond, Err(TooManyPending { n_pending: 2, .. })), "{beyond:?}");
+        let same = store.request_approval_within(&of_agent("a", 2), limits).await.unwrap().unwrap();
+        assert!(!same.is_new, "what waits already is found");
+        let other = store.request_approval_within(&of_agent("b", 4), limits).await.unwrap();
+        assert!(other.is_ok(), "another agent is not affected");
+        store.cancel_approval(&of_agent("a", 1).id, "gone", 2).await.unwrap().unwrap();
+        assert!(store.request_approval_within(&of_agent("a", 5), limits).await.unwrap().is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_has_a_limited_number_of_bytes_in_open_questions() {
+    on_every_database(async |store| {
+        let limits = PendingLimits { n_pending: usize::MAX, n_bytes: 1_000 };
+        let large = |agent: &str, number| {
+            let arguments = Secret::new(format!("{{\"text\":\"{}\"}}", "ü".repeat(300)));
+            Approval { arguments, ..of_agent(agent, number) }
+        };
+        assert!(store.request_approval_within(&large("a", 1), limits).await.unwrap().is_ok());
+        assert!(store.request_approval_within(&large("a", 2), limits).await.unwrap().is_err());
+        assert!(store.request_approval_within(&large("b", 3), limits).await.unwrap().is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_flood_of_one_agent_hides_no_question_of_another() {
+    on_every_database(async |store| {
+        store.request_approval(&of_agent("quiet", 1)).await.unwrap();
+        for number in 2..50 {
+            store.request_approval(&of_agent("flood", number)).await.unwrap();
+        }
+        let pending = ApprovalFilter { part: ApprovalPart::Pending, agent: None };
+        let listed = store.approvals(&pending, None, 5).await.unwrap();
+        let agents: Vec<_> = listed.iter().filter_map(|approval| approval.binding.agent.as_deref()).collect();
+        assert_eq!(agents, ["flood", "flood", "flood", "flood", "quiet"], "the newest first");
     })
     .await;
 }

@@ -1,0 +1,88 @@
+//! The keys of `[server]`: how clients reach Octroi, and how much of it they may use.
+
+use super::{Key, Kind, key};
+
+/// `[server]`.
+pub const SERVER: &[Key] = &[
+    key(
+        "listen",
+        Kind::Text,
+        "127.0.0.1:7878",
+        "Address and port. Anything but a loopback address needs at least one token in the file.",
+    ),
+    key(
+        "allowed_hosts",
+        Kind::Texts,
+        "none",
+        "Host names besides localhost under which clients reach Octroi.",
+    ),
+    key("allowed_origins", Kind::Texts, "none", "Origins of web pages that may call Octroi."),
+    key("max_body_bytes", Kind::Count(1), "4194304", "The largest request, in bytes."),
+    key("session_idle", Kind::Duration, "30m", "A session ends after this time without a request."),
+    key(
+        "admin_token",
+        Kind::Text,
+        "",
+        "The token for calls that agents must not make alone; not one of `[[tokens]]`.",
+    ),
+    key(
+        "admin_token_sha256",
+        Kind::Text,
+        "",
+        "The SHA-256 of the admin token, instead of it: 64 hexadecimal digits.",
+    ),
+    key(
+        "max_connections",
+        Kind::Count(8),
+        "1024",
+        "Connections of clients at the same time; at most what the operating system's limit of open files allows.",
+    ),
+    key(
+        "reserved_connections",
+        Kind::Count(1),
+        "32",
+        "Of these, the connections on which only people are answered.",
+    ),
+    key("max_connections_per_token", Kind::Count(1), "256", "Connections of clients with the same token."),
+    key(
+        "max_connections_per_address",
+        Kind::Count(1),
+        "256",
+        "Connections from one address; local clients, which share theirs, are not counted.",
+    ),
+    key(
+        "max_new_connections",
+        Kind::Count(1),
+        "128",
+        "Connections without a valid token yet; beyond, the oldest of them is closed.",
+    ),
+    key("header_timeout", Kind::Duration, "10s", "For the headers of a request, from their first byte."),
+    key("body_timeout", Kind::Duration, "30s", "For the body of a request."),
+    key(
+        "write_timeout",
+        Kind::Duration,
+        "30s",
+        "A client that reads nothing of its answer or stream for this time is disconnected.",
+    ),
+    key("connection_idle", Kind::Duration, "5m", "A connection is closed after this time without a request."),
+    key(
+        "max_sessions",
+        Kind::Count(1),
+        "256",
+        "Sessions with the same token; beyond, the one that is unused for longest ends.",
+    ),
+    key(
+        "max_session_bytes",
+        Kind::Count(1024),
+        "33554432",
+        "What the sessions of one token keep for their clients, in bytes.",
+    ),
+    key(
+        "max_client_info_bytes",
+        Kind::Count(1024),
+        "65536",
+        "What a client declares about itself in `initialize`, in bytes.",
+    ),
+    key("max_subscriptions", Kind::Count(1), "1000", "Open streams and watched resources of one token."),
+    key("max_subscriptions_per_minute", Kind::Count(1), "300", "New subscriptions of one token in a minute."),
+];
