@@ -7,7 +7,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
-use octroi_core::Clock;
 use octroi_core::audit::{Kind, Level};
 use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;

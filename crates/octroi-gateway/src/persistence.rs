@@ -26,7 +26,7 @@ use crate::audit::{AuditError, AuditLog, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
 use crate::lost_state::{Loss, OnLoss, missing_files, missing_log, missing_records};
 
-mod key;
+pub(crate) mod key;
 
 /// The maximum number of queued writes. More are dropped; lists are written again when they change.
 const WAITING: usize = 1_024;

@@ -8,7 +8,7 @@ use octroi_store::Store;
 use serde_json::json;
 
 use crate::audit::{AuditError, AuditLog, Durability, LogReader, Options};
-use crate::persistence::{AUDIT, PersistenceError};
+use crate::persistence::{AUDIT, PersistenceError, key};
 use crate::state_snapshot::{Rebuilt, SnapshotItem, SnapshotReader, write_state};
 
 /// Rebuilds definitions, policies, settings of agents and switches from the last snapshot in the log, and
@@ -23,7 +23,7 @@ pub async fn rebuild_database(
         return Ok(None);
     }
     let Some(items) = last_snapshot(&log)? else { return Ok(None) };
-    let store = Store::open(directory).await?;
+    let store = Store::open(directory, &key::of_directory).await?;
     let rebuilt = write_state(&store, items, clock.now_ms()).await?;
     let opened = AuditLog::open(&log, &Options::new(clock.clone()))?;
     let context = json!({

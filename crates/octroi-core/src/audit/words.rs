@@ -31,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds in the order of the enum, with the word used in records.
-    pub const WORDS: [(&'static str, Self); 22] = [
+    pub const WORDS: [(&'static str, Self); 23] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),

@@ -14,7 +14,7 @@ const FILE: &str = "master.key";
 /// The key of a data directory; a new one if there is none. Called while the directory is locked.
 ///
 /// Without a usable key Octroi still starts: whatever needs no approval works.
-pub(super) fn of_directory(directory: &Path) -> Option<MasterKey> {
+pub(crate) fn of_directory(directory: &Path) -> Option<MasterKey> {
     let file = directory.join(FILE);
     match fs::read_to_string(&file) {
         Ok(text) => {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::fields::{FieldMerger, ask, at_most, becomes_false, harmless, narrows};
 use crate::config::{
-    ApprovalsSection, AuditSection, AutoReload, Durability, KeptResults, McpSection, PinsSection,
-    PolicySection, ServerSection,
+    ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
+    PinsSection, PolicySection, ServerSection,
 };
 use crate::decision::Profile;
-use crate::pin::PinPolicy;
+use crate::pin::{NewTools, PinPolicy};
 
 pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new: &ServerSection) {
     let ServerSection {
@@ -19,6 +19,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         body_bytes,
         session_idle,
         admin_token,
+        limits,
     } = new;
     fields.field(&["listen"], &mut kept.listen, listen, ask);
     fields.field(&["allowed_hosts"], &mut kept.allowed_hosts, allowed_hosts, narrows);
@@ -26,6 +27,41 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
     fields.field(&["max_body_bytes"], &mut kept.body_bytes, body_bytes, at_most);
     fields.field(&["session_idle"], &mut kept.session_idle, session_idle, at_most);
     fields.field(&["admin_token", "admin_token_sha256"], &mut kept.admin_token, admin_token, ask);
+    client_limits(fields, &mut kept.limits, limits);
+}
+
+fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &ClientLimits) {
+    let ClientLimits {
+        connections,
+        reserved,
+        per_token,
+        per_address,
+        unauthenticated,
+        header_timeout,
+        body_timeout,
+        write_timeout,
+        idle_timeout,
+        sessions,
+        session_bytes,
+        client_info_bytes,
+        subscriptions,
+        subscriptions_per_minute,
+    } = new;
+    fields.field(&["max_connections"], &mut kept.connections, connections, at_most);
+    fields.field(&["reserved_connections"], &mut kept.reserved, reserved, |before, after| after >= before);
+    fields.field(&["max_connections_per_token"], &mut kept.per_token, per_token, at_most);
+    fields.field(&["max_connections_per_address"], &mut kept.per_address, per_address, at_most);
+    fields.field(&["max_new_connections"], &mut kept.unauthenticated, unauthenticated, at_most);
+    fields.field(&["header_timeout"], &mut kept.header_timeout, header_timeout, at_most);
+    fields.field(&["body_timeout"], &mut kept.body_timeout, body_timeout, at_most);
+    fields.field(&["write_timeout"], &mut kept.write_timeout, write_timeout, at_most);
+    fields.field(&["connection_idle"], &mut kept.idle_timeout, idle_timeout, at_most);
+    fields.field(&["max_sessions"], &mut kept.sessions, sessions, at_most);
+    fields.field(&["max_session_bytes"], &mut kept.session_bytes, session_bytes, at_most);
+    fields.field(&["max_client_info_bytes"], &mut kept.client_info_bytes, client_info_bytes, at_most);
+    fields.field(&["max_subscriptions"], &mut kept.subscriptions, subscriptions, at_most);
+    let per_minute = &mut kept.subscriptions_per_minute;
+    fields.field(&["max_subscriptions_per_minute"], per_minute, subscriptions_per_minute, at_most);
 }
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
@@ -66,13 +102,27 @@ pub(super) fn is_as_strict(before: Profile, after: Profile) -> bool {
 }
 
 pub(super) fn approvals(fields: &mut FieldMerger<'_>, kept: &mut ApprovalsSection, new: &ApprovalsSection) {
-    let ApprovalsSection { wait, expires, grant_expires, form, url } = new;
+    let ApprovalsSection {
+        wait,
+        expires,
+        grant_expires,
+        form,
+        url,
+        keep_arguments,
+        argument_bytes,
+        max_pending,
+        max_pending_bytes,
+    } = new;
     fields.field(&["wait"], &mut kept.wait, wait, harmless);
     fields.field(&["expires"], &mut kept.expires, expires, at_most);
     fields.field(&["grant_expires"], &mut kept.grant_expires, grant_expires, at_most);
     fields.field(&["form"], &mut kept.form, form, becomes_false);
     // People follow links that start like this.
     fields.field(&["url"], &mut kept.url, url, ask);
+    fields.field(&["keep_arguments"], &mut kept.keep_arguments, keep_arguments, at_most);
+    fields.field(&["max_argument_bytes"], &mut kept.argument_bytes, argument_bytes, at_most);
+    fields.field(&["max_pending"], &mut kept.max_pending, max_pending, at_most);
+    fields.field(&["max_pending_bytes"], &mut kept.max_pending_bytes, max_pending_bytes, at_most);
 }
 
 pub(super) fn pins(
@@ -81,8 +131,9 @@ pub(super) fn pins(
     new: &PinsSection,
     is_same_lock: bool,
 ) {
-    let PinsSection { mode, lock } = new;
+    let PinsSection { mode, new_tools, lock } = new;
     fields.field(&["mode"], &mut kept.mode, mode, |before, after| pin_rank(*after) >= pin_rank(*before));
+    fields.field(&["new_tools"], &mut kept.new_tools, new_tools, |_, after| *after == Some(NewTools::Review));
     fields.field(&["lock"], &mut kept.lock, lock, |_, _| is_same_lock);
 }
 

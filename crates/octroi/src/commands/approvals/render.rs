@@ -43,7 +43,10 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
         format!("    {}", cut(&visible(&listed_arguments(approval)), &approval.id)),
     ];
     if !approval.other_params.is_null() {
-        lines.push(format!("    also sent: {}", cut(&visible(&approval.other_params.to_string()), &approval.id)));
+        lines.push(format!(
+            "    also sent: {}",
+            cut(&visible(&approval.other_params.to_string()), &approval.id)
+        ));
     }
     if !approval.reasons.is_empty() {
         lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
