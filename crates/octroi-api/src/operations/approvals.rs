@@ -48,6 +48,7 @@ pub struct Approval {
     /// The arguments; a string if they were cut, or if their numbers have more digits than a double
     pub args: Value,
     /// What else the call sends, as `params` and `_meta`; null if nothing
+    #[serde(default)]
     pub other_params: Value,
     /// The risk level of the tool
     pub risk: String,

@@ -9,8 +9,18 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 9] =
-    ["servers", "catalogues", "health", "approvals", "policies", "pins", "agents", "audit", "kept_out"];
+const NAMES: [&str; 10] = [
+    "servers",
+    "catalogues",
+    "health",
+    "approvals",
+    "policies",
+    "pins",
+    "agents",
+    "audit",
+    "kept_out",
+    "other_params",
+];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
 

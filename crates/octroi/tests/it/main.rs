@@ -18,6 +18,7 @@ mod config;
 mod conformance;
 mod conformance_client;
 mod disk;
+mod doors;
 mod endpoint;
 mod faults;
 mod forgery;
