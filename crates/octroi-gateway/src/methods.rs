@@ -45,8 +45,14 @@ pub(crate) fn route(method: &Method, era: Era) -> Route {
         | (Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::TemplatesList, _) => {
             Route::Octroi
         }
-        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TasksCancel, _)
-        | (Method::TasksUpdate, Era::Modern) => Route::Server(Recorded::Twice),
+        (
+            Method::ToolsCall
+            | Method::PromptsGet
+            | Method::ResourcesRead
+            | Method::TasksUpdate
+            | Method::TasksCancel,
+            _,
+        ) => Route::Server(Recorded::Twice),
         (Method::Complete | Method::TasksGet, _) | (Method::TasksResult, Era::Legacy) => {
             Route::Server(Recorded::Not)
         }
@@ -62,7 +68,7 @@ pub(crate) fn route(method: &Method, era: Era) -> Route {
             | Method::TasksResult,
             Era::Modern,
         )
-        | (Method::Discover | Method::Listen | Method::TasksUpdate, Era::Legacy) => Route::Refused,
+        | (Method::Discover | Method::Listen, Era::Legacy) => Route::Refused,
         // Notifications, which are no requests.
         (
             Method::Initialized
@@ -136,19 +142,20 @@ mod tests {
             "tools//call",
             "",
         ];
-        const BOTH: [&str; 6] = [
+        const BOTH: [&str; 7] = [
             "tools/call",
             "prompts/get",
             "resources/read",
             "completion/complete",
             "tasks/get",
+            "tasks/update",
             "tasks/cancel",
         ];
         for name in ALL {
             let reaches = |era| matches!(route(&Method::parse(name), era), Route::Server(_));
             let expected = BOTH.contains(&name);
             assert_eq!(reaches(Era::Legacy), expected || name == "tasks/result", "{name}");
-            assert_eq!(reaches(Era::Modern), expected || name == "tasks/update", "{name}");
+            assert_eq!(reaches(Era::Modern), expected, "{name}");
         }
     }
 

@@ -87,6 +87,7 @@ pub struct Approval {
     #[serde(default)]
     pub arguments_kept: ArgumentsKept,
     /// What else the call sends, as `params` and `_meta`; null if nothing
+    #[serde(default)]
     pub other_params: Value,
     /// The risk level of the tool
     pub risk: String,

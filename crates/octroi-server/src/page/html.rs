@@ -6,6 +6,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use octroi_core::approval::{Approval, ApprovalState, ArgumentsState};
 use octroi_core::pin::is_hidden;
+use octroi_core::redact::indented;
 use octroi_core::time::show_time;
 use octroi_gateway::ShownArguments;
 
@@ -172,17 +173,6 @@ fn server_and_tool(id: &str) -> (&str, &str) {
     id.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')).unwrap_or(("octroi", id))
 }
 
-fn json_lines(json: &str) -> Markup {
-    html! {
-        pre tabindex="0" {
-            @for (number, line) in indented(json).lines().enumerate() {
-                @if number > 0 { "\n" }
-                (Visible(line))
-            }
-        }
-    }
-}
-
 /// Everything about the call but its arguments.
 fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
     let (server, tool) = server_and_tool(&approval.binding.tool);
@@ -211,7 +201,7 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
         }
         @if let Some(others) = &approval.other_params {
             h2 { "Also sent" }
-            (json_lines(others))
+            (arguments::lines(&indented(others)))
         }
     }
 }

@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "servers",
     "catalogues",
     "health",
@@ -19,6 +19,7 @@ const NAMES: [&str; 10] = [
     "agents",
     "audit",
     "kept_out",
+    "other_params",
     "kept_arguments",
 ];
 

@@ -19,6 +19,7 @@ mod config;
 mod conformance;
 mod conformance_client;
 mod disk;
+mod doors;
 mod endpoint;
 mod faults;
 mod forgery;

@@ -76,7 +76,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "everything" } else { path }
 }
 
-fn lines(text: &str) -> Markup {
+pub(super) fn lines(text: &str) -> Markup {
     html! {
         pre tabindex="0" {
             @for (number, line) in text.lines().enumerate() {

@@ -1,0 +1,215 @@
+//! Every door is a gate: what reaches a server was decided and recorded, as it was sent.
+
+use std::time::Duration;
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::error::ClientError;
+use octroi_testkit::client::options::{ClientOptions, Era, Transport};
+use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
+use serde_json::{Value, json};
+
+use crate::approvals::{asked, pending};
+use crate::audit::{of_kind, records};
+use crate::harness::{SOON, connect, octroi, stdio_entry};
+use crate::manage::command;
+
+const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
+const SECOND_TOKEN: &str = "the-token-of-the-second-agent-which-is-long-enough";
+
+fn guarded(wait: &str) -> String {
+    let risks = "risk_overrides = { echo = \"high\", calls_count = \"low\" }";
+    let entry = stdio_entry("peer", &[]);
+    format!("{entry}{risks}\n[policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"{wait}\"\n")
+}
+
+fn code_of(outcome: &Result<Value, ClientError>) -> Option<i64> {
+    match outcome {
+        Err(ClientError::Rpc(error)) => Some(error.code),
+        _ => None,
+    }
+}
+
+/// The records, once this is so: some are written asynchronously.
+async fn recorded(gateway: &TestGateway, is_there: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let deadline = std::time::Instant::now() + SOON;
+    loop {
+        let all = records(&gateway.directory().join("data"), &[]).await;
+        if is_there(&all) {
+            return all;
+        }
+        assert!(std::time::Instant::now() < deadline, "it is not recorded: {all:#?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A tool call as these bytes.
+async fn send(client: &TestClient, params: &str) -> Value {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"0"},"io.modelcontextprotocol/clientCapabilities":{},"example.com/try":"first"}"#;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"peer_echo",{params},{meta}}}}}"#
+    );
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "peer_echo"),
+    ];
+    client.raw_post(&headers, body).await.expect("an answer").json()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_method_that_is_not_on_the_list_reaches_no_server() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    for era in ERAS {
+        let alone = Transport::Http { url: gateway.server_url("peer"), token: Some(AGENT_TOKEN.to_owned()) };
+        for transport in [gateway.transport(), alone] {
+            let client =
+                TestClient::connect(transport, era, ClientOptions::default()).await.expect("a client");
+            for method in ["admin/drop", "tasks/list", "sampling/createMessage", "Tools/Call", "roots/list"] {
+                let outcome = client.request(method, json!({"name": "echo"})).await;
+                assert_eq!(code_of(&outcome), Some(-32601), "{era:?} {method}: {outcome:?}");
+            }
+            let unknown = client.request("tasks/get", json!({"taskId": "peer:x"})).await;
+            assert_eq!(code_of(&unknown), Some(-32602), "{era:?}: {unknown:?}");
+        }
+    }
+    let is_method = |record: &Value| record["context"]["gate"] == "method";
+    let all = recorded(&gateway, |all| all.iter().filter(|record| is_method(record)).count() >= 20).await;
+    let refused: Vec<&Value> =
+        of_kind(&all, "policy_violation").into_iter().filter(|r| is_method(r)).collect();
+    assert_eq!(refused.len(), 20);
+    assert!(refused.iter().all(|record| record["agent"] == "tester"), "{refused:#?}");
+    assert_eq!(refused.iter().filter(|record| record["server"] == "peer").count(), 10);
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_is_for_every_parameter_and_every_digit() {
+    let gateway = TestGateway::start(&octroi(), &guarded("100ms")).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let pending_id = |answer: &Value| pending(&answer["result"]);
+    let first = r#""arguments":{"text":"x","account":12345678901234567890123},"task":{"ttl":1}"#;
+    let id = pending_id(&send(&agent, first).await);
+    let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
+    for text in ["12345678901234567890123", "ttl", "example.com/try"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    command(&gateway, 0, &["approve", &id]).await;
+    for other in [
+        r#""arguments":{"text":"x","account":12345678901234567890124},"task":{"ttl":1}"#,
+        r#""arguments":{"text":"x","account":1.2345678901234568e22},"task":{"ttl":1}"#,
+        r#""arguments":{"text":"x","account":12345678901234567890123},"task":{"ttl":2}"#,
+        r#""arguments":{"text":"x","account":12345678901234567890123}"#,
+    ] {
+        assert_ne!(pending_id(&send(&agent, other).await), id, "{other}");
+    }
+    for (what, params) in [
+        ("a name in other letters", r#""arguments":{"text":"x"},"Arguments":{"text":"y"}"#),
+        ("a name as Python spells it", r#""arguments":{"text":"x"},"request_state":"y""#),
+        ("a name with a NUL", r#""arguments":{"text":"x"},"arguments\u0000":{}"#),
+    ] {
+        let answer = send(&agent, params).await;
+        assert_eq!(answer["error"]["code"], -32602, "{what}: {answer}");
+    }
+    let made = send(&agent, first).await;
+    assert_eq!(made["result"]["content"][0]["text"], "x", "{made}");
+    let all = recorded(&gateway, |all| !of_kind(all, "tool_invocation_end").is_empty()).await;
+    let context = &of_kind(&all, "tool_invocation_start")[0]["context"];
+    assert_eq!(context["params"], json!({"task": {"ttl": 1}}), "{context}");
+    assert_eq!(context["_meta"], json!({"example.com/try": "first"}), "{context}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_nested_too_deep_is_not_forwarded() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let answer = send(&agent, &format!(r#""arguments":{{"text":"x","deep":{}}}"#, nested(61))).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "x", "{answer}");
+    for n in [62, 500, 100_000] {
+        let answer = send(&agent, &format!(r#""arguments":{{"text":"x","deep":{}}}"#, nested(n))).await;
+        assert_eq!(answer["error"]["code"], -32600, "{n}: {answer:.200}");
+    }
+    gateway.stop().await;
+}
+
+/// A person approves a call after the token of its agent was taken away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_call_ends_with_its_token() {
+    let token =
+        |token: &str| format!("[[tokens]]\ntoken = \"{token}\"\nrole = \"agent\"\nagent_id = \"second\"\n");
+    let tasks = || ClientOptions {
+        capabilities: json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}),
+        ..ClientOptions::default()
+    };
+    // Taken away, or replaced by another one of the same agent.
+    for instead in [String::new(), token("another-token-of-the-second-agent-long-enough")] {
+        for options in [ClientOptions::default as fn() -> ClientOptions, tasks] {
+            let config = guarded("20s");
+            let gateway = TestGateway::start(&octroi(), &format!("{config}{}", token(SECOND_TOKEN))).await;
+            let transport = Transport::Http { url: gateway.url(), token: Some(SECOND_TOKEN.to_owned()) };
+            let second = TestClient::connect(transport, Era::Modern, options()).await.expect("a client");
+            let call = second.start("tools/call", json!({"name": "peer_echo", "arguments": {"text": "x"}}));
+            let id = asked(&gateway).await;
+            gateway.rewrite_config(&format!("{config}{instead}"));
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            command(&gateway, 0, &["approve", &id]).await;
+            let outcome = call.finish().await;
+            if let Ok(result) = &outcome {
+                assert_eq!(result["resultType"], "task", "{result}");
+            }
+            let is_token = |record: &Value| record["context"]["gate"] == "token";
+            recorded(&gateway, |all| all.iter().any(is_token)).await;
+            let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+            let count = agent.call_text("peer_calls_count", json!({})).await;
+            assert_eq!(count.as_deref(), Ok("0"), "the call was not made");
+            gateway.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_is_recorded() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let client = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    client
+        .request("resources/subscribe", json!({"uri": "peer://peer/static"}))
+        .await
+        .expect("a subscription");
+    let is_watch = |record: &&Value| record["context"]["method"] == "resources/subscribe";
+    let all = recorded(&gateway, |all| all.iter().filter(is_watch).count() >= 2).await;
+    let starts = of_kind(&all, "request_start");
+    assert_eq!(starts.len(), 1);
+    assert_eq!(
+        (&starts[0]["server"], &starts[0]["context"]["uri"]),
+        (&json!("peer"), &json!("peer://static"))
+    );
+    gateway.stop().await;
+}
+
+/// A known server adds a tool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_tool_of_a_known_server_is_shown_to_a_person() {
+    for (setting, is_offered, status) in
+        [("notice", true, "the server added"), ("review", false, ""), ("allow", true, "")]
+    {
+        let config =
+            |flags: &[&str]| format!("{}[pins]\nnew_tools = \"{setting}\"\n", stdio_entry("peer", flags));
+        let gateway = TestGateway::start(&octroi(), &config(&[])).await;
+        let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+        let n_before = agent.list_tools().await.expect("a list").len();
+        let (kept, _) = gateway.stop_and_keep().await;
+        let gateway = TestGateway::launch_in(kept, &octroi(), &config(&["--tools", "1"]), &[]).await;
+        gateway.wait_until_settled().await;
+        let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+        let n_after = agent.list_tools().await.expect("a list").len();
+        assert_eq!(n_after - n_before, usize::from(is_offered), "{setting}");
+        let output = command(&gateway, 0, &["pins"]).await;
+        assert_eq!(output.contains("has not been accepted yet"), setting == "review", "{setting}: {output}");
+        let output = command(&gateway, 0, &["status"]).await;
+        assert_eq!(output.contains("the server added"), !status.is_empty(), "{setting}: {output}");
+        gateway.stop().await;
+    }
+}
