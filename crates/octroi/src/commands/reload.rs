@@ -86,7 +86,7 @@ impl Reloader {
         settings.tokens.insert(self.own.default_agent, Principal::default_agent());
         settings.tokens.insert(self.own.local, Principal::local());
         let mut governance = governance::settings(&accepted.complete);
-        governance.token_agents = settings.tokens.agents();
+        governance.tokens = settings.tokens.clone();
         let secrets = governance::secrets(&settings);
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
