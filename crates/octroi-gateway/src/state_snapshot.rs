@@ -168,10 +168,12 @@ pub(crate) struct SnapshotReader {
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct SnapshotPart {
     snapshot: String,
-    part: usize,
-    parts: usize,
+    #[serde(rename = "part")]
+    number: usize,
+    #[serde(rename = "parts")]
+    n_parts: usize,
     items: Vec<SnapshotItem>,
 }
 
@@ -181,18 +183,18 @@ impl SnapshotReader {
         if entry.kind != Kind::StateSnapshot {
             return;
         }
-        let Ok(part) = serde_json::from_str::<Part>(entry.context) else { return };
-        let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.part);
+        let Ok(part) = serde_json::from_str::<SnapshotPart>(entry.context) else { return };
+        let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.number);
         let mut items = match before {
             Some((_, items, _)) => items,
-            None if part.part == 1 => Vec::new(),
+            None if part.number == 1 => Vec::new(),
             None => return,
         };
         items.extend(part.items);
-        if part.part == part.parts {
+        if part.number == part.n_parts {
             self.complete = Some(items);
         } else {
-            self.current = Some((part.snapshot, items, part.part));
+            self.current = Some((part.snapshot, items, part.number));
         }
     }
 
@@ -248,24 +250,12 @@ pub(crate) async fn write_state(
                 rebuilt.n_kept_out += 1;
             }
             SnapshotItem::Policy { level, agent, language, source, author, redacted } => {
-                let named = match (level.as_str(), agent) {
-                    ("floor", _) => PolicyLevel::Floor,
-                    ("global", _) => PolicyLevel::Global,
-                    (_, agent) => PolicyLevel::Agent(agent.unwrap_or_default()),
-                };
                 if redacted {
                     let message = format!("the policy of the level {level}: a secret was redacted from it");
                     rebuilt.lost.push(message);
                     continue;
                 }
-                let draft = PolicyDraft {
-                    level: named,
-                    language,
-                    source,
-                    author,
-                    rationale: Some("rebuilt from the audit log".to_owned()),
-                    check_result: None,
-                };
+                let draft = policy_draft(&level, agent, language, source, author);
                 match store.activate_policy(&draft, None, now_ms).await? {
                     Ok(_) => rebuilt.n_policies += 1,
                     Err(refusal) => rebuilt.lost.push(format!("the policy of the level {level}: {refusal}")),
@@ -309,6 +299,23 @@ pub(crate) async fn write_state(
         }
     }
     Ok(rebuilt)
+}
+
+/// The policy as it is activated again.
+fn policy_draft(
+    level: &str,
+    agent: Option<String>,
+    language: String,
+    source: String,
+    author: String,
+) -> PolicyDraft {
+    let level = match (level, agent) {
+        ("floor", _) => PolicyLevel::Floor,
+        ("global", _) => PolicyLevel::Global,
+        (_, agent) => PolicyLevel::Agent(agent.unwrap_or_default()),
+    };
+    let rationale = Some("rebuilt from the audit log".to_owned());
+    PolicyDraft { level, language, source, author, rationale, check_result: None }
 }
 
 fn pin_key(server: &str, kind: &str, name: &str, hash: &str) -> Option<(PinKey, [u8; 32])> {

@@ -83,7 +83,7 @@ pub(crate) fn closing(mut reply: Reply) -> Reply {
 /// The error for a request beyond a limit, and how the limit is raised.
 pub(crate) fn limit_error(message: &str, hint: &str) -> RpcError {
     let spec = ErrorCode::LimitExceeded.spec();
-    RpcError::new(spec.rpc.into(), message).with_data(json!({"code": spec.word, "hint": hint}))
+    RpcError::new(spec.rpc, message).with_data(json!({"code": spec.word, "hint": hint}))
 }
 
 /// The response to a request beyond a limit.

@@ -205,5 +205,24 @@ fn demo() -> Option<Discovered> {
     Some(Discovered { name: "demo".to_owned(), origin, layers: vec![layer] })
 }
 
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let mut failure = Self::from_error(&error);
+        match error {
+            ConfigError::Read { .. } => failure.hint("name a file that can be read with --config FILE"),
+            ConfigError::Syntax { source, .. } => {
+                let excerpt = source.excerpt.replace('\n', "\n    ");
+                failure.causes = vec![format!("{source}\n    {excerpt}")];
+                failure
+            }
+            ConfigError::Invalid { problems } => problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Fatal)
+                .fold(failure, Self::cause)
+                .hint("`octroi config check` lists everything; `--lenient` only warns of unknown keys"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,8 @@
 //! Why a command failed, for people and for programs.
 
 use octroi_api::{ApiError, ErrorCode, Exit};
-use octroi_core::config::{Problem, Severity};
+use octroi_core::config::Problem;
 use serde_json::{Map, Value, json};
-
-use crate::config::ConfigError;
 
 /// Why a command failed, in three parts: what, why, and what to do next.
 #[derive(Debug)]
@@ -111,25 +109,6 @@ impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         let failure = Self::new(format!("{}: {}", problem.origin, problem.message));
         Self { hint: problem.hint, ..failure }
-    }
-}
-
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        let mut failure = Self::from_error(&error);
-        match error {
-            ConfigError::Read { .. } => failure.hint("name a file that can be read with --config FILE"),
-            ConfigError::Syntax { source, .. } => {
-                let excerpt = source.excerpt.replace('\n', "\n    ");
-                failure.causes = vec![format!("{source}\n    {excerpt}")];
-                failure
-            }
-            ConfigError::Invalid { problems } => problems
-                .iter()
-                .filter(|problem| problem.severity == Severity::Fatal)
-                .fold(failure, Self::cause)
-                .hint("`octroi config check` lists everything; `--lenient` only warns of unknown keys"),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use octroi_core::config::Config as Settings;
 use octroi_core::config::compare::{CompleteConfig, PolicyText};
-use octroi_core::pin::{Lock, NewTools};
+use octroi_core::pin::Lock;
 use octroi_core::server::Transport;
 use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
@@ -75,10 +75,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         approvals: settings.approvals.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,
-            new_tools: settings
-                .pins
-                .new_tools
-                .unwrap_or_else(|| NewTools::of_profile(settings.policy.profile)),
+            new_tools: settings.pins.new_tools.unwrap_or_else(|| settings.policy.profile.new_tools()),
             lock: config.lock.clone(),
         },
         inference: settings.inference.clone(),

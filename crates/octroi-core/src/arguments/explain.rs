@@ -141,14 +141,15 @@ impl<'a> Explainer<'a> {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, value) in object {
             let path = format!("{path}/{name}");
-            match (properties.and_then(|properties| properties.get(name)), schema.get("additionalProperties"))
-            {
-                (Some(schema), _) => self.place(schema, value, &path, depth + 1),
-                (None, Some(Value::Bool(false))) if !schema.contains_key("patternProperties") => {
+            let has_patterns = schema.contains_key("patternProperties");
+            let other = schema.get("additionalProperties").filter(|_| !has_patterns);
+            let named = properties.and_then(|properties| properties.get(name));
+            match named.or(other) {
+                Some(Value::Bool(false)) if named.is_none() && !has_patterns => {
                     self.complain(&path, "the schema does not name it and allows no other properties");
                 }
-                (None, Some(schema)) => self.place(schema, value, &path, depth + 1),
-                (None, None) => {}
+                Some(schema) => self.place(schema, value, &path, depth + 1),
+                None => {}
             }
         }
     }

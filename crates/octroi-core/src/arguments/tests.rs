@@ -78,7 +78,7 @@ fn a_pattern_that_backtracks_for_ever_refuses_instead() {
 
 /// Schemas and arguments that would take for ever. Each must be answered, whatever the answer.
 fn hostile() -> Vec<(&'static str, Value, Value)> {
-    let nest =
+    let wrapped =
         |depth: usize, leaf: Value, wrap: fn(Value) -> Value| (0..depth).fold(leaf, |value, _| wrap(value));
     // Each definition applies the next one twice, in place.
     let laughs = |keyword: &str| {
@@ -95,7 +95,7 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
         let branches = vec![child; 6];
         json!({"$defs": {"t": {keyword: branches}}, "properties": {"a": {"$ref": "#/$defs/t"}}})
     };
-    let deep = nest(60, json!(1), |value| json!({"c": value}));
+    let deep = wrapped(60, json!(1), |value| json!({"c": value}));
     vec![
         ("laughs allOf", laughs("allOf"), json!({"a": "x"})),
         ("laughs anyOf", laughs("anyOf"), json!({"a": 5})),
@@ -111,7 +111,7 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
         (
             "self",
             json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}}),
-            json!({"a": nest(60, json!({}), |value| json!({"a": value}))}),
+            json!({"a": wrapped(60, json!({}), |value| json!({"a": value}))}),
         ),
         (
             "unique",
@@ -169,7 +169,7 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         };
         let _ = writeln!(table, "{name}: {outcome}");
     }
-    expect_test::expect![[r#"
+    expect_test::expect![["
         laughs allOf: refused
         laughs anyOf: refused
         laughs oneOf: refused
@@ -186,7 +186,7 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         if: valid
         not: invalid
         many alternatives: refused
-    "#]]
+    "]]
     .assert_eq(&table);
 }
 

@@ -2,6 +2,7 @@
 
 use super::context::AgentContext;
 use super::gate::Gate;
+use crate::pin::NewTools;
 use crate::tool::{Risk, ToolDescriptor, UNKNOWN};
 
 /// The effect of a gate's objection.
@@ -79,6 +80,15 @@ impl Profile {
 }
 
 impl Profile {
+    /// What happens to new tools of a known server, unless the configuration says otherwise.
+    pub const fn new_tools(self) -> NewTools {
+        match self {
+            Self::Strict => NewTools::Review,
+            Self::Guarded => NewTools::Notice,
+            Self::Open => NewTools::Allow,
+        }
+    }
+
     /// The defaults as sentences.
     pub const fn describe_defaults(self) -> &'static [&'static str] {
         match self {

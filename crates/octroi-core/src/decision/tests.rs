@@ -269,7 +269,7 @@ fn profiles() {
             );
         }
     }
-    expect_test::expect![[r#"
+    expect_test::expect![["
         strict   low                           ask: profile strict requires approval for every call that no rule allows
         strict   medium   network.http         deny_continue at project_binding: Tool requires project_id
         strict   medium   unknown              deny_continue at project_binding: Tool requires project_id
@@ -294,7 +294,7 @@ fn profiles() {
         open     high     system.exec unknown  allow
         open     high                          allow
         open     critical fs.delete            allow
-    "#]].assert_eq(&table);
+    "]].assert_eq(&table);
 }
 
 /// Under `guarded`, the specification binds only an agent that was given one, and no project is asked for.
@@ -359,7 +359,7 @@ fn levels() {
             .policy("agent", &rule(agent));
         let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.describe());
     }
-    expect_test::expect![[r#"
+    expect_test::expect![["
         silent  silent  silent  ask: `fs.touch` writes files; profile guarded requires approval for writes
         silent  allow   silent  allow
         silent  silent  allow   allow
@@ -374,7 +374,7 @@ fn levels() {
         deny    allow   allow   deny_continue at floor: deny[1] denies it
         ask     silent  deny    deny_continue at agent: deny[1] denies it
         abort   ask     ask     deny_abort at floor: deny[1] denies it
-    "#]]
+    "]]
     .assert_eq(&table);
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::findings::{Finding, Severity};
 use super::hash::DefinitionHash;
-use crate::decision::Profile;
 
 /// How definitions become accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,17 +43,6 @@ pub enum NewTools {
     Notice,
     /// A person accepts it before its first use.
     Review,
-}
-
-impl NewTools {
-    /// What a gateway with this profile does, unless the configuration says otherwise.
-    pub const fn of_profile(profile: Profile) -> Self {
-        match profile {
-            Profile::Strict => Self::Review,
-            Profile::Guarded => Self::Notice,
-            Profile::Open => Self::Allow,
-        }
-    }
 }
 
 /// The state of a definition.

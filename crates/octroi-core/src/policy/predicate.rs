@@ -124,8 +124,8 @@ fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
         Test::Values(values) => values.iter().any(|expected| equals(expected, value, lean)),
         Test::Range { min, max } => match value {
             Value::Number(number) => within(number, *min, *max, lean),
-            Value::String(text) => {
-                spelling::number(text).is_some_and(|number| within(&number, *min, *max, lean))
+            Value::String(written) => {
+                spelling::number(written).is_some_and(|number| within(&number, *min, *max, lean))
             }
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
         },

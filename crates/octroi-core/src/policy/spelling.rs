@@ -139,7 +139,7 @@ mod tests {
         "./.ssh/id_ed25519",
         "x/../.ssh/id_ed25519",
         "../project/.ssh/id_ed25519",
-        "../../home/ana/.ssh/id_ed25519",
+        "../../users/ana/.ssh/id_ed25519",
         "~/.ssh/id_ed25519",
         "$HOME/.ssh/id_ed25519",
         "${HOME}/.ssh/id_ed25519",

@@ -1,7 +1,7 @@
 //! How well tools are told apart: the real tool lists of public servers, each tool judged by reading its description and
 //! schema.
 //!
-//! The lists were collected by installing the servers from npm and PyPI. Kept are names, hints and the words up to the
+//! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints and the words up to the
 //! first verb of a description. The words in `octroi_core::tool` were chosen by looking at one half of the servers; the
 //! figures in the documentation come from the other.
 

@@ -493,9 +493,6 @@ fn node_name(configured: Option<&str>) -> Result<String, AuditError> {
     };
     let is_plain =
         node.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
-    if is_plain && (1..=NODE_MAX).contains(&node.len()) {
-        Ok(node.to_owned())
-    } else {
-        Err(AuditError::Node { node: node.to_owned() })
-    }
+    let is_valid = is_plain && (1..=NODE_MAX).contains(&node.len());
+    if is_valid { Ok(node.to_owned()) } else { Err(AuditError::Node { node: node.to_owned() }) }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use octroi_core::{Principal, Tokens};
 use parking_lot::Mutex;
 
+/// The id of a token's principal, and its label.
+type TokenName = (Arc<str>, Arc<str>);
+
 /// When tokens were last taken away, by the id of their principal and their label.
 #[derive(Debug, Default)]
 pub(super) struct Revoked {
-    at_ms: Mutex<HashMap<(Arc<str>, Arc<str>), i64>>,
+    at_ms: Mutex<HashMap<TokenName, i64>>,
 }
 
 impl Revoked {

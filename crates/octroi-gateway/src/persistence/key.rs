@@ -18,7 +18,8 @@ pub(crate) fn of_directory(directory: &Path) -> Option<MasterKey> {
     let file = directory.join(FILE);
     match fs::read_to_string(&file) {
         Ok(text) => {
-            let is_private = fs::metadata(&file).is_ok_and(|file| file.permissions().mode() & 0o077 == 0);
+            let is_private =
+                fs::metadata(&file).is_ok_and(|file| file.permissions().mode().trailing_zeros() >= 6);
             if !is_private {
                 warn!(file = %file.display(), hint = "run `chmod 600` on it", "others can read the key file");
             }

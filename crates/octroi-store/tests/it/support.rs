@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 /// A key for every directory.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a source of keys")]
 pub(crate) fn test_key(_: &Path) -> Option<MasterKey> {
     Some(MasterKey::new([9; 32]))
 }

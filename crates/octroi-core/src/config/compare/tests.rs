@@ -53,6 +53,7 @@ const TOKEN: &str = "[[tokens]]\ntoken = \"one\"\nrole = \"agent\"\nagent_id = \
 /// Each case: what both have, what the accepted one adds, what the new one adds, what waits (with `!`) and
 /// what takes effect. The reverse is judged as well.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn what_waits_for_a_person() {
     for (both, old, new, forward, backward) in [
         (SERVER, "", "args = [\"x\"]", "server a: args!", "server a: args!"),
@@ -244,11 +245,11 @@ fn what_waits_for_a_person() {
 #[test]
 fn of_a_mixed_change_only_the_harmless_part_takes_effect() {
     let accepted = read(&format!("{SERVER}{TOKEN}"));
-    let new = read(&format!(
+    let new = read(
         "[[mcp.servers]]\nname = \"a\"\ncommand = \"other\"\nenabled = false\ndeny_tools = [\"x\"]\n\
          [[mcp.servers]]\nname = \"b\"\ncommand = \"evil\"\n\
-         [[tokens]]\ntoken = \"two\"\nrole = \"human\"\n"
-    ));
+         [[tokens]]\ntoken = \"two\"\nrole = \"human\"\n",
+    );
     let comparison = compare(&accepted, &new);
     let [server] = &comparison.effective.settings.servers[..] else {
         panic!("{:?}", comparison.effective.settings.servers);

@@ -67,9 +67,8 @@ fn expected_of_operation(name: &str) -> [&'static str; 3] {
     let person = match name {
         _ if !has(Face::Management) => "tool_not_found",
         // Nothing of these names is quarantined or was accepted.
-        "pins_accept" | "pins_reject" | "pins_forget" => "not_found",
         // Nothing of the call is masked.
-        "approvals_reveal" => "not_found",
+        "pins_accept" | "pins_reject" | "pins_forget" | "approvals_reveal" => "not_found",
         _ => "done",
     };
     let other = match name {
