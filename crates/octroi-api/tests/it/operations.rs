@@ -116,6 +116,7 @@ fn whatever_changes_something_is_recorded() {
         agents_decide_request approval_resolved
         agents_approve_request approval_resolved
         agents_deny_request approval_resolved
+        approvals_reveal argument_revealed
         pins_accept administrative_change
         pins_reject administrative_change
         pins_forget administrative_change

@@ -118,9 +118,14 @@ fn what_holds_if_nothing_is_written() {
         expires = "1h"
         grant_expires = "10m"
         form = false
+        keep_arguments = "1h"
+        max_argument_bytes = 1048576
+        max_pending = 100
+        max_pending_bytes = 8388608
 
         [pins]
         mode = "trust_first"
+        new_tools = "by profile"
         lock = "/cfg/octroi.lock"
 
         [audit]

@@ -69,7 +69,7 @@ async fn make_plain(directory: &Path) {
     store.close().await;
     let plain = format!(
         "DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
-         DELETE FROM migrations WHERE version > 9;
+         DELETE FROM migrations WHERE version > 10;
          UPDATE approvals SET arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
     );
@@ -82,7 +82,7 @@ async fn plain_arguments_of_an_older_version_are_encrypted_before_they_are_backe
     let directory = tempfile::tempdir().unwrap();
     make_plain(directory.path()).await;
     let store = Store::open(directory.path(), &test_key).await.unwrap();
-    assert!(directory.path().join("octroi.db.backup-9").exists());
+    assert!(directory.path().join("octroi.db.backup-10").exists());
     assert_eq!(found_on_disk(directory.path()), Vec::<&str>::new());
     let read = store.approval("ap_1").await.unwrap().unwrap();
     assert_eq!(read.arguments, with_secrets(1).arguments);
