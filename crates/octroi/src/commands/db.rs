@@ -33,7 +33,9 @@ async fn rebuild(options: RebuildDatabase) -> Result<(), Failure> {
     ] {
         printer::data(&format!("{label:<22} {count}"));
     }
-    lost.iter().for_each(|lost| printer::warn(&format!("lost: {lost}")));
+    for lost in lost {
+        printer::warn(&format!("lost: {lost}"));
+    }
     printer::warn("lost: approvals that waited or were not used, and proposals of agents");
     printer::say("start with `octroi up`");
     Ok(())

@@ -89,22 +89,12 @@ pub(super) fn at_most<T: PartialOrd>(before: &T, after: &T) -> bool {
     after <= before
 }
 
-/// The new value is `true`.
-pub(super) fn becomes_true(_: &bool, after: &bool) -> bool {
-    *after
-}
-
-/// The new value is `false`.
-pub(super) fn becomes_false(_: &bool, after: &bool) -> bool {
-    !*after
-}
-
 /// Everything new was there before.
-pub(super) fn narrows(before: &Vec<String>, after: &Vec<String>) -> bool {
+pub(super) fn narrows(before: &[String], after: &[String]) -> bool {
     after.iter().all(|one| before.contains(one))
 }
 
 /// Everything that was there is still there.
-pub(super) fn widens(before: &Vec<String>, after: &Vec<String>) -> bool {
+pub(super) fn widens(before: &[String], after: &[String]) -> bool {
     narrows(after, before)
 }

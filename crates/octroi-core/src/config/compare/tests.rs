@@ -50,193 +50,179 @@ const SERVER: &str = "[[mcp.servers]]\nname = \"a\"\ncommand = \"run\"\n";
 const REMOTE: &str = "[[mcp.servers]]\nname = \"a\"\nurl = \"https://example.com/mcp\"\n";
 const TOKEN: &str = "[[tokens]]\ntoken = \"one\"\nrole = \"agent\"\nagent_id = \"coder\"\n";
 
-/// Each case: what both have, what the accepted one adds, what the new one adds, what waits (with `!`) and
-/// what takes effect. The reverse is judged as well.
+/// Each case: what both have, what the accepted one adds, what the new one adds, which differences there are
+/// (with `!` those that wait), and which in the other direction.
+type Case = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+const CASES: &[Case] = &[
+    (SERVER, "", "args = [\"x\"]", "server a: args!", "server a: args!"),
+    (SERVER, "", "env = { KEY = \"x\" }", "server a: env!", "server a: env!"),
+    (
+        SERVER,
+        "env = { KEY = \"x\" }",
+        "env = { KEY = \"y\" }",
+        "server a: transport!",
+        "server a: transport!",
+    ),
+    (SERVER, "", "inherit_env = [\"KEY\"]", "server a: inherit_env!", "server a: inherit_env!"),
+    (SERVER, "", "cwd = \"/\"", "server a: cwd!", "server a: cwd!"),
+    (REMOTE, "", "headers = { A = \"b\" }", "server a: headers!", "server a: headers!"),
+    (SERVER, "", "enabled = false", "server a: enabled", "server a: enabled!"),
+    (SERVER, "", "title = \"x\"", "server a: title", "server a: title"),
+    (SERVER, "", "trust = \"high\"", "server a: trust!", "server a: trust"),
+    (SERVER, "", "start = \"manual\"", "server a: start", "server a: start!"),
+    (SERVER, "", "sharing = \"per_session\"", "server a: sharing", "server a: sharing!"),
+    (SERVER, "", "max_concurrency = 1", "server a: max_concurrency", "server a: max_concurrency!"),
+    (SERVER, "", "timeout = \"1s\"", "server a: timeout", "server a: timeout"),
+    (SERVER, "", "allow_tools = [\"a\", \"b\"]", "server a: allow_tools", "server a: allow_tools!"),
+    (
+        SERVER,
+        "allow_tools = [\"a\", \"b\"]",
+        "allow_tools = [\"a\"]",
+        "server a: allow_tools",
+        "server a: allow_tools!",
+    ),
+    (
+        SERVER,
+        "allow_tools = [\"a\"]",
+        "allow_tools = [\"b\"]",
+        "server a: allow_tools!",
+        "server a: allow_tools!",
+    ),
+    (SERVER, "", "deny_tools = [\"a\"]", "server a: deny_tools", "server a: deny_tools!"),
+    (
+        SERVER,
+        "",
+        "deny_side_effect_tags = [\"payments\"]",
+        "server a: deny_side_effect_tags",
+        "server a: deny_side_effect_tags!",
+    ),
+    (SERVER, "", "strict_arguments = true", "server a: strict_arguments", "server a: strict_arguments!"),
+    (
+        SERVER,
+        "",
+        "risk_overrides = { x = \"low\" }",
+        "server a: risk_overrides!",
+        "server a: risk_overrides!",
+    ),
+    (
+        SERVER,
+        "",
+        "risk_overrides = { x = \"critical\" }",
+        "server a: risk_overrides",
+        "server a: risk_overrides!",
+    ),
+    (
+        SERVER,
+        "",
+        "tools_override = { x = { enabled = false } }",
+        "server a: tools_override",
+        "server a: tools_override!",
+    ),
+    (
+        SERVER,
+        "",
+        "tools_override = { x = { risk = \"low\" } }",
+        "server a: tools_override!",
+        "server a: tools_override!",
+    ),
+    ("", "", SERVER, "server a!", "server a"),
+    (
+        "",
+        SERVER,
+        REMOTE,
+        "server a: transport! server a: command! server a: args! server a: inherit_env! server a: cwd! server a: url! server a: trust",
+        "server a: transport! server a: command! server a: args! server a: inherit_env! server a: cwd! server a: url! server a: trust!",
+    ),
+    ("", "", TOKEN, "token agent:coder (7692c3ad…)!", "token agent:coder (7692c3ad…)"),
+    (TOKEN, "", "label = \"x\"", "token agent:coder (7692c3ad…)!", "token x (7692c3ad…)!"),
+    (TOKEN, "", "errors = \"result\"", "", ""),
+    (
+        "[[tokens]]\ntoken = \"one\"\nagent_id = \"coder\"\n",
+        "role = \"agent\"",
+        "role = \"human\"",
+        "token agent:coder (7692c3ad…)!",
+        "token human-1 (7692c3ad…)!",
+    ),
+    ("[server]\n", "", "listen = \"127.0.0.1:1\"", "server: listen!", "server: listen!"),
+    ("[server]\n", "", "allowed_hosts = [\"x\"]", "server: allowed_hosts!", "server: allowed_hosts"),
+    (
+        "[server]\n",
+        "",
+        "allowed_origins = [\"https://x\"]",
+        "server: allowed_origins!",
+        "server: allowed_origins",
+    ),
+    ("[server]\n", "", "admin_token = \"x\"", "server: admin_token!", "server: admin_token!"),
+    (
+        "[server]\n",
+        "admin_token = \"x\"",
+        "admin_token = \"y\"",
+        "server: admin_token!",
+        "server: admin_token!",
+    ),
+    ("[mcp]\n", "", "auto_reload = true", "mcp: auto_reload!", "mcp: auto_reload"),
+    ("[mcp]\n", "", "auto_reload = false", "mcp: auto_reload", "mcp: auto_reload!"),
+    ("[mcp]\n", "", "enabled = false", "mcp: enabled", "mcp: enabled!"),
+    (
+        "[mcp]\n",
+        "",
+        "health_check_interval = \"5s\"",
+        "mcp: health_check_interval",
+        "mcp: health_check_interval",
+    ),
+    ("[policy]\n", "", "profile = \"open\"", "policy: profile!", "policy: profile"),
+    ("[policy]\n", "", "profile = \"strict\"", "policy: profile", "policy: profile!"),
+    ("[policy]\n", "", "proposals = true", "policy: proposals!", "policy: proposals"),
+    ("[policy]\n", "", "errors = \"result\"", "policy: errors", "policy: errors"),
+    ("[approvals]\n", "", "form = true", "approvals: form!", "approvals: form"),
+    ("[approvals]\n", "", "url = \"https://evil.example\"", "approvals: url!", "approvals: url!"),
+    ("[approvals]\n", "", "expires = \"2h\"", "approvals: expires!", "approvals: expires"),
+    ("[approvals]\n", "", "grant_expires = \"1m\"", "approvals: grant_expires", "approvals: grant_expires!"),
+    ("[pins]\n", "", "mode = \"ask\"", "pins: mode", "pins: mode!"),
+    ("[audit]\n", "", "durability = \"full\"", "audit: durability", "audit: durability!"),
+    ("[audit]\n", "", "retention = \"1d\"", "audit: retention!", "audit: retention"),
+    ("[audit]\n", "", "results = \"none\"", "audit: results!", "audit: results"),
+    ("[audit]\n", "", "max_argument_bytes = 1", "audit: max_argument_bytes!", "audit: max_argument_bytes"),
+    (
+        "",
+        "",
+        "[[audit.handlers]]\nname = \"h\"\nkind = \"jsonl\"\npath = \"/x\"",
+        "audit.handlers!",
+        "audit.handlers!",
+    ),
+    ("", "", "[[gates]]\nname = \"g\"\ncommand = \"/x\"", "gates!", "gates!"),
+    ("", "", "[[inference]]\nrisk = \"low\"", "inference!", "inference!"),
+    (
+        "[[quotas]]\nname = \"q\"\nagent = \"*\"\n",
+        "calls_per_minute = 5",
+        "calls_per_minute = 4",
+        "quota q",
+        "quota q!",
+    ),
+    ("", "", "[[quotas]]\nname = \"q\"\nagent = \"*\"\ncalls_per_minute = 5", "quota q", "quota q!"),
+    ("[[agents]]\nid = \"c\"\n", "", "profile = \"strict\"", "agent c: profile", "agent c: profile!"),
+    ("[[agents]]\nid = \"c\"\n", "", "profile = \"open\"", "agent c: profile!", "agent c: profile"),
+    ("[[agents]]\nid = \"c\"\n", "", "mode = \"planning\"", "agent c: mode", "agent c: mode!"),
+    (
+        "[[agents]]\nid = \"c\"\n",
+        "",
+        "project_root = \"/\"",
+        "agent c: project_root!",
+        "agent c: project_root!",
+    ),
+    ("[[agents]]\nid = \"c\"\n", "", "blacklist = []", "agent c: blacklist!", "agent c: blacklist"),
+    ("[[agents]]\nid = \"c\"\n", "", "spec_frozen = true", "agent c: spec_frozen", "agent c: spec_frozen!"),
+    ("", "", "[[agents]]\nid = \"c\"\nprofile = \"open\"", "agent c: profile!", "agent c: profile"),
+    ("# a comment\n", "", "# another", "", ""),
+];
+
 #[test]
 fn what_waits_for_a_person() {
-    for (both, old, new, forward, backward) in [
-        (SERVER, "", "args = [\"x\"]", "server a: args!", "server a: args!"),
-        (SERVER, "", "env = { KEY = \"x\" }", "server a: env!", "server a: env!"),
-        (
-            SERVER,
-            "env = { KEY = \"x\" }",
-            "env = { KEY = \"y\" }",
-            "server a: transport!",
-            "server a: transport!",
-        ),
-        (SERVER, "", "inherit_env = [\"KEY\"]", "server a: inherit_env!", "server a: inherit_env!"),
-        (SERVER, "", "cwd = \"/\"", "server a: cwd!", "server a: cwd!"),
-        (REMOTE, "", "headers = { A = \"b\" }", "server a: headers!", "server a: headers!"),
-        (SERVER, "", "enabled = false", "server a: enabled", "server a: enabled!"),
-        (SERVER, "", "title = \"x\"", "server a: title", "server a: title"),
-        (SERVER, "", "trust = \"high\"", "server a: trust!", "server a: trust"),
-        (SERVER, "", "start = \"manual\"", "server a: start", "server a: start!"),
-        (SERVER, "", "sharing = \"per_session\"", "server a: sharing", "server a: sharing!"),
-        (SERVER, "", "max_concurrency = 1", "server a: max_concurrency", "server a: max_concurrency!"),
-        (SERVER, "", "timeout = \"1s\"", "server a: timeout", "server a: timeout"),
-        (SERVER, "", "allow_tools = [\"a\", \"b\"]", "server a: allow_tools", "server a: allow_tools!"),
-        (
-            SERVER,
-            "allow_tools = [\"a\", \"b\"]",
-            "allow_tools = [\"a\"]",
-            "server a: allow_tools",
-            "server a: allow_tools!",
-        ),
-        (
-            SERVER,
-            "allow_tools = [\"a\"]",
-            "allow_tools = [\"b\"]",
-            "server a: allow_tools!",
-            "server a: allow_tools!",
-        ),
-        (SERVER, "", "deny_tools = [\"a\"]", "server a: deny_tools", "server a: deny_tools!"),
-        (
-            SERVER,
-            "",
-            "deny_side_effect_tags = [\"payments\"]",
-            "server a: deny_side_effect_tags",
-            "server a: deny_side_effect_tags!",
-        ),
-        (SERVER, "", "strict_arguments = true", "server a: strict_arguments", "server a: strict_arguments!"),
-        (
-            SERVER,
-            "",
-            "risk_overrides = { x = \"low\" }",
-            "server a: risk_overrides!",
-            "server a: risk_overrides!",
-        ),
-        (
-            SERVER,
-            "",
-            "risk_overrides = { x = \"critical\" }",
-            "server a: risk_overrides",
-            "server a: risk_overrides!",
-        ),
-        (
-            SERVER,
-            "",
-            "tools_override = { x = { enabled = false } }",
-            "server a: tools_override",
-            "server a: tools_override!",
-        ),
-        (
-            SERVER,
-            "",
-            "tools_override = { x = { risk = \"low\" } }",
-            "server a: tools_override!",
-            "server a: tools_override!",
-        ),
-        ("", "", SERVER, "server a!", "server a"),
-        (
-            "",
-            SERVER,
-            REMOTE,
-            "server a: transport! server a: command! server a: args! server a: inherit_env! server a: cwd! server a: url! server a: trust",
-            "server a: transport! server a: command! server a: args! server a: inherit_env! server a: cwd! server a: url! server a: trust!",
-        ),
-        ("", "", TOKEN, "token agent:coder (7692c3ad…)!", "token agent:coder (7692c3ad…)"),
-        (TOKEN, "", "label = \"x\"", "token agent:coder (7692c3ad…)!", "token x (7692c3ad…)!"),
-        (TOKEN, "", "errors = \"result\"", "", ""),
-        (
-            "[[tokens]]\ntoken = \"one\"\nagent_id = \"coder\"\n",
-            "role = \"agent\"",
-            "role = \"human\"",
-            "token agent:coder (7692c3ad…)!",
-            "token human-1 (7692c3ad…)!",
-        ),
-        ("[server]\n", "", "listen = \"127.0.0.1:1\"", "server: listen!", "server: listen!"),
-        ("[server]\n", "", "allowed_hosts = [\"x\"]", "server: allowed_hosts!", "server: allowed_hosts"),
-        (
-            "[server]\n",
-            "",
-            "allowed_origins = [\"https://x\"]",
-            "server: allowed_origins!",
-            "server: allowed_origins",
-        ),
-        ("[server]\n", "", "admin_token = \"x\"", "server: admin_token!", "server: admin_token!"),
-        (
-            "[server]\n",
-            "admin_token = \"x\"",
-            "admin_token = \"y\"",
-            "server: admin_token!",
-            "server: admin_token!",
-        ),
-        ("[mcp]\n", "", "auto_reload = true", "mcp: auto_reload!", "mcp: auto_reload"),
-        ("[mcp]\n", "", "auto_reload = false", "mcp: auto_reload", "mcp: auto_reload!"),
-        ("[mcp]\n", "", "enabled = false", "mcp: enabled", "mcp: enabled!"),
-        (
-            "[mcp]\n",
-            "",
-            "health_check_interval = \"5s\"",
-            "mcp: health_check_interval",
-            "mcp: health_check_interval",
-        ),
-        ("[policy]\n", "", "profile = \"open\"", "policy: profile!", "policy: profile"),
-        ("[policy]\n", "", "profile = \"strict\"", "policy: profile", "policy: profile!"),
-        ("[policy]\n", "", "proposals = true", "policy: proposals!", "policy: proposals"),
-        ("[policy]\n", "", "errors = \"result\"", "policy: errors", "policy: errors"),
-        ("[approvals]\n", "", "form = true", "approvals: form!", "approvals: form"),
-        ("[approvals]\n", "", "url = \"https://evil.example\"", "approvals: url!", "approvals: url!"),
-        ("[approvals]\n", "", "expires = \"2h\"", "approvals: expires!", "approvals: expires"),
-        (
-            "[approvals]\n",
-            "",
-            "grant_expires = \"1m\"",
-            "approvals: grant_expires",
-            "approvals: grant_expires!",
-        ),
-        ("[pins]\n", "", "mode = \"ask\"", "pins: mode", "pins: mode!"),
-        ("[audit]\n", "", "durability = \"full\"", "audit: durability", "audit: durability!"),
-        ("[audit]\n", "", "retention = \"1d\"", "audit: retention!", "audit: retention"),
-        ("[audit]\n", "", "results = \"none\"", "audit: results!", "audit: results"),
-        (
-            "[audit]\n",
-            "",
-            "max_argument_bytes = 1",
-            "audit: max_argument_bytes!",
-            "audit: max_argument_bytes",
-        ),
-        (
-            "",
-            "",
-            "[[audit.handlers]]\nname = \"h\"\nkind = \"jsonl\"\npath = \"/x\"",
-            "audit.handlers!",
-            "audit.handlers!",
-        ),
-        ("", "", "[[gates]]\nname = \"g\"\ncommand = \"/x\"", "gates!", "gates!"),
-        ("", "", "[[inference]]\nrisk = \"low\"", "inference!", "inference!"),
-        (
-            "[[quotas]]\nname = \"q\"\nagent = \"*\"\n",
-            "calls_per_minute = 5",
-            "calls_per_minute = 4",
-            "quota q",
-            "quota q!",
-        ),
-        ("", "", "[[quotas]]\nname = \"q\"\nagent = \"*\"\ncalls_per_minute = 5", "quota q", "quota q!"),
-        ("[[agents]]\nid = \"c\"\n", "", "profile = \"strict\"", "agent c: profile", "agent c: profile!"),
-        ("[[agents]]\nid = \"c\"\n", "", "profile = \"open\"", "agent c: profile!", "agent c: profile"),
-        ("[[agents]]\nid = \"c\"\n", "", "mode = \"planning\"", "agent c: mode", "agent c: mode!"),
-        (
-            "[[agents]]\nid = \"c\"\n",
-            "",
-            "project_root = \"/\"",
-            "agent c: project_root!",
-            "agent c: project_root!",
-        ),
-        ("[[agents]]\nid = \"c\"\n", "", "blacklist = []", "agent c: blacklist!", "agent c: blacklist"),
-        (
-            "[[agents]]\nid = \"c\"\n",
-            "",
-            "spec_frozen = true",
-            "agent c: spec_frozen",
-            "agent c: spec_frozen!",
-        ),
-        ("", "", "[[agents]]\nid = \"c\"\nprofile = \"open\"", "agent c: profile!", "agent c: profile"),
-        ("# a comment\n", "", "# another", "", ""),
-    ] {
+    for (both, old, new, forward, backward) in CASES {
         let (old, new) = (read(&format!("{both}{old}\n")), read(&format!("{both}{new}\n")));
-        assert_eq!(differences(&old, &new).join(" "), forward);
-        assert_eq!(differences(&new, &old).join(" "), backward, "reverse of: {forward}");
+        assert_eq!(differences(&old, &new).join(" "), *forward);
+        assert_eq!(differences(&new, &old).join(" "), *backward, "reverse of: {forward}");
         assert_eq!(differences(&new, &new), Vec::<String>::new());
     }
 }
@@ -244,11 +230,11 @@ fn what_waits_for_a_person() {
 #[test]
 fn of_a_mixed_change_only_the_harmless_part_takes_effect() {
     let accepted = read(&format!("{SERVER}{TOKEN}"));
-    let new = read(&format!(
+    let new = read(
         "[[mcp.servers]]\nname = \"a\"\ncommand = \"other\"\nenabled = false\ndeny_tools = [\"x\"]\n\
          [[mcp.servers]]\nname = \"b\"\ncommand = \"evil\"\n\
-         [[tokens]]\ntoken = \"two\"\nrole = \"human\"\n"
-    ));
+         [[tokens]]\ntoken = \"two\"\nrole = \"human\"\n",
+    );
     let comparison = compare(&accepted, &new);
     let [server] = &comparison.effective.settings.servers[..] else {
         panic!("{:?}", comparison.effective.settings.servers);
