@@ -168,12 +168,10 @@ pub(crate) struct SnapshotReader {
 }
 
 #[derive(Deserialize)]
-struct SnapshotPart {
+struct SnapshotRecord {
     snapshot: String,
-    #[serde(rename = "part")]
-    number: usize,
-    #[serde(rename = "parts")]
-    n_parts: usize,
+    part: usize,
+    parts: usize,
     items: Vec<SnapshotItem>,
 }
 
@@ -183,18 +181,18 @@ impl SnapshotReader {
         if entry.kind != Kind::StateSnapshot {
             return;
         }
-        let Ok(part) = serde_json::from_str::<SnapshotPart>(entry.context) else { return };
-        let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.number);
+        let Ok(part) = serde_json::from_str::<SnapshotRecord>(entry.context) else { return };
+        let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.part);
         let mut items = match before {
             Some((_, items, _)) => items,
-            None if part.number == 1 => Vec::new(),
+            None if part.part == 1 => Vec::new(),
             None => return,
         };
         items.extend(part.items);
-        if part.number == part.n_parts {
+        if part.part == part.parts {
             self.complete = Some(items);
         } else {
-            self.current = Some((part.snapshot, items, part.number));
+            self.current = Some((part.snapshot, items, part.part));
         }
     }
 
@@ -229,79 +227,64 @@ pub(crate) async fn write_state(
 ) -> Result<Rebuilt, StoreError> {
     let mut rebuilt = Rebuilt::default();
     for item in items {
-        match item {
-            SnapshotItem::Pin { server, kind, name, hash, definition, at_ms, by } => {
-                let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
-                    rebuilt.lost.push(format!("the definition {server}.{name}, which cannot be read"));
-                    continue;
-                };
-                let pin = PinRecord { key, hash, definition, accepted_at_ms: at_ms, accepted_by: by };
-                store.save_pins(&[pin]).await?;
-                rebuilt.n_pins += 1;
-            }
-            SnapshotItem::KeptOut { server, kind, name, hash, at_ms, by } => {
-                let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
-                    rebuilt
-                        .lost
-                        .push(format!("the rejected definition {server}.{name}, which cannot be read"));
-                    continue;
-                };
-                store.keep_out(&KeptOut { key, hash, decided_at_ms: at_ms, decided_by: by }).await?;
-                rebuilt.n_kept_out += 1;
-            }
-            SnapshotItem::Policy { level, agent, language, source, author, redacted } => {
-                if redacted {
-                    let message = format!("the policy of the level {level}: a secret was redacted from it");
-                    rebuilt.lost.push(message);
-                    continue;
-                }
-                let draft = policy_draft(&level, agent, language, source, author);
-                match store.activate_policy(&draft, None, now_ms).await? {
-                    Ok(_) => rebuilt.n_policies += 1,
-                    Err(refusal) => rebuilt.lost.push(format!("the policy of the level {level}: {refusal}")),
-                }
-            }
-            SnapshotItem::Agent {
-                id,
-                profile,
-                mode,
-                project,
-                project_root,
-                spec_hash,
-                spec_frozen_at_ms,
-                blacklist,
-                at_ms,
-                by,
-            } => {
-                let record = AgentRecord {
-                    id,
-                    profile,
-                    mode,
-                    project,
-                    project_root,
-                    spec_hash,
-                    spec_frozen_at_ms,
-                    blacklist,
-                    updated_at_ms: at_ms,
-                    updated_by: by,
-                };
-                store.save_agent(&record).await?;
-                rebuilt.n_agents += 1;
-            }
-            SnapshotItem::Switch { server, enabled } => {
-                let Some(key) = ServerKey::parse(&server) else { continue };
-                // The next start records its real definition.
-                let definition = CanonicalJson::of(json!({"name": server}));
-                store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
-                store.set_enabled_override(&key, Some(enabled)).await?;
-                rebuilt.n_switches += 1;
-            }
-        }
+        write_item(store, item, now_ms, &mut rebuilt).await?;
     }
     Ok(rebuilt)
 }
 
-/// The policy as it is activated again.
+async fn write_item(
+    store: &Store,
+    item: SnapshotItem,
+    now_ms: i64,
+    rebuilt: &mut Rebuilt,
+) -> Result<(), StoreError> {
+    match item {
+        SnapshotItem::Pin { server, kind, name, hash, definition, at_ms, by } => {
+            let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
+                rebuilt.lost.push(format!("the definition {server}.{name}, which cannot be read"));
+                return Ok(());
+            };
+            store
+                .save_pins(&[PinRecord { key, hash, definition, accepted_at_ms: at_ms, accepted_by: by }])
+                .await?;
+            rebuilt.n_pins += 1;
+        }
+        SnapshotItem::KeptOut { server, kind, name, hash, at_ms, by } => {
+            let Some((key, hash)) = pin_key(&server, &kind, &name, &hash) else {
+                rebuilt.lost.push(format!("the rejected definition {server}.{name}, which cannot be read"));
+                return Ok(());
+            };
+            store.keep_out(&KeptOut { key, hash, decided_at_ms: at_ms, decided_by: by }).await?;
+            rebuilt.n_kept_out += 1;
+        }
+        SnapshotItem::Policy { level, redacted: true, .. } => {
+            rebuilt.lost.push(format!("the policy of the level {level}: a secret was redacted from it"));
+        }
+        SnapshotItem::Policy { level, agent, language, source, author, redacted: false } => {
+            let draft = policy_draft(&level, agent, language, source, author);
+            match store.activate_policy(&draft, None, now_ms).await? {
+                Ok(_) => rebuilt.n_policies += 1,
+                Err(refusal) => rebuilt.lost.push(format!("the policy of the level {level}: {refusal}")),
+            }
+        }
+        item @ SnapshotItem::Agent { .. } => {
+            if let Some(agent) = agent_record(item) {
+                store.save_agent(&agent).await?;
+                rebuilt.n_agents += 1;
+            }
+        }
+        SnapshotItem::Switch { server, enabled } => {
+            let Some(key) = ServerKey::parse(&server) else { return Ok(()) };
+            // The next start records its real definition.
+            let definition = CanonicalJson::of(json!({"name": server}));
+            store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
+            store.set_enabled_override(&key, Some(enabled)).await?;
+            rebuilt.n_switches += 1;
+        }
+    }
+    Ok(())
+}
+
 fn policy_draft(
     level: &str,
     agent: Option<String>,
@@ -318,10 +301,84 @@ fn policy_draft(
     PolicyDraft { level, language, source, author, rationale, check_result: None }
 }
 
+fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
+    match item {
+        SnapshotItem::Agent {
+            id,
+            profile,
+            mode,
+            project,
+            project_root,
+            spec_hash,
+            spec_frozen_at_ms,
+            blacklist,
+            at_ms: updated_at_ms,
+            by: updated_by,
+        } => Some(AgentRecord {
+            id,
+            profile,
+            mode,
+            project,
+            project_root,
+            spec_hash,
+            spec_frozen_at_ms,
+            blacklist,
+            updated_at_ms,
+            updated_by,
+        }),
+        SnapshotItem::Pin { .. }
+        | SnapshotItem::KeptOut { .. }
+        | SnapshotItem::Policy { .. }
+        | SnapshotItem::Switch { .. } => None,
+    }
+}
+
 fn pin_key(server: &str, kind: &str, name: &str, hash: &str) -> Option<(PinKey, [u8; 32])> {
     let mut bytes = [0; 32];
     hex::decode_to_slice(hash, &mut bytes).ok()?;
     let key =
         PinKey { server: ServerKey::parse(server)?, kind: PinKind::parse(kind)?, name: name.to_owned() };
     Some((key, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(number: usize) -> SnapshotItem {
+        SnapshotItem::Switch { server: format!("s{number}{}", "x".repeat(1_000)), enabled: true }
+    }
+
+    fn read(records: &[String]) -> Option<Vec<SnapshotItem>> {
+        let mut reader = SnapshotReader::default();
+        for context in records {
+            let body = format!(
+                "{{\"at_ms\":1,\"kind\":\"state_snapshot\",\"level\":\"info\",\
+                 \"actor\":{{\"kind\":\"system\",\"id\":\"octroi\"}},\"context\":{context}}}"
+            );
+            reader.take(&Entry::parse(body.as_bytes()).unwrap());
+        }
+        reader.into_complete()
+    }
+
+    #[test]
+    fn only_a_whole_snapshot_counts() {
+        let (old, _) = to_records(&[item(0)]);
+        let items: Vec<SnapshotItem> = (0..1_000).map(item).collect();
+        let (parts, _) = to_records(&items);
+        assert!(parts.len() > 3 && parts.iter().all(|part| part.len() < PART_BYTES * 2), "{}", parts.len());
+        assert_eq!(read(&parts), Some(items.clone()));
+        // Without one of its parts, the one before it counts.
+        for missing in 0..parts.len() {
+            let mut records = old.clone();
+            records.extend(
+                parts.iter().enumerate().filter(|(n, _)| *n != missing).map(|(_, part)| part.clone()),
+            );
+            assert_eq!(read(&records), Some(vec![item(0)]), "{missing}");
+        }
+        assert_eq!(read(&[parts, old].concat()), Some(vec![item(0)]));
+        let (none, _) = to_records(&[]);
+        assert_eq!(read(&none), Some(Vec::new()));
+        assert_eq!(read(&[]), None);
+    }
 }

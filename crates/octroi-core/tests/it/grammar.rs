@@ -216,6 +216,7 @@ fn one_switch_for_all() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one snapshot")]
 fn every_setting_of_a_server() {
     let config = load(
         Toml,

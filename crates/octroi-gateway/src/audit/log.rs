@@ -99,7 +99,7 @@ pub struct Opened {
     pub cut: Option<Cut>,
     /// What is wrong with the log. It continues in a new segment anyway.
     pub problems: Vec<Problem>,
-    /// How many records at the end of the log no checkpoint covers.
+    /// How many records at its end no checkpoint covers.
     pub n_unsigned: u64,
 }
 
@@ -114,8 +114,7 @@ impl AuditLog {
         let faults = Arc::clone(&options.faults);
         #[cfg(not(test))]
         let faults = Arc::<Faults>::default();
-        let begin = || node_name(options.node.as_deref());
-        let recovered = recover(directory, signed.as_ref(), &faults, begin)?;
+        let recovered = recover(directory, signed.as_ref(), &faults, || node_name(options.node.as_deref()))?;
         publish_key(directory, &recovered.node, &key.public())?;
         let Recovered { node, head, open_calls, segment, last_number, cut, problems } = recovered;
         for problem in &problems {

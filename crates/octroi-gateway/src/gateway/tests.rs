@@ -8,8 +8,8 @@ use octroi_store::{AuditFilter, AuditRecord, Store};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::AuditSearch;
 use crate::audit::{AuditHandler, AuditLog, Delivery, Durability, Handling, Options, VerifyOptions, verify};
+use crate::{AuditSearch, OnLoss};
 
 const DAY: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,7 +30,9 @@ async fn leave_log(data: &std::path::Path) -> u64 {
 
 async fn start(data: &std::path::Path) -> Arc<Gateway> {
     let clock = octroi_upstream::system_clock();
-    let persistence = Some(Persistence::open(data, clock.clone()).await.unwrap());
+    // Some tests leave a log without its database, or a shorter one.
+    let persistence = Persistence::open_with(data, clock.clone(), OnLoss::Accept).await.unwrap();
+    let persistence = Some(persistence);
     let owner = format!("test:{}", data.display());
     let processes = Processes { owner, reaper: None, is_alone: false };
     let options = GatewayOptions { servers: Vec::new(), processes, persistence, builtin: None, clock };

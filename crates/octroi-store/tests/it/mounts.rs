@@ -51,7 +51,7 @@ fn remount(options: &str) {
 
 /// A file system of this many kilobytes, regardless of its content.
 fn mount_with_room(kilobytes: usize) -> String {
-    format!("mount -t tmpfs -o size={kilobytes}k none \"${DIRECTORY}\"")
+    format!("mount -t tmpfs -o size={kilobytes}k,mode=700 none \"${DIRECTORY}\"")
 }
 
 #[test]

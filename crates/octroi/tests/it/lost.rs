@@ -67,9 +67,9 @@ async fn a_lost_database_is_noticed_and_made_again() {
     let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
     assert_eq!(code, 1, "{text}");
 
-    // What other_entry meanwhile is quarantined, as it was before; the policy is in effect.
-    let other_entry = stdio_entry("peer", &["--tools", "1"]);
-    let gateway = TestGateway::launch_in(directory, &octroi(), &other_entry, &[]).await;
+    // What changed meanwhile is quarantined, as it was before; the policy is in effect.
+    let config = stdio_entry("peer", &["--tools", "1"]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let denied = client.call("peer_echo", json!({"text": "x"})).await;

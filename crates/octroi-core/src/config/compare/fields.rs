@@ -89,25 +89,12 @@ pub(super) fn at_most<T: PartialOrd>(before: &T, after: &T) -> bool {
     after <= before
 }
 
-/// The new value is `true`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "every field is compared in this shape")]
-pub(super) fn becomes_true(_: &bool, after: &bool) -> bool {
-    *after
-}
-
-/// The new value is `false`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "every field is compared in this shape")]
-pub(super) fn becomes_false(_: &bool, after: &bool) -> bool {
-    !*after
-}
-
 /// Everything new was there before.
-#[expect(clippy::ptr_arg, reason = "every field is compared in this shape")]
-pub(super) fn narrows(before: &Vec<String>, after: &Vec<String>) -> bool {
+pub(super) fn narrows(before: &[String], after: &[String]) -> bool {
     after.iter().all(|one| before.contains(one))
 }
 
 /// Everything that was there is still there.
-pub(super) fn widens(before: &Vec<String>, after: &Vec<String>) -> bool {
+pub(super) fn widens(before: &[String], after: &[String]) -> bool {
     narrows(after, before)
 }

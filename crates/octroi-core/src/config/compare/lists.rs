@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fields::{FieldMerger, ask, becomes_true, table};
+use super::fields::{FieldMerger, ask, table};
 use super::sections::is_as_strict;
 use super::{ConfigChange, Consequence};
 use crate::config::show::Setting;
@@ -172,7 +172,7 @@ fn agent(
     fields.field(&["project"], &mut kept.project, project, ask);
     fields.field(&["project_root"], &mut kept.project_root, project_root, ask);
     fields.field(&["spec_hash"], &mut kept.spec_hash, spec_hash, ask);
-    fields.field(&["spec_frozen"], &mut kept.is_spec_frozen, is_spec_frozen, becomes_true);
+    fields.field(&["spec_frozen"], &mut kept.is_spec_frozen, is_spec_frozen, |_, after| *after);
     fields.field(&["blacklist"], &mut kept.blacklist, blacklist, |before, after| {
         let all = |one: &Option<BTreeSet<Arc<str>>>| {
             one.clone().unwrap_or_else(|| AgentContext::default().blacklist)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fields::{FieldMerger, ask, at_most, becomes_false, harmless, narrows};
+use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
     PinsSection, PolicySection, ServerSection,
@@ -22,8 +22,12 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         limits,
     } = new;
     fields.field(&["listen"], &mut kept.listen, listen, ask);
-    fields.field(&["allowed_hosts"], &mut kept.allowed_hosts, allowed_hosts, narrows);
-    fields.field(&["allowed_origins"], &mut kept.allowed_origins, allowed_origins, narrows);
+    fields.field(&["allowed_hosts"], &mut kept.allowed_hosts, allowed_hosts, |before, after| {
+        narrows(before, after)
+    });
+    fields.field(&["allowed_origins"], &mut kept.allowed_origins, allowed_origins, |before, after| {
+        narrows(before, after)
+    });
     fields.field(&["max_body_bytes"], &mut kept.body_bytes, body_bytes, at_most);
     fields.field(&["session_idle"], &mut kept.session_idle, session_idle, at_most);
     fields.field(&["admin_token", "admin_token_sha256"], &mut kept.admin_token, admin_token, ask);
@@ -66,7 +70,7 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
     let McpSection { enabled, auto_reload, health_check_interval } = new;
-    fields.field(&["enabled"], &mut kept.enabled, enabled, becomes_false);
+    fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
     fields.field(&["auto_reload"], &mut kept.auto_reload, auto_reload, |before, after| {
         reload_rank(*after) <= reload_rank(*before)
     });
@@ -92,7 +96,7 @@ pub(super) fn policy(fields: &mut FieldMerger<'_>, kept: &mut PolicySection, new
     let PolicySection { profile, floor: _, global: _, errors, proposals } = new;
     fields.field(&["profile"], &mut kept.profile, profile, |before, after| is_as_strict(*before, *after));
     fields.field(&["errors"], &mut kept.errors, errors, harmless);
-    fields.field(&["proposals"], &mut kept.proposals, proposals, becomes_false);
+    fields.field(&["proposals"], &mut kept.proposals, proposals, |_, after| !after);
 }
 
 /// Whether `after` allows nothing that `before` does not.
@@ -116,7 +120,7 @@ pub(super) fn approvals(fields: &mut FieldMerger<'_>, kept: &mut ApprovalsSectio
     fields.field(&["wait"], &mut kept.wait, wait, harmless);
     fields.field(&["expires"], &mut kept.expires, expires, at_most);
     fields.field(&["grant_expires"], &mut kept.grant_expires, grant_expires, at_most);
-    fields.field(&["form"], &mut kept.form, form, becomes_false);
+    fields.field(&["form"], &mut kept.form, form, |_, after| !after);
     // People follow links that start like this.
     fields.field(&["url"], &mut kept.url, url, ask);
     fields.field(&["keep_arguments"], &mut kept.keep_arguments, keep_arguments, at_most);

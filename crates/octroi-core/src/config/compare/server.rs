@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::{FieldMerger, ask, at_most, becomes_false, harmless, narrows, table, widens};
+use super::fields::{FieldMerger, ask, at_most, harmless, narrows, table, widens};
 use super::{ConfigChange, Consequence};
 use crate::arguments::Strictness;
 use crate::config::Config;
@@ -81,7 +81,7 @@ fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSpec, new: &ServerSpec)
     } = new;
     fields.field(&["title"], &mut kept.title, title, harmless);
     fields.field(&["description"], &mut kept.description, description, harmless);
-    fields.field(&["enabled"], &mut kept.enabled, enabled, becomes_false);
+    fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
     fields.field(&TRANSPORT, &mut kept.transport, transport, ask);
     fields.field(&["era"], &mut kept.era, era, harmless);
     fields
@@ -127,8 +127,13 @@ fn access_of(fields: &mut FieldMerger<'_>, kept: &mut ToolAccess, new: &ToolAcce
         // An empty list allows all tools.
         !after.is_empty() && (before.is_empty() || narrows(before, after))
     });
-    fields.field(&["deny_tools"], &mut kept.deny_tools, deny_tools, widens);
-    fields.field(&["deny_side_effect_tags"], &mut kept.deny_side_effect_tags, deny_side_effect_tags, widens);
+    fields.field(&["deny_tools"], &mut kept.deny_tools, deny_tools, |before, after| widens(before, after));
+    fields.field(
+        &["deny_side_effect_tags"],
+        &mut kept.deny_side_effect_tags,
+        deny_side_effect_tags,
+        |before, after| widens(before, after),
+    );
 }
 
 fn start_rank(start: Start) -> u8 {
