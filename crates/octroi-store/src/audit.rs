@@ -1,6 +1,6 @@
 //! The queryable index of the audit log. The log is authoritative; the index can be rebuilt from it.
 
-use octroi_core::audit::{Entry, EntryError, Ruling, SourceType};
+use octroi_core::audit::{Entry, Kind, EntryError, Ruling, SourceType};
 
 /// A record of the log, to be added to the index.
 #[derive(Clone, Debug)]
@@ -114,6 +114,12 @@ pub struct AuditFilter {
 
 impl AuditFilter {
     /// Whether an event matches the filter.
+    /// Snapshots of the state are for rebuilding it: only who asks for them sees them.
+    fn wants_kind(&self, kind: Kind) -> bool {
+        let is_named = self.event_types.iter().any(|one| one == kind.as_str());
+        is_named || self.event_types.is_empty() && kind != Kind::StateSnapshot
+    }
+
     pub(crate) fn matches(&self, entry: &Entry<'_>) -> bool {
         let equal = [
             (&self.source_type, entry.source.map(SourceType::as_str)),
@@ -124,7 +130,7 @@ impl AuditFilter {
         ];
         self.since_ms.is_none_or(|since_ms| at_ms(entry) >= since_ms)
             && self.until_ms.is_none_or(|until_ms| at_ms(entry) < until_ms)
-            && (self.event_types.is_empty() || self.event_types.iter().any(|one| one == entry.kind.as_str()))
+            && self.wants_kind(entry.kind)
             && equal.into_iter().all(|(expected, value)| expected.is_none() || expected.as_deref() == value)
             && self.call_id.as_deref().is_none_or(|id| entry.call.is_some_and(|call| call.to_string() == id))
             && self.text.as_deref().is_none_or(|text| {

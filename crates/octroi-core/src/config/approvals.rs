@@ -102,9 +102,6 @@ impl Context<'_> {
         let mut reader = self.reader(map, PINS, ProblemLog::of_restriction(None));
         let mode = reader.word_or("mode", &PIN_MODES, PinPolicy::default());
         let new_tools = reader.word("new_tools", &NEW_TOOLS);
-        if new_tools.is_none() {
-            reader.show("new_tools", json!("by profile"));
-        }
         let lock = reader.path("lock").unwrap_or_else(|| {
             let lock = join(self.base, DEFAULT_LOCK);
             reader.show("lock", json!(lock));

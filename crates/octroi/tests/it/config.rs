@@ -234,6 +234,20 @@ fn show_hides_secrets() {
             allowed_origins = []
             max_body_bytes = 4194304
             session_idle = "30m"
+            max_connections = 1024
+            reserved_connections = 32
+            max_connections_per_token = 256
+            max_connections_per_address = 256
+            max_new_connections = 128
+            header_timeout = "10s"
+            body_timeout = "30s"
+            write_timeout = "30s"
+            connection_idle = "5m"
+            max_sessions = 256
+            max_session_bytes = 33554432
+            max_client_info_bytes = 65536
+            max_subscriptions = 1000
+            max_subscriptions_per_minute = 300
 
             [mcp]
             enabled = true
@@ -260,6 +274,8 @@ fn show_hides_secrets() {
             list_timeout = "15s"
             shutdown_grace = "5s"
             max_message_bytes = 16777216
+            max_list_bytes = 33554432
+            max_list_items = 20000
             max_concurrency = 10
             queue = 100
             health_interval = "1m"
@@ -288,9 +304,14 @@ fn show_hides_secrets() {
             expires = "1h"
             grant_expires = "10m"
             form = false
+            keep_arguments = "1h"
+            max_argument_bytes = 1048576
+            max_pending = 100
+            max_pending_bytes = 8388608
 
             [pins]
             mode = "trust_first"
+            new_tools = "by profile"
             lock = "[DIR]/octroi.lock"
 
             [audit]
