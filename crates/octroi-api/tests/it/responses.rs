@@ -1,6 +1,6 @@
 //! Answers have the shape that programs rely on, member by member, and match the published schema.
 
-use octroi_api::operations::approvals::{AgentsApproveRequest, ApprovalsGet};
+use octroi_api::operations::approvals::{AgentsApproveRequest, ApprovalsGet, ApprovalsReveal};
 use octroi_api::operations::audit::{AuditQuery, AuditShow};
 use octroi_api::operations::pins::{PinsForget, PinsList};
 use octroi_api::operations::policies::{PolicyShow, PolicyTest, PolicyWhy};
@@ -82,7 +82,8 @@ fn tools() {
 fn approval() -> Value {
     json!({
         "id": "ap_1", "call_id": "ap_1", "invocation_id": "c", "agent_id": "coder", "principal": "agent:coder",
-        "tool": "mcp:files:write", "args": {"path": "/tmp"}, "risk": "high", "side_effects": ["fs.write"],
+        "tool": "mcp:files:write", "args": {"path": "/tmp"}, "arguments": "{\"path\":\"/tmp\"}",
+        "masked": [{"path": "/token", "kind": "credential", "length": 9}], "arguments_kept": "whole", "risk": "high", "side_effects": ["fs.write"],
         "reasons": ["it writes"], "requested_at": "x", "expires_at": "y", "state": "pending", "decided_at": null,
         "decided_by": null, "reason": null, "edited": false, "remembered_rule": null, "claimed_at": null,
         "finished_at": null, "outcome": null,
@@ -93,6 +94,7 @@ fn approval() -> Value {
 fn approvals() {
     same::<ApprovalsGet>(&approval());
     same::<ApprovalsGet>(&with(approval(), json!({"args": "{\"cut", "agent_id": null})));
+    same::<ApprovalsReveal>(&json!({"path": "/token", "name": "token", "value": "\"x\""}));
     same::<AgentsApproveRequest>(&approval());
     same::<AgentsApproveRequest>(&with(approval(), json!({"warning": "the server is switched off"})));
     same::<AgentsApproveRequest>(&json!({"rule": "[[allow]]"}));

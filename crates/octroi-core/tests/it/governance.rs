@@ -118,6 +118,8 @@ fn what_holds_if_nothing_is_written() {
         expires = "1h"
         grant_expires = "10m"
         form = false
+        keep_arguments = "1h"
+        max_argument_bytes = 1048576
 
         [pins]
         mode = "trust_first"

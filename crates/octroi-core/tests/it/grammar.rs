@@ -305,6 +305,7 @@ image = "img:1"
         allow_tools = ["read_*"]                  # file:26
         deny_tools = ["*_all"]                    # file:27
         deny_side_effect_tags = ["fs.write"]      # file:28
+        strict_arguments = false                  # default
         risk_overrides = { delete = "critical", "read_*" = "medium" }  # file:29
         template_id = "t"                         # file:30
         scope = "system"                          # default
