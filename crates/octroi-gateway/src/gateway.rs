@@ -232,6 +232,7 @@ impl Gateway {
             self.subscriptions.own_list_changed(&Method::ToolsChanged);
         }
         self.registry.reconsider_all();
+        self.approvals.remove_arguments().await;
         self.state_changed();
         Ok(())
     }

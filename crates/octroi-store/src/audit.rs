@@ -1,6 +1,6 @@
 //! The queryable index of the audit log. The log is authoritative; the index can be rebuilt from it.
 
-use octroi_core::audit::{Entry, Kind, EntryError, Ruling, SourceType};
+use octroi_core::audit::{Entry, EntryError, Kind, Ruling, SourceType};
 
 /// A record of the log, to be added to the index.
 #[derive(Clone, Debug)]
@@ -113,13 +113,13 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
-    /// Whether an event matches the filter.
     /// Snapshots of the state are for rebuilding it: only who asks for them sees them.
     fn wants_kind(&self, kind: Kind) -> bool {
         let is_named = self.event_types.iter().any(|one| one == kind.as_str());
         is_named || self.event_types.is_empty() && kind != Kind::StateSnapshot
     }
 
+    /// Whether an event matches the filter.
     pub(crate) fn matches(&self, entry: &Entry<'_>) -> bool {
         let equal = [
             (&self.source_type, entry.source.map(SourceType::as_str)),

@@ -12,6 +12,7 @@ mod agents;
 mod approval_page;
 mod approvals;
 mod approvals_bound;
+mod approver_view;
 mod audit;
 mod audit_copies;
 mod chaos;
