@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use octroi_core::audit::{CallId, Filter};
+use octroi_core::audit::{CallId, Filter, Kind};
 use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
@@ -136,7 +136,9 @@ impl AuditIndex {
             reader.set_limit(position);
             reader.page_before(u64::MAX, n_max)
         });
-        Ok(read.await?)
+        let mut newest = read.await?;
+        newest.retain(|record| record.entry().map_or(true, |entry| entry.kind != Kind::StateSnapshot));
+        Ok(newest)
     }
 
     /// One record from the log.

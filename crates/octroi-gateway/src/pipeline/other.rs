@@ -5,7 +5,7 @@ use std::sync::Arc;
 use octroi_core::Decision;
 use octroi_core::audit::{Ruling, SourceType};
 use octroi_core::config::DenialStyle;
-use octroi_mcp::task;
+use octroi_mcp::{Era, task};
 use tracing::error;
 
 use super::{Continuing, Pipeline, Request};
@@ -29,6 +29,9 @@ impl Pipeline {
         if let Some(own) = &target.subject.task_id
             && !self.exchanges.server_tasks.is_of(key, own, principal, self.now_ms())
         {
+            if request.caller.era == Era::Modern && !request.caller.capabilities.has_tasks() {
+                return Err(task::missing_capability().into());
+            }
             let id = request.params.task_id().unwrap_or_default();
             return Err(task::unknown(&id).into());
         }

@@ -221,6 +221,7 @@ fn a_file_that_cannot_be_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one snapshot")]
 fn show_hides_secrets() {
     check(
         &[("octroi.toml", GOOD)],
@@ -311,7 +312,6 @@ fn show_hides_secrets() {
 
             [pins]
             mode = "trust_first"
-            new_tools = "by profile"
             lock = "[DIR]/octroi.lock"
 
             [audit]

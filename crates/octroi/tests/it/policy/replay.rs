@@ -94,8 +94,8 @@ async fn questions_and_denials_are_decided_again_too() {
         2 calls, 2 with another outcome
              1  ask → allow
              1  deny_continue → ask
-        2027-01-31T12:00:00.000Z #4 tester mcp:peer:touch: deny_continue → ask by global deny[1]
-        2027-01-31T12:00:00.000Z #5 tester mcp:peer:add: ask → allow by global allow[1]
+        2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → ask by global deny[1]
+        2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
     "#]]
     .assert_eq(&transcript);
     // A replay or a hypothetical call does not count as use.
