@@ -82,7 +82,7 @@ fn tools() {
 fn approval() -> Value {
     json!({
         "id": "ap_1", "call_id": "ap_1", "invocation_id": "c", "agent_id": "coder", "principal": "agent:coder",
-        "tool": "mcp:files:write", "args": {"path": "/tmp"}, "other_params": null, "risk": "high", "side_effects": ["fs.write"],
+        "tool": "mcp:files:write", "args": {"path": "/tmp"}, "arguments": null, "masked": [], "arguments_kept": "whole", "other_params": null, "risk": "high", "side_effects": ["fs.write"],
         "reasons": ["it writes"], "requested_at": "x", "expires_at": "y", "state": "pending", "decided_at": null,
         "decided_by": null, "reason": null, "edited": false, "remembered_rule": null, "claimed_at": null,
         "finished_at": null, "outcome": null,

@@ -125,7 +125,6 @@ fn what_holds_if_nothing_is_written() {
 
         [pins]
         mode = "trust_first"
-        new_tools = "by profile"
         lock = "/cfg/octroi.lock"
 
         [audit]
