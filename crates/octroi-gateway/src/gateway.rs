@@ -278,6 +278,11 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
+    /// How many subscriptions a principal has.
+    pub fn n_subscriptions(&self, principal: &str) -> usize {
+        self.subscriptions.count_of(principal)
+    }
+
     /// Subscribes a client to a resource; returns once the server knows.
     pub async fn watch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
         self.servers.watch(listener, uri).await
@@ -356,7 +361,14 @@ fn context(
     );
     let spawner = Spawner::new(processes.owner, processes.reaper, Handle::current())
         .map_err(|error| UpstreamError::Protocol(format!("no thread can be started: {error}")))?;
-    let n_killed = if processes.is_alone { spawner.kill_leftovers() } else { 0 };
+    let n_killed = if processes.is_alone {
+        if let Err(error) = spawner.adopt_orphans() {
+            tracing::warn!(%error, "what servers leave behind when they kill their reaper cannot be found");
+        }
+        spawner.kill_leftovers()
+    } else {
+        0
+    };
     if n_killed > 0 {
         info!(n_killed, "processes of an earlier run ended");
     }

@@ -11,10 +11,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::held_bytes::HeldBytes;
 use crate::reply::KEEP_ALIVE_EVERY;
 
 /// Events kept for a disconnected client. Older ones are lost, as the protocol allows.
 const EVENTS_KEPT: usize = 256;
+/// What an event costs besides its message.
+const EVENT_BYTES: usize = 64;
 
 /// One stream's events.
 #[derive(Debug)]
@@ -23,6 +26,7 @@ pub(crate) struct EventLog {
     number: u64,
     state: Mutex<EventLogState>,
     changed: watch::Sender<u64>,
+    held: Arc<HeldBytes>,
 }
 
 #[derive(Debug, Default)]
@@ -35,9 +39,10 @@ struct EventLogState {
 }
 
 impl EventLog {
-    pub(crate) fn new(number: u64) -> Arc<Self> {
+    pub(crate) fn new(number: u64, held: &Arc<HeldBytes>) -> Arc<Self> {
         let state = EventLogState { next: 1, ..EventLogState::default() };
-        Arc::new(Self { number, state: Mutex::new(state), changed: watch::Sender::default() })
+        let (state, changed) = (Mutex::new(state), watch::Sender::default());
+        Arc::new(Self { number, state, changed, held: Arc::clone(held) })
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -55,12 +60,21 @@ impl EventLog {
         }
         let number = state.next;
         state.next += 1;
-        if state.events.len() == EVENTS_KEPT {
-            state.events.pop_front();
-        }
+        self.held.add(message.len() + EVENT_BYTES);
         state.events.push_back((number, message));
+        // A client that reads gets the newest event however large it is; one that is away does not.
+        let n_least = usize::from(self.changed.receiver_count() > 0);
+        while state.events.len() > EVENTS_KEPT || (state.events.len() > n_least && self.held.is_over()) {
+            self.forget_oldest(&mut state);
+        }
         drop(state);
         self.changed.send_modify(|version| *version += 1);
+    }
+
+    fn forget_oldest(&self, state: &mut EventLogState) {
+        if let Some((_, message)) = state.events.pop_front() {
+            self.held.subtract(message.len() + EVENT_BYTES);
+        }
     }
 
     /// Ends the log: nothing more will be added.
@@ -83,8 +97,16 @@ impl EventLog {
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
         let cursor = after.unwrap_or_else(|| self.state.lock().delivered);
         let changed = self.changed.subscribe();
-        let reader = EventLogReader { log: self, cursor, changed, closing, priming };
+        let reader = EventLogReader { log: self, cursor, changed, closing, priming, has_begun: false };
         stream::unfold(reader, |mut reader| async move { Some((Ok(reader.next().await?), reader)) })
+    }
+}
+
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        let n_bytes: usize =
+            self.state.get_mut().events.iter().map(|(_, message)| message.len() + EVENT_BYTES).sum();
+        self.held.subtract(n_bytes);
     }
 }
 
@@ -98,6 +120,8 @@ struct EventLogReader {
     changed: watch::Receiver<u64>,
     closing: CancellationToken,
     priming: Option<Bytes>,
+    /// Whether it has looked for events before.
+    has_begun: bool,
 }
 
 impl EventLogReader {
@@ -109,6 +133,12 @@ impl EventLogReader {
             self.changed.borrow_and_update();
             {
                 let mut state = self.log.state.lock();
+                let has_begun = std::mem::replace(&mut self.has_begun, true);
+                // The client does not read as fast as events come, and has missed some. It can resume.
+                let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
+                if has_begun && oldest > self.cursor + 1 {
+                    return None;
+                }
                 if let Some((number, message)) = state.events.iter().find(|(number, _)| *number > self.cursor)
                 {
                     let event = sse::write(message, Some(&format!("{}-{number}", self.log.number)));
@@ -155,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_stream_goes_on_after_the_last_event_seen() {
-        let log = EventLog::new(3);
+        let log = EventLog::new(3, &HeldBytes::new(1 << 20));
         for number in 1..=3 {
             log.push(Bytes::from(format!("{{\"n\":{number}}}")));
         }
@@ -167,7 +197,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_is_away_costs_a_bounded_amount() {
-        let log = EventLog::new(1);
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
         for number in 0..10_000 {
             log.push(Bytes::from(number.to_string()));
         }
@@ -177,12 +207,50 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_list_change_is_kept_once() {
-        let log = EventLog::new(1);
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
         for _ in 0..5 {
             log.push(Bytes::from_static(br#"{"method":"notifications/tools/list_changed"}"#));
         }
         log.finish();
         assert_eq!(read(&log, None).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_limited_in_bytes_over_all_streams() {
+        let kept = HeldBytes::new(10_000);
+        let logs: Vec<_> = (1..=5).map(|number| EventLog::new(number, &kept)).collect();
+        for _ in 0..100 {
+            for log in &logs {
+                log.push(Bytes::from(vec![b'x'; 1_000]));
+                assert!(kept.used() <= 10_000);
+            }
+        }
+        drop(logs);
+        assert_eq!(kept.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_gets_what_is_larger_than_all_that_may_be_kept() {
+        let log = EventLog::new(1, &HeldBytes::new(100));
+        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        for _ in 0..3 {
+            log.push(Bytes::from(vec![b'x'; 1_000]));
+            assert!(stream.next().await.is_some());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_is_not_read_ends() {
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
+        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        log.push(Bytes::from_static(b"first"));
+        assert!(stream.next().await.is_some());
+        for number in 0..1_000 {
+            log.push(Bytes::from(number.to_string()));
+        }
+        assert!(stream.next().await.is_none(), "the client missed events, and can resume");
+        let again = Arc::clone(&log).follow(Some(1), None, CancellationToken::new());
+        assert_eq!(again.take(EVENTS_KEPT).count().await, EVENTS_KEPT);
     }
 
     #[test]

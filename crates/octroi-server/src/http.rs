@@ -22,8 +22,12 @@ use crate::admit::{era_of, read_params};
 use crate::connection::{Connection, Phase};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
+use crate::held_bytes::HeldRequest;
 use crate::reply::{self, Reply};
 use crate::{batch, legacy, modern};
+
+/// Smaller requests are not counted: connections limit their number.
+const SMALL_BYTES: usize = 64 << 10;
 
 pub(crate) async fn single(
     State(endpoint): State<Arc<HttpEndpoint>>,
@@ -93,6 +97,10 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
         return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
     }
+    let held = match hold(&endpoint, &principal, &body) {
+        Ok(held) => held,
+        Err(reply) => return *reply,
+    };
     let body = match read_body(body, endpoint.settings.body_bytes, connection).await {
         Ok(body) => body,
         Err(reply) => return *reply,
@@ -102,7 +110,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     let envelope = match Incoming::parse(body) {
         Ok(Incoming::One(envelope)) => envelope,
         Ok(Incoming::Batch(messages)) => {
-            return Box::pin(batch::post(endpoint, frontend, principal, headers, messages)).await;
+            return Box::pin(batch::post(endpoint, frontend, principal, headers, (messages, held))).await;
         }
         Err(malformed) => {
             let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
@@ -111,7 +119,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     };
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
-        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params }),
+        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params, _held: held }),
         Err(error) => {
             let reply = bad_request(envelope.id().as_ref(), &error);
             return Box::pin(endpoint.refuse_slowly(reply)).await;
@@ -136,6 +144,33 @@ fn is_json(headers: &HeaderMap) -> bool {
             && value[..JSON.len()].eq_ignore_ascii_case(JSON)
             && matches!(value.get(JSON.len()), None | Some(b';' | b' '))
     })
+}
+
+/// Counts a large request among what is held for its token, before anything of it is read.
+fn hold<B: Body>(
+    endpoint: &HttpEndpoint,
+    principal: &Principal,
+    body: &B,
+) -> Result<Option<HeldRequest>, Box<Reply>> {
+    let hint = body.size_hint();
+    let n_bytes = usize::try_from(hint.upper().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    if n_bytes <= SMALL_BYTES {
+        return Ok(None);
+    }
+    // One that is too large is refused for that reason when it is read.
+    let n_bytes = n_bytes.min(endpoint.settings.body_bytes);
+    match endpoint.held.of(&principal.token).hold(n_bytes) {
+        Some(held) => Ok(Some(held)),
+        None => {
+            let error = reply::limit_error(
+                "the requests of this token that are in progress are too large together",
+                "wait for some of them, or raise `max_held_bytes` under [server]",
+            );
+            // The rest of the request is not read.
+            let reply = reply::limit(StatusCode::TOO_MANY_REQUESTS, None, &error);
+            Err(Box::new(reply::closing(reply)))
+        }
+    }
 }
 
 async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(

@@ -17,6 +17,7 @@ mod event_log;
 mod front;
 mod frontend;
 mod health;
+mod held_bytes;
 mod http;
 mod legacy;
 mod lines;
@@ -33,6 +34,7 @@ mod session;
 mod sessions;
 mod slowdown;
 mod stdio;
+mod subscription_limits;
 mod tickets;
 mod workers;
 

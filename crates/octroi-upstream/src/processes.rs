@@ -1,9 +1,9 @@
 //! Process information from the kernel (`/proc`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
 /// All descendants of a process.
 pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
@@ -22,6 +22,12 @@ pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
         next += 1;
     }
     found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+}
+
+/// The children of a process.
+pub(crate) fn children(of: Pid) -> Vec<Pid> {
+    let of = of.as_raw_nonzero().get();
+    all().filter(|id| parent(*id) == Some(of)).filter_map(Pid::from_raw).collect()
 }
 
 /// Kills every process whose environment has this variable; returns how many there were. Children
@@ -44,6 +50,20 @@ pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> us
         }
     }
     killed
+}
+
+/// Kills the children of this process that it did not start, with all their descendants; returns how many
+/// there were. Such children had a reaper that was killed.
+pub(crate) fn kill_orphans(started: &HashSet<Pid>) -> usize {
+    let orphans: Vec<Pid> = children(getpid()).into_iter().filter(|id| !started.contains(id)).collect();
+    for orphan in &orphans {
+        for process in descendants(*orphan).into_iter().chain([*orphan]) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        // Nobody else waits for it.
+        let _ = waitpid(Some(*orphan), WaitOptions::empty());
+    }
+    orphans.len()
 }
 
 /// Private memory of these processes and their descendants, in bytes.

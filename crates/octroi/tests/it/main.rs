@@ -27,6 +27,7 @@ mod guide;
 mod harness;
 mod leaks;
 mod life;
+mod limits;
 mod manage;
 mod memory;
 mod once;
