@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::held_bytes::HeldBytes;
 use crate::reply::KEEP_ALIVE_EVERY;
 
+/// The stream of a session that belongs to no request.
+pub(crate) const OWN_STREAM: u64 = 0;
 /// Events kept for a disconnected client. Older ones are lost, as the protocol allows.
 const EVENTS_KEPT: usize = 256;
 /// What an event costs besides its message.
@@ -36,6 +38,8 @@ struct EventLogState {
     delivered: u64,
     next: u64,
     is_over: bool,
+    /// Whether a client has read it.
+    was_followed: bool,
 }
 
 impl EventLog {
@@ -62,8 +66,10 @@ impl EventLog {
         state.next += 1;
         self.held.add(message.len() + EVENT_BYTES);
         state.events.push_back((number, message));
-        // A client that reads gets the newest event however large it is; one that is away does not.
-        let n_least = usize::from(self.changed.receiver_count() > 0);
+        // A client that reads, or is about to, gets the newest event however large it is; one that is away
+        // does not.
+        let is_expected = self.number != OWN_STREAM && !state.was_followed;
+        let n_least = usize::from(is_expected || self.changed.receiver_count() > 0);
         while state.events.len() > EVENTS_KEPT || (state.events.len() > n_least && self.held.is_over()) {
             self.forget_oldest(&mut state);
         }
@@ -95,7 +101,11 @@ impl EventLog {
         priming: Option<Bytes>,
         closing: CancellationToken,
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
-        let cursor = after.unwrap_or_else(|| self.state.lock().delivered);
+        let cursor = {
+            let mut state = self.state.lock();
+            state.was_followed = true;
+            after.unwrap_or(state.delivered)
+        };
         let changed = self.changed.subscribe();
         let reader = EventLogReader { log: self, cursor, changed, closing, priming, has_begun: false };
         stream::unfold(reader, |mut reader| async move { Some((Ok(reader.next().await?), reader)) })
@@ -133,11 +143,15 @@ impl EventLogReader {
             self.changed.borrow_and_update();
             {
                 let mut state = self.log.state.lock();
-                let has_begun = std::mem::replace(&mut self.has_begun, true);
-                // The client does not read as fast as events come, and has missed some. It can resume.
                 let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
-                if has_begun && oldest > self.cursor + 1 {
-                    return None;
+                if std::mem::replace(&mut self.has_begun, true) {
+                    // The client does not read as fast as events come, and has missed some. It can resume.
+                    if oldest > self.cursor.saturating_add(1) {
+                        return None;
+                    }
+                } else {
+                    // What was lost before it came is no reason to end.
+                    self.cursor = self.cursor.max(oldest - 1);
                 }
                 if let Some((number, message)) = state.events.iter().find(|(number, _)| *number > self.cursor)
                 {
@@ -156,6 +170,19 @@ impl EventLogReader {
                 () = self.closing.cancelled() => return None,
                 () = tokio::time::sleep(KEEP_ALIVE_EVERY) => return Some(Bytes::from_static(sse::KEEP_ALIVE)),
             }
+        }
+    }
+}
+
+impl Drop for EventLogReader {
+    /// What a client did not read to its end is kept for it only while there is room.
+    fn drop(&mut self) {
+        if self.log.changed.receiver_count() > 1 {
+            return;
+        }
+        let mut state = self.log.state.lock();
+        while self.log.held.is_over() && !state.events.is_empty() {
+            self.log.forget_oldest(&mut state);
         }
     }
 }
@@ -218,7 +245,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_limited_in_bytes_over_all_streams() {
         let kept = HeldBytes::new(10_000);
-        let logs: Vec<_> = (1..=5).map(|number| EventLog::new(number, &kept)).collect();
+        let logs: Vec<_> = (1..=5).map(|_| EventLog::new(OWN_STREAM, &kept)).collect();
         for _ in 0..100 {
             for log in &logs {
                 log.push(Bytes::from(vec![b'x'; 1_000]));
@@ -227,6 +254,16 @@ mod tests {
         }
         drop(logs);
         assert_eq!(kept.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_kept_until_its_client_had_the_chance_to_read_it() {
+        let held = HeldBytes::new(100);
+        let log = EventLog::new(1, &held);
+        log.push(Bytes::from(vec![b'x'; 1_000]));
+        log.finish();
+        assert_eq!(read(&log, Some(0)).await.len(), 1);
+        assert_eq!(held.used(), 0, "afterwards there is no room for it");
     }
 
     #[tokio::test]
@@ -251,6 +288,20 @@ mod tests {
         assert!(stream.next().await.is_none(), "the client missed events, and can resume");
         let again = Arc::clone(&log).follow(Some(1), None, CancellationToken::new());
         assert_eq!(again.take(EVENTS_KEPT).count().await, EVENTS_KEPT);
+    }
+
+    #[tokio::test]
+    async fn a_client_whose_events_are_lost_gets_the_next_ones() {
+        let held = HeldBytes::new(0);
+        let log = EventLog::new(OWN_STREAM, &held);
+        for _ in 0..5 {
+            log.push(Bytes::from_static(b"lost"));
+        }
+        let mut stream = Box::pin(Arc::clone(&log).follow(Some(2), None, CancellationToken::new()));
+        for _ in 0..3 {
+            log.push(Bytes::from_static(b"new"));
+            assert!(stream.next().await.is_some());
+        }
     }
 
     #[test]

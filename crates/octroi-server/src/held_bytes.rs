@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+/// Smaller requests and answers are not counted: connections limit their number.
+pub(crate) const SMALL_BYTES: usize = 64 << 10;
+
 /// A budget of bytes for each token.
 #[derive(Debug)]
 pub(crate) struct HeldByToken {
@@ -63,17 +66,32 @@ impl HeldBytes {
         (before == 0 || before.saturating_add(n_bytes) <= self.limit).then_some(held)
     }
 
+    /// Holds bytes that exist already; beyond the budget, new requests are refused.
+    pub(crate) fn hold_always(self: &Arc<Self>, n_bytes: usize) -> HeldRequest {
+        self.add(n_bytes);
+        HeldRequest { held: Arc::clone(self), n_bytes }
+    }
+
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 }
 
-/// A request whose bytes count until this is dropped.
+/// A request or an answer whose bytes count until this is dropped.
 #[derive(Debug)]
 pub(crate) struct HeldRequest {
     held: Arc<HeldBytes>,
     n_bytes: usize,
+}
+
+impl HeldRequest {
+    /// Holds more bytes; `false` if that exceeds the budget.
+    pub(crate) fn grow(&mut self, n_bytes: usize) -> bool {
+        self.held.add(n_bytes);
+        self.n_bytes += n_bytes;
+        !self.held.is_over()
+    }
 }
 
 impl Drop for HeldRequest {

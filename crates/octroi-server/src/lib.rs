@@ -36,6 +36,7 @@ mod slowdown;
 mod stdio;
 mod subscription_limits;
 mod tickets;
+mod tracked_body;
 mod workers;
 
 pub use access::{Access, AccessSettings};

@@ -9,7 +9,7 @@ use octroi_core::config::ClientLimits;
 use octroi_core::{Clock, Principal};
 use parking_lot::{Mutex, RwLock};
 
-use crate::event_log::EventLog;
+use crate::event_log::{EventLog, OWN_STREAM};
 use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldBytes};
 use crate::session::{InitializeParams, LegacySession};
@@ -17,8 +17,6 @@ use crate::session::{InitializeParams, LegacySession};
 const ID_BYTES: usize = 24;
 /// Streams kept for clients that may still resume them.
 const STREAMS_KEPT: usize = 16;
-/// The stream that belongs to no request.
-const OWN_STREAM: u64 = 0;
 
 /// A session and the streams it can be reached by.
 pub(crate) struct HttpSession {

@@ -1,9 +1,10 @@
 //! Process information from the kernel (`/proc`).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// All descendants of a process.
 pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
@@ -52,18 +53,21 @@ pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> us
     killed
 }
 
-/// Kills the children of this process that it did not start, with all their descendants; returns how many
-/// there were. Such children had a reaper that was killed.
-pub(crate) fn kill_orphans(started: &HashSet<Pid>) -> usize {
-    let orphans: Vec<Pid> = children(getpid()).into_iter().filter(|id| !started.contains(id)).collect();
-    for orphan in &orphans {
-        for process in descendants(*orphan).into_iter().chain([*orphan]) {
+/// Kills these children of this process with all their descendants, and waits for them, but not for ever: a
+/// process that hangs in the kernel ends later.
+pub(crate) fn kill_children(children: &[Pid]) {
+    const WAITS: u32 = 50;
+    for child in children {
+        for process in descendants(*child).into_iter().chain([*child]) {
             let _ = kill_process(process, Signal::KILL);
         }
-        // Nobody else waits for it.
-        let _ = waitpid(Some(*orphan), WaitOptions::empty());
+        for _ in 0..WAITS {
+            match waitpid(Some(*child), WaitOptions::NOHANG) {
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
     }
-    orphans.len()
 }
 
 /// Private memory of these processes and their descendants, in bytes.

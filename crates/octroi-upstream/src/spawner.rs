@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::processes::{children, kill_marked, kill_orphans};
+use crate::processes::{children, kill_children, kill_marked};
 
 /// The environment variable that identifies a process as ours, whatever its parents are now.
 const MARK: &str = "OCTROI_PROCESS";
@@ -37,6 +37,17 @@ struct Children {
     started: Mutex<HashSet<Pid>>,
     /// Whether every other child of this process is an orphan of a reaper.
     adopts_orphans: AtomicBool,
+}
+
+impl Children {
+    /// The children of this process that it did not start: they had a reaper that was killed.
+    fn orphans(&self) -> Vec<Pid> {
+        if !self.adopts_orphans.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let started = self.started.lock();
+        children(getpid()).into_iter().filter(|id| !started.contains(id)).collect()
+    }
 }
 
 struct SpawnRequest {
@@ -118,12 +129,9 @@ impl Mark {
         const ROUNDS: usize = 20;
         for _ in 0..ROUNDS {
             let n_marked = kill_marked(MARK, |mark| mark == self.mark);
-            let n_orphans = if self.children.adopts_orphans.load(Ordering::Relaxed) {
-                kill_orphans(&self.children.started.lock())
-            } else {
-                0
-            };
-            if n_marked + n_orphans == 0 {
+            let orphans = self.children.orphans();
+            kill_children(&orphans);
+            if n_marked + orphans.len() == 0 {
                 return;
             }
         }

@@ -2,6 +2,7 @@
 
 mod connections;
 mod held;
+mod sharing;
 
 use std::time::Duration;
 

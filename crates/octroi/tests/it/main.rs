@@ -32,6 +32,7 @@ mod manage;
 mod memory;
 mod once;
 mod operations;
+mod output;
 mod overrides;
 mod peers;
 mod pins;

@@ -81,7 +81,7 @@ async fn large_requests_of_one_token_are_limited_together() {
     let gateway = gateway("max_held_bytes = 1000000").await;
     let text = "x".repeat(900_000);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "good_slow", "arguments": {"text": text, "ms": 1500}, "seconds": 1,
+        "name": "good_slow", "arguments": {"text": text, "steps": 3, "delay_ms": 200},
     }});
     let (own, other) = (session(&gateway, AGENT_TOKEN).await, session(&gateway, OTHER_TOKEN).await);
     let answers = tokio::join!(
