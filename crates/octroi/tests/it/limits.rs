@@ -31,6 +31,14 @@ impl RawConnection {
         Self(TcpStream::connect(address).await.expect("the gateway accepts connections"))
     }
 
+    /// The same with little room for what is not read.
+    async fn open_narrow(gateway: &TestGateway) -> Self {
+        let address = gateway.base.trim_start_matches("http://").parse().expect("an address");
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(8 << 10).expect("a small buffer");
+        Self(socket.connect(address).await.expect("the gateway accepts connections"))
+    }
+
     async fn send(&mut self, text: &str) {
         // It may have been closed by the gateway, which the answer then shows.
         let _ = self.0.write_all(text.as_bytes()).await;
@@ -40,7 +48,8 @@ impl RawConnection {
     async fn rest(&mut self) -> String {
         let mut text = Vec::new();
         let read = tokio::time::timeout(SOON, self.0.read_to_end(&mut text)).await;
-        assert!(read.is_ok(), "the connection should be closed");
+        let begins = String::from_utf8_lossy(&text[..text.len().min(300)]).into_owned();
+        assert!(read.is_ok(), "the connection should be closed after {} bytes: {begins}", text.len());
         String::from_utf8_lossy(&text).into_owned()
     }
 
