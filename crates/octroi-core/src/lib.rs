@@ -34,6 +34,6 @@ pub use clock::Clock;
 pub use decision::{Decision, Permit, Subject};
 pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, Scope, ServerKey, ServerName};
-pub use pin::visible;
+pub use pin::{escape_hidden, visible};
 pub use principal::{Principal, Role, Tokens};
 pub use secret::Secret;

@@ -15,7 +15,7 @@ mod look_alikes;
 mod state;
 
 pub use canonical::canonical;
-pub use characters::{is_hidden, visible};
+pub use characters::{escape_hidden, is_hidden, visible};
 pub use difference::{ChangeClass, DefinitionChange, difference};
 pub use findings::{Finding, FindingKind, KnownTools, LintContext, Severity, findings};
 pub use hash::{DefinitionHash, NotAHash, PinKind};

@@ -324,6 +324,11 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
+    /// How many subscriptions a principal has.
+    pub fn n_subscriptions(&self, principal: &str) -> usize {
+        self.subscriptions.count_of(principal)
+    }
+
     /// Records that a client sent a method that nobody answers here; returns the error for it. No view is given for
     /// a person, who reaches no server.
     pub fn refuse_method(&self, principal: &Principal, view: Option<&View>, method: &Method) -> RpcError {
@@ -423,7 +428,14 @@ fn context(
     );
     let spawner = Spawner::new(processes.owner, processes.reaper, Handle::current())
         .map_err(|error| UpstreamError::Protocol(format!("no thread can be started: {error}")))?;
-    let n_killed = if processes.is_alone { spawner.kill_leftovers() } else { 0 };
+    let n_killed = if processes.is_alone {
+        if let Err(error) = spawner.adopt_orphans() {
+            tracing::warn!(%error, "what servers leave behind when they kill their reaper cannot be found");
+        }
+        spawner.kill_leftovers()
+    } else {
+        0
+    };
     if n_killed > 0 {
         info!(n_killed, "processes of an earlier run ended");
     }

@@ -169,6 +169,13 @@ impl Subscriptions {
         watched
     }
 
+    /// How many subscriptions a principal has: its clients that listen, and the resources they watch.
+    pub(crate) fn count_of(&self, user: &str) -> usize {
+        let all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
+        let own = all.iter().filter(|listener| &*listener.subscriber.user == user);
+        own.map(|listener| 1 + listener.watched.lock().len()).sum()
+    }
+
     fn interested(&self, server: &ServerKey) -> Vec<Arc<Listener>> {
         let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
         // After the lock: dropping the last reference to a listener takes it again.
@@ -184,6 +191,11 @@ impl Listener {
 
     pub(crate) fn sharer(&self) -> Sharer<'_> {
         Sharer { user: &self.subscriber.user, session: &self.subscriber.session }
+    }
+
+    /// The principal.
+    pub fn user(&self) -> &Arc<str> {
+        &self.subscriber.user
     }
 
     pub(crate) fn view(&self) -> &View {

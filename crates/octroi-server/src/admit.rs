@@ -11,6 +11,8 @@ use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, RpcError, Version, code, header};
 use serde_json::json;
 
+use crate::reply::limit_error;
+
 /// The era of one request. A declared version decides; without one, `initialize` and everything else
 /// is legacy, unless the header names a version that only a modern client would send.
 pub(crate) fn era_of(params: &Params, version_header: Option<&[u8]>) -> Era {
@@ -29,7 +31,7 @@ pub(crate) fn era_of(params: &Params, version_header: Option<&[u8]>) -> Era {
 }
 
 /// Checks what every modern request must declare.
-pub(crate) fn check_declared(params: &Params) -> Result<(), RpcError> {
+pub(crate) fn check_declared(params: &Params, limit: usize) -> Result<(), RpcError> {
     let missing = |name: &str| RpcError::invalid_params(format!("`_meta` needs `{name}`"));
     if !params.has_meta() {
         return Err(RpcError::invalid_params(
@@ -40,10 +42,23 @@ pub(crate) fn check_declared(params: &Params) -> Result<(), RpcError> {
     if Version::parse(&version).is_none_or(|version| version.era() == Era::Legacy) {
         return Err(unsupported(&version));
     }
-    if params.client_capabilities().is_none() {
+    let Some(capabilities) = params.client_capabilities() else {
         return Err(missing(octroi_mcp::meta::CLIENT_CAPABILITIES));
+    };
+    check_declared_size(capabilities.len(), limit)
+}
+
+/// Checks the size of what a client declares about itself, which is kept in several places.
+pub(crate) fn check_declared_size(n_bytes: usize, limit: usize) -> Result<(), RpcError> {
+    if n_bytes <= limit {
+        return Ok(());
     }
-    Ok(())
+    Err(limit_error(
+        &format!(
+            "the client's declared capabilities and information have {n_bytes} bytes, {limit} are allowed"
+        ),
+        "declare less, or raise `max_client_info_bytes` under [server]",
+    ))
 }
 
 /// The error for a protocol version that is not supported.

@@ -10,6 +10,7 @@ use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, env
 use crate::admit::read_params;
 use crate::endpoint::HttpEndpoint;
 use crate::frontend::Frontend;
+use crate::held_bytes::HeldRequest;
 use crate::legacy::{PostStream, find, respond};
 use crate::reply::{self, Reply};
 
@@ -21,7 +22,7 @@ pub(crate) async fn post(
     frontend: Frontend,
     principal: Principal,
     headers: &HeaderMap,
-    messages: Vec<Result<Envelope, Malformed>>,
+    (messages, held): (Vec<Result<Envelope, Malformed>>, Option<HeldRequest>),
 ) -> Reply {
     let refuse = |message: String| {
         reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
@@ -56,6 +57,7 @@ pub(crate) async fn post(
     let (frontends, client) = (endpoint.frontends.clone(), Arc::clone(&stream));
     let is_admin = endpoint.access.is_admin(headers);
     let work = Box::pin(async move {
+        let _held = held;
         let answers = requests.iter().map(|request| {
             let (session, frontends, client) = (&session, &frontends, Arc::clone(&client));
             async move {

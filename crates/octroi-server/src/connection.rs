@@ -6,8 +6,8 @@
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use octroi_core::config::ClientLimits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::coarse_clock::CoarseClock;
+use crate::held_bytes::HeldBytes;
 
 /// How long a connection may take to end by itself once it must.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -78,6 +79,8 @@ pub(crate) struct Connection {
     pub(crate) is_reserved: bool,
     /// Whether a valid token was sent on it.
     pub(crate) is_authenticated: AtomicBool,
+    /// What is held for its token, once it is known.
+    pub(crate) held: OnceLock<Arc<HeldBytes>>,
     clock: Arc<CoarseClock>,
     /// The phase, and the time of its last progress in milliseconds.
     phase: AtomicU64,
@@ -96,6 +99,7 @@ impl Connection {
             address,
             is_reserved,
             is_authenticated: AtomicBool::new(false),
+            held: OnceLock::new(),
             clock: Arc::clone(clock),
             phase: AtomicU64::new(0),
             blocked_since: AtomicU64::new(0),

@@ -15,6 +15,7 @@ use crate::access::{Access, AccessRefusal};
 use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
+use crate::held_bytes::{HeldByToken, HeldRequest};
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;
@@ -53,6 +54,8 @@ pub struct HttpEndpoint {
     pub(crate) connections: Arc<Connections>,
     /// Slows down clients that send nothing but what is refused.
     pub(crate) slowdown: Slowdown,
+    /// What is held in memory for each token.
+    pub(crate) held: Arc<HeldByToken>,
     pub(crate) sessions: Sessions,
     /// Sign-ins to the approval page.
     pub(crate) tickets: Tickets,
@@ -69,13 +72,15 @@ impl HttpEndpoint {
     /// An endpoint for a gateway and its management.
     pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
+        let held = HeldByToken::new(settings.limits.held_bytes);
         Arc::new(Self {
-            frontends: Frontends::new(&operations),
+            frontends: Frontends::new(&operations, settings.limits),
             operations,
             access,
             connections: Connections::new(settings.limits, gateway.clock().clone()),
             slowdown: Slowdown::new(gateway.clock().clone()),
-            sessions: Sessions::new(settings.session_idle, gateway.clock().clone()),
+            sessions: Sessions::new(settings.session_idle, settings.limits, &held, gateway.clock().clone()),
+            held,
             gateway,
             tickets: Tickets::default(),
             settings,
@@ -120,4 +125,6 @@ pub(crate) struct Post {
     pub(crate) principal: Principal,
     pub(crate) envelope: Envelope,
     pub(crate) params: Params,
+    /// Counts a large request until it is over.
+    pub(crate) _held: Option<HeldRequest>,
 }

@@ -11,10 +11,15 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::held_bytes::HeldBytes;
 use crate::reply::KEEP_ALIVE_EVERY;
 
+/// The stream of a session that belongs to no request.
+pub(crate) const OWN_STREAM: u64 = 0;
 /// Events kept for a disconnected client. Older ones are lost, as the protocol allows.
 const EVENTS_KEPT: usize = 256;
+/// What an event costs besides its message.
+const EVENT_BYTES: usize = 64;
 
 /// One stream's events.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ pub(crate) struct EventLog {
     number: u64,
     state: Mutex<EventLogState>,
     changed: watch::Sender<u64>,
+    held: Arc<HeldBytes>,
 }
 
 #[derive(Debug, Default)]
@@ -32,12 +38,15 @@ struct EventLogState {
     delivered: u64,
     next: u64,
     is_over: bool,
+    /// Whether a client has read it.
+    was_followed: bool,
 }
 
 impl EventLog {
-    pub(crate) fn new(number: u64) -> Arc<Self> {
+    pub(crate) fn new(number: u64, held: &Arc<HeldBytes>) -> Arc<Self> {
         let state = EventLogState { next: 1, ..EventLogState::default() };
-        Arc::new(Self { number, state: Mutex::new(state), changed: watch::Sender::default() })
+        let (state, changed) = (Mutex::new(state), watch::Sender::default());
+        Arc::new(Self { number, state, changed, held: Arc::clone(held) })
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -55,12 +64,23 @@ impl EventLog {
         }
         let number = state.next;
         state.next += 1;
-        if state.events.len() == EVENTS_KEPT {
-            state.events.pop_front();
-        }
+        self.held.add(message.len() + EVENT_BYTES);
         state.events.push_back((number, message));
+        // A client that reads, or is about to, gets the newest event however large it is; one that is away
+        // does not.
+        let is_expected = self.number != OWN_STREAM && !state.was_followed;
+        let n_least = usize::from(is_expected || self.changed.receiver_count() > 0);
+        while state.events.len() > EVENTS_KEPT || (state.events.len() > n_least && self.held.is_over()) {
+            self.forget_oldest(&mut state);
+        }
         drop(state);
         self.changed.send_modify(|version| *version += 1);
+    }
+
+    fn forget_oldest(&self, state: &mut EventLogState) {
+        if let Some((_, message)) = state.events.pop_front() {
+            self.held.subtract(message.len() + EVENT_BYTES);
+        }
     }
 
     /// Ends the log: nothing more will be added.
@@ -81,10 +101,22 @@ impl EventLog {
         priming: Option<Bytes>,
         closing: CancellationToken,
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
-        let cursor = after.unwrap_or_else(|| self.state.lock().delivered);
+        let cursor = {
+            let mut state = self.state.lock();
+            state.was_followed = true;
+            after.unwrap_or(state.delivered)
+        };
         let changed = self.changed.subscribe();
-        let reader = EventLogReader { log: self, cursor, changed, closing, priming };
+        let reader = EventLogReader { log: self, cursor, changed, closing, priming, has_begun: false };
         stream::unfold(reader, |mut reader| async move { Some((Ok(reader.next().await?), reader)) })
+    }
+}
+
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        let n_bytes: usize =
+            self.state.get_mut().events.iter().map(|(_, message)| message.len() + EVENT_BYTES).sum();
+        self.held.subtract(n_bytes);
     }
 }
 
@@ -98,6 +130,8 @@ struct EventLogReader {
     changed: watch::Receiver<u64>,
     closing: CancellationToken,
     priming: Option<Bytes>,
+    /// Whether it has looked for events before.
+    has_begun: bool,
 }
 
 impl EventLogReader {
@@ -109,6 +143,16 @@ impl EventLogReader {
             self.changed.borrow_and_update();
             {
                 let mut state = self.log.state.lock();
+                let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
+                if std::mem::replace(&mut self.has_begun, true) {
+                    // The client does not read as fast as events come, and has missed some. It can resume.
+                    if oldest > self.cursor.saturating_add(1) {
+                        return None;
+                    }
+                } else {
+                    // What was lost before it came is no reason to end.
+                    self.cursor = self.cursor.max(oldest - 1);
+                }
                 if let Some((number, message)) = state.events.iter().find(|(number, _)| *number > self.cursor)
                 {
                     let event = sse::write(message, Some(&format!("{}-{number}", self.log.number)));
@@ -126,6 +170,19 @@ impl EventLogReader {
                 () = self.closing.cancelled() => return None,
                 () = tokio::time::sleep(KEEP_ALIVE_EVERY) => return Some(Bytes::from_static(sse::KEEP_ALIVE)),
             }
+        }
+    }
+}
+
+impl Drop for EventLogReader {
+    /// What a client did not read to its end is kept for it only while there is room.
+    fn drop(&mut self) {
+        if self.log.changed.receiver_count() > 1 {
+            return;
+        }
+        let mut state = self.log.state.lock();
+        while self.log.held.is_over() && !state.events.is_empty() {
+            self.log.forget_oldest(&mut state);
         }
     }
 }
@@ -155,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_stream_goes_on_after_the_last_event_seen() {
-        let log = EventLog::new(3);
+        let log = EventLog::new(3, &HeldBytes::new(1 << 20));
         for number in 1..=3 {
             log.push(Bytes::from(format!("{{\"n\":{number}}}")));
         }
@@ -167,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_is_away_costs_a_bounded_amount() {
-        let log = EventLog::new(1);
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
         for number in 0..10_000 {
             log.push(Bytes::from(number.to_string()));
         }
@@ -177,12 +234,74 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_list_change_is_kept_once() {
-        let log = EventLog::new(1);
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
         for _ in 0..5 {
             log.push(Bytes::from_static(br#"{"method":"notifications/tools/list_changed"}"#));
         }
         log.finish();
         assert_eq!(read(&log, None).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_limited_in_bytes_over_all_streams() {
+        let kept = HeldBytes::new(10_000);
+        let logs: Vec<_> = (1..=5).map(|_| EventLog::new(OWN_STREAM, &kept)).collect();
+        for _ in 0..100 {
+            for log in &logs {
+                log.push(Bytes::from(vec![b'x'; 1_000]));
+                assert!(kept.used() <= 10_000);
+            }
+        }
+        drop(logs);
+        assert_eq!(kept.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_kept_until_its_client_had_the_chance_to_read_it() {
+        let held = HeldBytes::new(100);
+        let log = EventLog::new(1, &held);
+        log.push(Bytes::from(vec![b'x'; 1_000]));
+        log.finish();
+        assert_eq!(read(&log, Some(0)).await.len(), 1);
+        assert_eq!(held.used(), 0, "afterwards there is no room for it");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_gets_what_is_larger_than_all_that_may_be_kept() {
+        let log = EventLog::new(1, &HeldBytes::new(100));
+        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        for _ in 0..3 {
+            log.push(Bytes::from(vec![b'x'; 1_000]));
+            assert!(stream.next().await.is_some());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_is_not_read_ends() {
+        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
+        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        log.push(Bytes::from_static(b"first"));
+        assert!(stream.next().await.is_some());
+        for number in 0..1_000 {
+            log.push(Bytes::from(number.to_string()));
+        }
+        assert!(stream.next().await.is_none(), "the client missed events, and can resume");
+        let again = Arc::clone(&log).follow(Some(1), None, CancellationToken::new());
+        assert_eq!(again.take(EVENTS_KEPT).count().await, EVENTS_KEPT);
+    }
+
+    #[tokio::test]
+    async fn a_client_whose_events_are_lost_gets_the_next_ones() {
+        let held = HeldBytes::new(0);
+        let log = EventLog::new(OWN_STREAM, &held);
+        for _ in 0..5 {
+            log.push(Bytes::from_static(b"lost"));
+        }
+        let mut stream = Box::pin(Arc::clone(&log).follow(Some(2), None, CancellationToken::new()));
+        for _ in 0..3 {
+            log.push(Bytes::from_static(b"new"));
+            assert!(stream.next().await.is_some());
+        }
     }
 
     #[test]

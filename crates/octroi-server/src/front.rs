@@ -17,6 +17,7 @@ use crate::connection::{Connection, Phase};
 use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
 use crate::reply::{self, Reply};
+use crate::tracked_body::track;
 use crate::{health, metrics, page};
 
 /// Answers the requests of all connections.
@@ -59,24 +60,18 @@ impl Service<http::Request<Incoming>> for Front {
         connection.enter(Phase::Body);
         if let Err(message) = check_host_headers(&request) {
             let endpoint = Arc::clone(&self.endpoint);
-            return Box::pin(async move { Ok(endpoint.refuse_slowly(bad_host(message)).await) });
+            return Box::pin(async move {
+                Ok(track(endpoint.refuse_slowly(bad_host(message)).await, &connection))
+            });
         }
         // The token decides, not the path: people get management and agents get servers on both.
         let ("/mcp" | "/mcp/agent") = request.uri().path() else {
             request.extensions_mut().insert(Arc::clone(&connection));
             let answered = self.others.call(request);
-            return Box::pin(async move {
-                let reply = answered.await;
-                connection.enter(Phase::Idle);
-                reply
-            });
+            return Box::pin(async move { answered.await.map(|reply| track(reply, &connection)) });
         };
         let admitted = admit(Arc::clone(&self.endpoint), View::Merged, Arc::clone(&connection), request);
-        Box::pin(async move {
-            let reply = admitted.await;
-            connection.enter(Phase::Idle);
-            Ok(reply)
-        })
+        Box::pin(async move { Ok(track(admitted.await, &connection)) })
     }
 }
 

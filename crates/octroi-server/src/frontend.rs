@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use octroi_core::config::ClientLimits;
 use octroi_core::{Principal, Role, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
@@ -13,6 +14,7 @@ use octroi_mcp::{Envelope, Method, RpcError, Version};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
+use crate::subscription_limits::SubscriptionLimits;
 
 /// The view of Octroi's own resources. The name is reserved: no server can have it.
 static OWN: LazyLock<View> = LazyLock::new(|| {
@@ -53,12 +55,20 @@ impl Frontend {
 pub(crate) struct Frontends {
     gateway: Arc<Gateway>,
     management: Arc<ManagementServer>,
+    limits: Arc<SubscriptionLimits>,
 }
 
 impl Frontends {
-    pub(crate) fn new(operations: &Arc<Operations>) -> Self {
+    pub(crate) fn new(operations: &Arc<Operations>, limits: ClientLimits) -> Self {
         let management = Arc::new(ManagementServer::new(Arc::clone(operations)));
-        Self { gateway: Arc::clone(operations.gateway()), management }
+        let gateway = Arc::clone(operations.gateway());
+        let limits = SubscriptionLimits::new(limits, gateway.clock().clone());
+        Self { gateway, management, limits }
+    }
+
+    /// Admits a new stream of notifications.
+    pub(crate) fn admit_subscription(&self, principal: &Principal) -> Result<(), RpcError> {
+        self.limits.subscribe(&principal.id, self.gateway.n_subscriptions(&principal.id))
     }
 
     /// Answers `initialize`.
@@ -130,6 +140,7 @@ impl Frontends {
         listener: &Listener,
         uri: &str,
     ) -> Result<(), RpcError> {
+        self.limits.subscribe(listener.user(), self.gateway.n_subscriptions(listener.user()))?;
         match frontend {
             Frontend::Management => ManagementServer::watch(listener, uri),
             Frontend::Compositor(_) => self.gateway.watch(principal, listener, uri).await,
@@ -143,6 +154,7 @@ impl Frontends {
         listener: &Listener,
         uri: &str,
     ) -> Result<(), RpcError> {
+        self.limits.change(listener.user())?;
         match frontend {
             Frontend::Management => {
                 ManagementServer::unwatch(listener, uri);

@@ -9,7 +9,7 @@ use axum::BoxError;
 use axum::Extension;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_core::{Principal, ServerKey};
@@ -22,6 +22,7 @@ use crate::admit::{era_of, read_params};
 use crate::connection::{Connection, Phase};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
+use crate::held_bytes::{HeldRequest, SMALL_BYTES};
 use crate::reply::{self, Reply};
 use crate::{batch, legacy, modern};
 
@@ -93,7 +94,18 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
         return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
     }
-    let body = match read_body(body, endpoint.settings.body_bytes, connection).await {
+    let mut held = match hold(&endpoint, &principal, connection, &body) {
+        Ok(held) => held,
+        Err(reply) => return *reply,
+    };
+    let limit = endpoint.settings.body_bytes;
+    let body = match &mut held {
+        Some(held) if body.size_hint().upper().is_none() => {
+            Box::pin(read_unsized(body, limit, connection, held)).await
+        }
+        Some(_) | None => read_body(body, limit, connection).await,
+    };
+    let body = match body {
         Ok(body) => body,
         Err(reply) => return *reply,
     };
@@ -102,7 +114,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     let envelope = match Incoming::parse_of_client(body) {
         Ok(Incoming::One(envelope)) => envelope,
         Ok(Incoming::Batch(messages)) => {
-            return Box::pin(batch::post(endpoint, frontend, principal, headers, messages)).await;
+            return Box::pin(batch::post(endpoint, frontend, principal, headers, (messages, held))).await;
         }
         Err(malformed) => {
             let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
@@ -111,7 +123,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     };
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
-        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params }),
+        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params, _held: held }),
         Err(error) => {
             let reply = bad_request(envelope.id().as_ref(), &error);
             return Box::pin(endpoint.refuse_slowly(reply)).await;
@@ -138,6 +150,68 @@ fn is_json(headers: &HeaderMap) -> bool {
     })
 }
 
+/// Counts a large request among what is held for its token, before anything of it is read.
+fn hold<B: Body>(
+    endpoint: &HttpEndpoint,
+    principal: &Principal,
+    connection: &Connection,
+    body: &B,
+) -> Result<Option<HeldRequest>, Box<Reply>> {
+    let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token));
+    if held.is_over() {
+        return Err(too_much_held());
+    }
+    let n_bytes = body.size_hint().upper().map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    match body.size_hint().upper() {
+        // It says nothing about its size, which is counted as it comes.
+        None => Ok(Some(held.hold_always(0))),
+        Some(_) if n_bytes <= SMALL_BYTES => Ok(None),
+        // One that is too large is refused for that reason when it is read.
+        Some(_) => match held.hold(n_bytes.min(endpoint.settings.body_bytes)) {
+            Some(held) => Ok(Some(held)),
+            None => Err(too_much_held()),
+        },
+    }
+}
+
+/// The refusal of a request whose token has too much in progress. The rest of the request is not read.
+fn too_much_held() -> Box<Reply> {
+    let error = reply::limit_error(
+        "the requests and answers of this token that are in progress are too large together",
+        "read the answers, wait for some of them, or raise `max_held_bytes` under [server]",
+    );
+    Box::new(reply::closing(reply::limit(StatusCode::TOO_MANY_REQUESTS, None, &error)))
+}
+
+/// Reads a body of unknown size, and counts it as it comes.
+async fn read_unsized<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    incoming: B,
+    limit: usize,
+    connection: &Connection,
+    held: &mut HeldRequest,
+) -> Result<Bytes, Box<Reply>> {
+    let (mut incoming, mut read) = (pin!(incoming), BytesMut::new());
+    loop {
+        let frame = poll_fn(|context| match incoming.as_mut().poll_frame(context) {
+            Poll::Pending if connection.ending().is_some() => Poll::Ready(None),
+            frame => frame.map(Some),
+        });
+        let data = match frame.await {
+            None => return Err(too_slow()),
+            Some(None) => return Ok(read.freeze()),
+            Some(Some(Err(_))) => return Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
+            Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        };
+        if read.len() + data.len() > limit {
+            return Err(too_large(limit));
+        }
+        if !held.grow(data.len()) {
+            return Err(too_much_held());
+        }
+        read.extend_from_slice(&data);
+    }
+}
+
 async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     incoming: B,
     limit: usize,
@@ -151,15 +225,18 @@ async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     });
     match collected.await {
         Some(Ok(collected)) => Ok(body::detached(collected.to_bytes())),
-        Some(Err(error)) if error.is::<LengthLimitError>() => {
-            let error =
-                RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
-            Err(Box::new(reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error)))
-        }
+        Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit)),
         Some(Err(_)) => Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
-        None => {
-            let error = RpcError::new(code::INVALID_REQUEST, "the body of the request came too slowly");
-            Err(Box::new(reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error))))
-        }
+        None => Err(too_slow()),
     }
+}
+
+fn too_large(limit: usize) -> Box<Reply> {
+    let error = RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
+    Box::new(reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error))
+}
+
+fn too_slow() -> Box<Reply> {
+    let error = RpcError::new(code::INVALID_REQUEST, "the body of the request came too slowly");
+    Box::new(reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error)))
 }

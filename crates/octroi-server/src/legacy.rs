@@ -16,7 +16,7 @@ use crate::event_log::{EventLog, parse_event_id, priming};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply, STREAM_AFTER};
 use crate::session::{InitializeParams, SendMessage};
-use crate::sessions::HttpSession;
+use crate::sessions::{HttpSession, SessionRefusal};
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     let Post { endpoint, frontend, principal, envelope, .. } = &*post;
@@ -55,6 +55,9 @@ async fn initialize(post: Post) -> Reply {
         Ok(params) => params,
         Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error),
     };
+    if let Err(error) = params.check_size(endpoint.settings.limits.client_info_bytes) {
+        return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error);
+    }
     let answer = endpoint.frontends.initialize(&frontend, params.version).await;
     let Some(id) = id else {
         return reply::empty(StatusCode::BAD_REQUEST);
@@ -62,12 +65,22 @@ async fn initialize(post: Post) -> Reply {
     let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
     if answer.code().is_none() {
         match endpoint.sessions.open(&endpoint.frontends, frontend, principal, params) {
-            Ok(session) => {
+            Ok((session, ended)) => {
                 if let Ok(value) = HeaderValue::from_str(&session.id) {
                     reply.headers_mut().insert(mcp_header::SESSION_ID, value);
                 }
+                if let Some(ended) = ended {
+                    end_at_servers(&endpoint, ended);
+                }
             }
-            Err(error) => {
+            Err(SessionRefusal::TooMany { limit }) => {
+                let error = reply::limit_error(
+                    &format!("{limit} sessions with this token are in use"),
+                    "end some, or raise `max_sessions` under [server]",
+                );
+                return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
+            }
+            Err(SessionRefusal::NoRandom(error)) => {
                 let error = RpcError::new(
                     code::INTERNAL_ERROR,
                     format!("the operating system provides no random numbers: {error}"),
@@ -77,6 +90,12 @@ async fn initialize(post: Post) -> Reply {
         }
     }
     reply
+}
+
+/// Closes the connections to servers that a session had for itself.
+fn end_at_servers(endpoint: &HttpEndpoint, owner: Arc<str>) {
+    let gateway = Arc::clone(&endpoint.gateway);
+    endpoint.tasks.spawn("end-session", async move { gateway.servers().end_session(&owner).await });
 }
 
 /// The session a request names.
@@ -157,10 +176,7 @@ pub(crate) fn end(
     match find(endpoint, frontend, principal, headers) {
         Ok(session) => {
             if let Some(owner) = endpoint.sessions.close(&session.id) {
-                let gateway = Arc::clone(&endpoint.gateway);
-                endpoint
-                    .tasks
-                    .spawn("end-session", async move { gateway.servers().end_session(&owner).await });
+                end_at_servers(endpoint, owner);
             }
             reply::empty(StatusCode::NO_CONTENT)
         }

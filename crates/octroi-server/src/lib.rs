@@ -17,6 +17,7 @@ mod event_log;
 mod front;
 mod frontend;
 mod health;
+mod held_bytes;
 mod http;
 mod legacy;
 mod lines;
@@ -33,7 +34,9 @@ mod session;
 mod sessions;
 mod slowdown;
 mod stdio;
+mod subscription_limits;
 mod tickets;
+mod tracked_body;
 mod workers;
 
 pub use access::{Access, AccessSettings};

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
 use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice};
+use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Id, Kind, Method, RpcError, envelope, json, meta, sse};
 use parking_lot::Mutex;
@@ -22,12 +23,13 @@ use crate::admit::{check_declared, check_headers, modern_caller};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
+use crate::subscription_limits::is_limit;
 
 /// Notifications that may wait for a client. More are dropped.
 const QUEUED: usize = 256;
 
 pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
-    let Post { endpoint, frontend, principal, envelope, params } = &*post;
+    let Post { endpoint, frontend, principal, envelope, params, .. } = &*post;
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
         // The era defines no notification over HTTP; one that comes anyway is ignored.
@@ -41,7 +43,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     if let Err(error) = check_headers(headers, envelope, params) {
         return reply::error(Some(&id), &error);
     }
-    if let Err(error) = check_declared(params) {
+    if let Err(error) = check_declared(params, endpoint.settings.limits.client_info_bytes) {
         return reply::error_with(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     if envelope.method().is_legacy_only() {
@@ -51,6 +53,9 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         );
     }
     if *envelope.method() == Method::Listen {
+        if let Err(error) = endpoint.frontends.admit_subscription(principal) {
+            return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
+        }
         return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
     if let (Method::ToolsCall, Frontend::Compositor(view)) = (envelope.method(), frontend)
@@ -207,9 +212,10 @@ impl Listening {
             prompts: requested.prompts_list_changed,
             resources: requested.resources_list_changed,
         });
+        // Copied, so that the subscription does not keep the whole request in memory.
         let capabilities = params
             .client_capabilities()
-            .map(octroi_mcp::capability::ClientCapabilities::read)
+            .map(|json| ClientCapabilities::read(Bytes::copy_from_slice(&json)))
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
         let client =
@@ -221,7 +227,12 @@ impl Listening {
         for uri in requested.resource_subscriptions {
             match context.frontends.watch(context.frontend, context.principal, &listener, &uri).await {
                 Ok(()) => watched.push(uri),
-                Err(error) => tracing::debug!(uri, error = error.message, "resource cannot be watched"),
+                Err(error) => {
+                    tracing::debug!(uri, error = error.message, "resource cannot be watched");
+                    if is_limit(&error) {
+                        break;
+                    }
+                }
             }
         }
         let mut honoured = Map::new();

@@ -16,6 +16,7 @@ use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, j
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use crate::admit::check_declared_size;
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 
 /// How long a client, and the person in front of it, may take to answer a question.
@@ -67,6 +68,11 @@ impl InitializeParams {
             version.ok_or_else(|| RpcError::invalid_params("initialize needs `protocolVersion`"))?;
         Ok(Self { version, capabilities, info })
     }
+
+    /// Fails if the client declares more about itself than a session may keep.
+    pub(crate) fn check_size(&self, limit: usize) -> Result<(), RpcError> {
+        check_declared_size(self.capabilities.json().len() + self.info.as_ref().map_or(0, Bytes::len), limit)
+    }
 }
 
 impl LegacySession {
@@ -100,6 +106,11 @@ impl LegacySession {
         let listener = frontends.listen(&self.frontend, client, Filter::ALL, deliver);
         // Called once per session; a second listener would double every message.
         let _ = self.listener.set(listener);
+    }
+
+    /// The size of what its client declared about itself.
+    pub(crate) fn declared_bytes(&self) -> usize {
+        self.capabilities.json().len() + self.info.as_ref().map_or(0, Bytes::len)
     }
 
     /// The name under which servers know the session, where they keep sessions apart.

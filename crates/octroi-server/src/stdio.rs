@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
+use octroi_core::config::ClientLimits;
 use octroi_gateway::{Asked, BackgroundTasks, Client, View};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
@@ -39,7 +40,7 @@ pub async fn serve_stdio(
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = writing.spawn("stdio-write", write_lines(output, queue));
     let peer = Arc::new(StdioClient {
-        frontends: Frontends::new(&operations),
+        frontends: Frontends::new(&operations, ClientLimits::default()),
         frontend: Frontend::of(&principal, View::Merged),
         principal,
         out: sender,
@@ -198,7 +199,7 @@ impl StdioClient {
     }
 
     async fn answer_modern(self: &Arc<Self>, request: &Envelope, params: &Params, id: &Id) -> Option<Bytes> {
-        if let Err(error) = check_declared(params) {
+        if let Err(error) = check_declared(params, ClientLimits::default().client_info_bytes) {
             return Some(envelope::error(Some(id), &error));
         }
         if request.method().is_legacy_only() {

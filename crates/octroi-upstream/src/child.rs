@@ -1,7 +1,7 @@
 //! Child processes: start, standard error, and termination.
 
 use std::io;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub(crate) struct Process {
     child: Child,
     id: Option<Pid>,
     is_kept: bool,
+    /// Whether its end was seen, and what it left behind was ended.
+    has_ended: bool,
     mark: Mark,
     logs: Arc<Logs>,
     /// The number of its first line in the log.
@@ -141,7 +143,7 @@ impl Process {
         let stderr_reader = tasks.spawn("stderr", keep_stderr(name.to_owned(), stderr, Arc::clone(logs)));
         let (logs, running) = (Arc::clone(logs), Arc::clone(running));
         Ok((
-            Self { child, id, is_kept, mark, logs, since, stderr_reader, running },
+            Self { child, id, is_kept, has_ended: false, mark, logs, since, stderr_reader, running },
             Streams { stdin, stdout },
         ))
     }
@@ -158,6 +160,7 @@ impl Process {
     /// Waits until the process ends by itself; returns its exit status.
     pub(crate) async fn exited(&mut self) -> String {
         let status = self.child.wait().await;
+        self.end_what_is_left(&status);
         // A grandchild may hold the pipe open, so the rest of it is read for a short time only.
         let _ = tokio::time::timeout(Duration::from_millis(100), &mut self.stderr_reader).await;
         match status {
@@ -180,14 +183,22 @@ impl Process {
             // Remaining processes of its group.
             self.signal(Signal::KILL);
         }
-        match self.child.wait().await {
-            // The reaper itself was killed, so its processes are found by their mark.
-            Ok(status) if status.code().is_none() => {
-                self.mark.kill();
-            }
-            Ok(_) | Err(_) => {}
-        }
+        let status = self.child.wait().await;
+        self.end_what_is_left(&status);
         self.stderr_reader.abort();
+    }
+
+    /// A reaper ends after all its processes. One that was killed, as its own server can do, leaves them
+    /// behind; they are found by their mark, and because they are children of Octroi now.
+    fn end_what_is_left(&mut self, status: &io::Result<ExitStatus>) {
+        let (Ok(status), Some(id), false) = (status, self.id, self.has_ended) else {
+            return;
+        };
+        self.has_ended = true;
+        self.mark.forget(id);
+        if status.code().is_none() {
+            self.mark.kill();
+        }
     }
 
     /// A reaper forwards the signal; without one, the whole process group gets it.

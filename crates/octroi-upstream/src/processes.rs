@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// All descendants of a process.
 pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
@@ -22,6 +23,12 @@ pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
         next += 1;
     }
     found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+}
+
+/// The children of a process.
+pub(crate) fn children(of: Pid) -> Vec<Pid> {
+    let of = of.as_raw_nonzero().get();
+    all().filter(|id| parent(*id) == Some(of)).filter_map(Pid::from_raw).collect()
 }
 
 /// Kills every process whose environment has this variable; returns how many there were. Children
@@ -44,6 +51,23 @@ pub(crate) fn kill_marked(variable: &str, is_meant: impl Fn(&str) -> bool) -> us
         }
     }
     killed
+}
+
+/// Kills these children of this process with all their descendants, and waits for them, but not for ever: a
+/// process that hangs in the kernel ends later.
+pub(crate) fn kill_children(children: &[Pid]) {
+    const WAITS: u32 = 50;
+    for child in children {
+        for process in descendants(*child).into_iter().chain([*child]) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        for _ in 0..WAITS {
+            match waitpid(Some(*child), WaitOptions::NOHANG) {
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
+    }
 }
 
 /// Private memory of these processes and their descendants, in bytes.

@@ -1,5 +1,7 @@
 //! The log, on standard error.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 /// Starts the log. `RUST_LOG` overrides the level.
@@ -14,8 +16,19 @@ pub(crate) fn start(verbose: u8) {
             "warn,octroi={level},octroi_server={level},octroi_gateway={level},octroi_upstream={level}"
         ))
     });
-    let format =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).with_target(false);
+    let format = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(has_colours(
+            std::io::stderr().is_terminal(),
+            std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        ))
+        .with_env_filter(filter)
+        .with_target(false);
     // Fails only where a log is running already, as in tests.
     let _ = format.try_init();
+}
+
+/// Colours are for terminals; in a file they would only be noise.
+fn has_colours(is_terminal: bool, is_refused: bool) -> bool {
+    is_terminal && !is_refused
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use octroi_core::escape_hidden;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 use serde_json::Value;
@@ -32,9 +33,15 @@ pub(crate) fn json(value: &impl Serialize) {
     data(&json_text(value));
 }
 
-/// A value as JSON in one line. Commands print what they read from JSON, so serializing does not fail.
+/// A value as JSON in one line. Commands print what they read from JSON, so serializing does not fail. What
+/// would move a cursor or reorder text is escaped: JSON is read in terminals too.
 pub(crate) fn json_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    escape_hidden(&serde_json::to_string(value).unwrap_or_default()).into_owned()
+}
+
+/// Prints the output of a command as JSON for people, over several lines.
+pub(crate) fn json_lines(value: &impl Serialize) {
+    data(&escape_hidden(&serde_json::to_string_pretty(value).unwrap_or_default()));
 }
 
 /// Prints one of many lines; `false` if nobody reads them any more.
@@ -79,7 +86,7 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
 pub(crate) fn failure(failure: &Failure, format: Format) {
     let mut out = anstream::stderr().lock();
     if format == Format::Json {
-        let _ = writeln!(out, "{}", failure.to_json());
+        let _ = writeln!(out, "{}", json_text(&failure.to_json()));
         return;
     }
     if failure.is_answered {
@@ -127,6 +134,12 @@ mod tests {
         {
             assert_eq!(visible_lines(text), expected);
         }
+    }
+
+    #[test]
+    fn json_moves_no_terminal_either() {
+        let value = serde_json::json!({"name": "\u{9b}2J\u{202e}x"});
+        assert_eq!(json_text(&value), r#"{"name":"\u009b2J\u202ex"}"#);
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub struct ClientLimits {
     pub idle_timeout: Duration,
     /// Sessions with the same token.
     pub sessions: usize,
-    /// What the sessions of one token keep, in bytes.
-    pub session_bytes: usize,
+    /// What is held in memory for the clients of one token, in bytes.
+    pub held_bytes: usize,
     /// What a client declares about itself, in bytes.
     pub client_info_bytes: usize,
     /// Open streams and watched resources of one token.
@@ -50,7 +50,7 @@ impl Default for ClientLimits {
             write_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             sessions: 256,
-            session_bytes: 32 << 20,
+            held_bytes: 32 << 20,
             client_info_bytes: 64 << 10,
             subscriptions: 1000,
             subscriptions_per_minute: 300,
@@ -72,7 +72,7 @@ pub(super) fn read(reader: &mut TableReader<'_>) -> ClientLimits {
         write_timeout: reader.duration("write_timeout", default.write_timeout),
         idle_timeout: reader.duration("connection_idle", default.idle_timeout),
         sessions: reader.count("max_sessions", 1, default.sessions),
-        session_bytes: reader.count("max_session_bytes", 1024, default.session_bytes),
+        held_bytes: reader.count("max_held_bytes", 1024, default.held_bytes),
         client_info_bytes: reader.count("max_client_info_bytes", 1024, default.client_info_bytes),
         subscriptions: reader.count("max_subscriptions", 1, default.subscriptions),
         subscriptions_per_minute: reader.count(

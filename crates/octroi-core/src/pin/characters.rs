@@ -4,6 +4,9 @@
 //! screens do not display. They are not all of Unicode's lists, and need not be: what is missing is either
 //! visible or does not look like a Latin letter.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 /// How a character is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hidden {
@@ -101,6 +104,28 @@ pub fn visible(text: &str) -> String {
         }
     }
     out
+}
+
+/// JSON text, or a text beside it in an export, in which every hidden character is escaped as in JSON
+/// (`\\u202e`). In JSON such characters occur in strings only, so its meaning stays the same.
+pub fn escape_hidden(text: &str) -> Cow<'_, str> {
+    let is_meant = |character: char| {
+        hidden(character).is_some() || (character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+    };
+    if !text.contains(is_meant) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_meant(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The ASCII character that this one looks like; `None` if it is ASCII or looks like none.
@@ -257,6 +282,22 @@ const LOOK_ALIKES: &[(char, char)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_keeps_its_meaning_and_shows_what_is_hidden() {
+        for (text, expected) in [
+            ("{\"a\":\"b\"}", "{\"a\":\"b\"}"),
+            ("\"\u{9b}2J\"", "\"\\u009b2J\""),
+            ("\"\u{202e}x\u{2066}\"", "\"\\u202ex\\u2066\""),
+            ("\"\u{7f}\u{e0041}ü\"", "\"\\u007f\\udb40\\udc41ü\""),
+            ("a\nb\tc", "a\nb\tc"),
+        ] {
+            let escaped = escape_hidden(text);
+            assert_eq!(escaped, expected);
+            let values = [text, &escaped].map(|json| serde_json::from_str::<serde_json::Value>(json).ok());
+            assert_eq!(values[0], values[1], "{text:?}");
+        }
+    }
 
     #[test]
     fn the_table_is_in_order() {

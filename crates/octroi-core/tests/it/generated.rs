@@ -118,3 +118,18 @@ fn every_key_of_what_is_decided_and_kept_is_read() {
         assert!(keys.iter().all(|key| key.about.ends_with('.')), "{head}");
     }
 }
+
+/// The page about limits has every limit with its default.
+#[test]
+fn the_page_of_limits_is_complete() {
+    let page = include_str!("../../../../docs/limits.md");
+    let is_count = |key: &&Key| matches!(key.kind, Kind::Count(_));
+    let is_limit = |key: &&Key| is_count(key) || matches!(key.kind, Kind::Duration);
+    let of_clients = SERVER.iter().filter(is_limit);
+    let all = of_clients.chain(ENTRY.iter().filter(is_count)).chain(APPROVALS.iter().filter(is_count));
+    let missing: Vec<String> = all
+        .map(|key| format!("| `{}` | {} |", key.name, key.default))
+        .filter(|row| !page.contains(row))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
+}

@@ -6,6 +6,7 @@ mod ocsf;
 use std::io::{self, Write};
 
 use octroi_core::audit::{Entry, Filter};
+use octroi_core::escape_hidden;
 
 use super::error::AuditError;
 use super::reader::{LogReader, Record};
@@ -75,7 +76,9 @@ pub fn export(
             ExportFormat::Csv => csv::put(&mut line, &record, &entry),
             ExportFormat::Ocsf => ocsf::put(&mut line, &record, &entry),
         }
-        output.write_all(&line).map_err(ExportError::Output)?;
+        // People open exports in terminals and editors.
+        let shown = escape_hidden(&String::from_utf8_lossy(&line)).into_owned();
+        output.write_all(shown.as_bytes()).map_err(ExportError::Output)?;
         exported.n_records += 1;
     }
     output.flush().map_err(ExportError::Output)?;

@@ -136,7 +136,9 @@ impl Upstream {
             _ => {
                 let slot: Arc<Slot> = Arc::default();
                 self.touch(&slot);
-                slots.insert(key, Arc::clone(&slot));
+                // Copied, so that the key does not keep a whole request in memory.
+                let capabilities = key.capabilities.as_deref().map(Bytes::copy_from_slice);
+                slots.insert(SlotKey { capabilities, ..key }, Arc::clone(&slot));
                 Ok(slot)
             }
         }

@@ -12,3 +12,4 @@ mod failures;
 mod leftovers;
 mod life;
 mod limits;
+mod watchdog;

@@ -34,7 +34,7 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
     let n_errors = problems.iter().filter(|problem| problem.severity > Severity::Warning).count();
     if options.json {
         let problems: Vec<_> = problems.iter().map(problem_as_json).collect();
-        printer::data(&format!("{:#}", json!({ "ok": n_errors == 0, "problems": problems })));
+        printer::json_lines(&json!({ "ok": n_errors == 0, "problems": problems }));
     } else {
         for problem in &problems {
             printer::data(&problem_line(problem));
@@ -59,7 +59,7 @@ fn show(options: ShowConfig) -> Result<(), Failure> {
     let origins = if options.origin { Origins::Included } else { Origins::Omitted };
     let settings = &config.settings;
     if options.json {
-        printer::data(&format!("{:#}", settings.effective.to_json(origins, &settings.problems)));
+        printer::json_lines(&settings.effective.to_json(origins, &settings.problems));
     } else {
         for problem in &settings.problems {
             printer::warn(&problem.to_string());

@@ -176,3 +176,38 @@ async fn the_next_start_finds_what_is_left_when_reapers_are_killed_too() {
     assert_eq!(left_of(&processes).await, Vec::<u32>::new());
     gateway.stop().await;
 }
+
+/// A server that kills its own reaper, after it started a process that hides: of another session, and without
+/// the environment by which it could be found.
+#[tokio::test]
+async fn what_a_killed_reaper_watched_is_ended() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let marker = directory.path().join("started");
+    let unique = format!("{}.25", 90_000 + std::process::id());
+    let script = format!(
+        "(setsid env -i sleep {unique} &); sleep 0.3; touch '{}'; kill -9 $PPID; sleep {unique}",
+        marker.display()
+    );
+    let command = json!(["sh", "-c", script]);
+    let config = format!("[[mcp.servers]]\nname = \"bad\"\ncommand = {command}\nreconnect = false\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let mut n_left = usize::MAX;
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        n_left = n_running(&unique);
+        if marker.exists() && n_left == 0 {
+            break;
+        }
+    }
+    assert!(marker.exists(), "the server was started");
+    assert_eq!(n_left, 0, "processes are left");
+    drop(gateway);
+}
+
+/// The number of processes with this word in their command line.
+fn n_running(word: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("the processes can be listed").flatten();
+    let commands = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    // The script itself holds the word too, within a longer one.
+    commands.filter(|command| command.split(|byte| *byte == 0).any(|part| part == word.as_bytes())).count()
+}

@@ -46,7 +46,7 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
         write_timeout,
         idle_timeout,
         sessions,
-        session_bytes,
+        held_bytes,
         client_info_bytes,
         subscriptions,
         subscriptions_per_minute,
@@ -61,7 +61,7 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
     fields.field(&["write_timeout"], &mut kept.write_timeout, write_timeout, at_most);
     fields.field(&["connection_idle"], &mut kept.idle_timeout, idle_timeout, at_most);
     fields.field(&["max_sessions"], &mut kept.sessions, sessions, at_most);
-    fields.field(&["max_session_bytes"], &mut kept.session_bytes, session_bytes, at_most);
+    fields.field(&["max_held_bytes"], &mut kept.held_bytes, held_bytes, at_most);
     fields.field(&["max_client_info_bytes"], &mut kept.client_info_bytes, client_info_bytes, at_most);
     fields.field(&["max_subscriptions"], &mut kept.subscriptions, subscriptions, at_most);
     let per_minute = &mut kept.subscriptions_per_minute;

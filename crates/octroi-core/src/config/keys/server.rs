@@ -72,10 +72,11 @@ pub const SERVER: &[Key] = &[
         "Sessions with the same token; beyond, the one that is unused for longest ends.",
     ),
     key(
-        "max_session_bytes",
+        "max_held_bytes",
         Kind::Count(1024),
         "33554432",
-        "What the sessions of one token keep for their clients, in bytes.",
+        "What is held in memory for the clients of one token, in bytes: large requests in progress, and what \
+        sessions keep for clients that come back.",
     ),
     key(
         "max_client_info_bytes",
@@ -83,6 +84,16 @@ pub const SERVER: &[Key] = &[
         "65536",
         "What a client declares about itself in `initialize`, in bytes.",
     ),
-    key("max_subscriptions", Kind::Count(1), "1000", "Open streams and watched resources of one token."),
-    key("max_subscriptions_per_minute", Kind::Count(1), "300", "New subscriptions of one token in a minute."),
+    key(
+        "max_subscriptions",
+        Kind::Count(1),
+        "1000",
+        "Open streams and watched resources of one agent or person.",
+    ),
+    key(
+        "max_subscriptions_per_minute",
+        Kind::Count(1),
+        "300",
+        "Changes of subscriptions of one agent or person in a minute.",
+    ),
 ];

@@ -29,7 +29,7 @@ pub(super) fn verify(options: &VerifyLog) -> Result<(), Failure> {
     let report =
         verify_log(&directory, &against).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     if options.json {
-        printer::data(&report.to_json().to_string());
+        printer::json(&report.to_json());
     } else {
         for line in report_lines(&report, against.witnesses.len()) {
             printer::data(&line);

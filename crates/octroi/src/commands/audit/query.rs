@@ -61,7 +61,7 @@ pub(super) async fn show(options: &ShowRecords) -> Result<(), Failure> {
             printer::json(&record);
         } else {
             printer::data(&line(&record));
-            printer::data(&serde_json::to_string_pretty(&record).unwrap_or_default());
+            printer::json_lines(&record);
         }
     }
     Ok(())
