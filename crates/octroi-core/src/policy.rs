@@ -16,6 +16,7 @@ use crate::tool::ToolDescriptor;
 mod check;
 mod document;
 mod index;
+mod names;
 mod predicate;
 mod rule;
 mod sentence;

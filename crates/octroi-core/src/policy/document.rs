@@ -17,7 +17,7 @@ use crate::decision::{Call, Mode};
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
 use crate::time::parse_time;
-use crate::tool::{Risk, ToolDescriptor};
+use crate::tool::Risk;
 
 /// A parsed policy.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Document {
     /// Finds the rules for a call.
     index: Index,
     /// The arguments that its rules test.
-    names: Names,
+    pub(super) names: Names,
 }
 
 /// A hypothetical call.
@@ -152,23 +152,6 @@ impl Document {
         let matching = places.filter_map(|place| Some((self.rules.get(place)?, Reverse(place))));
         let matching = matching.filter(|(rule, _)| rule.matches(call));
         matching.max_by_key(|(rule, place)| (rule.word, *place)).map(|(rule, _)| rule)
-    }
-
-    /// What is wrong with the names of arguments, if one can be taken for another that a rule for this tool tests.
-    /// Names of the tool's own schema are what they are.
-    pub(super) fn name_complaint(
-        &self,
-        tool: &ToolDescriptor,
-        arguments: &Json,
-        is_of_schema: &dyn Fn(&str) -> bool,
-    ) -> Option<String> {
-        if self.names.is_empty() {
-            return None;
-        }
-        let tests = |rule: &Rule, known: &str| rule.argument_names().any(|name| name == known);
-        self.names.complaint(arguments, &|name, known| {
-            !is_of_schema(name) && self.rules.iter().any(|rule| tests(rule, known) && rule.concerns(tool))
-        })
     }
 
     /// The servers that its rules name literally.
