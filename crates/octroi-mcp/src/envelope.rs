@@ -153,9 +153,10 @@ impl Incoming {
     /// Parses what a client sends: its answers are nested no deeper than its requests.
     pub fn parse_of_client(json: Bytes) -> Result<Self, Malformed> {
         match Self::parse(json)? {
-            Self::One(envelope) => envelope.from_client().map(Self::One),
+            Self::One(envelope) => envelope.checked_as_of_client().map(Self::One),
             Self::Batch(elements) => {
-                let checked = elements.into_iter().map(|element| element.and_then(Envelope::from_client));
+                let checked =
+                    elements.into_iter().map(|element| element.and_then(Envelope::checked_as_of_client));
                 Ok(Self::Batch(checked.collect()))
             }
         }
@@ -223,7 +224,7 @@ impl Envelope {
     }
 
     /// The same for a client's message: its answers to questions of servers go to servers, too.
-    fn from_client(self) -> Result<Self, Malformed> {
+    fn checked_as_of_client(self) -> Result<Self, Malformed> {
         match self.kind {
             Kind::Response if json::is_deeper_than(&self.json, DEPTH_MAX) => {
                 Err(Malformed::too_deep(self.id()))
