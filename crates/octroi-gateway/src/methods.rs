@@ -30,6 +30,7 @@ pub(crate) enum Recorded {
 
 /// Who answers this method for a client of this era. The answer is the same for all servers together and for one
 /// alone: another path is not another gate.
+#[expect(clippy::match_same_arms, reason = "each group is refused for a reason of its own")]
 pub(crate) fn route(method: &Method, era: Era) -> Route {
     match (method, era) {
         (

@@ -9,8 +9,11 @@ use parking_lot::Mutex;
 /// When tokens were last taken away, by the id of their principal and their label.
 #[derive(Debug, Default)]
 pub(super) struct Revoked {
-    at_ms: Mutex<HashMap<(Arc<str>, Arc<str>), i64>>,
+    at_ms: Mutex<HashMap<TokenName, i64>>,
 }
+
+/// The id of a principal, and the label of a token.
+type TokenName = (Arc<str>, Arc<str>);
 
 impl Revoked {
     /// Notes the tokens that the new set does not contain any more.
