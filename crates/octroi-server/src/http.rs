@@ -159,7 +159,7 @@ fn hold<B: Body>(
 ) -> Result<Option<HeldRequest>, Box<Reply>> {
     let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token));
     if held.is_over() {
-        return Err(too_much_held());
+        return Err(Box::new(too_much_held()));
     }
     let n_bytes = body.size_hint().upper().map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
     match body.size_hint().upper() {
@@ -169,18 +169,18 @@ fn hold<B: Body>(
         // One that is too large is refused for that reason when it is read.
         Some(_) => match held.hold(n_bytes.min(endpoint.settings.body_bytes)) {
             Some(held) => Ok(Some(held)),
-            None => Err(too_much_held()),
+            None => Err(Box::new(too_much_held())),
         },
     }
 }
 
 /// The refusal of a request whose token has too much in progress. The rest of the request is not read.
-fn too_much_held() -> Box<Reply> {
+fn too_much_held() -> Reply {
     let error = reply::limit_error(
         "the requests and answers of this token that are in progress are too large together",
         "read the answers, wait for some of them, or raise `max_held_bytes` under [server]",
     );
-    Box::new(reply::closing(reply::limit(StatusCode::TOO_MANY_REQUESTS, None, &error)))
+    reply::closing(reply::limit(StatusCode::TOO_MANY_REQUESTS, None, &error))
 }
 
 /// Reads a body of unknown size, and counts it as it comes.
@@ -197,16 +197,16 @@ async fn read_unsized<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             frame => frame.map(Some),
         });
         let data = match frame.await {
-            None => return Err(too_slow()),
+            None => return Err(Box::new(too_slow())),
             Some(None) => return Ok(read.freeze()),
             Some(Some(Err(_))) => return Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
             Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
         };
         if read.len() + data.len() > limit {
-            return Err(too_large(limit));
+            return Err(Box::new(too_large(limit)));
         }
         if !held.grow(data.len()) {
-            return Err(too_much_held());
+            return Err(Box::new(too_much_held()));
         }
         read.extend_from_slice(&data);
     }
@@ -225,18 +225,18 @@ async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     });
     match collected.await {
         Some(Ok(collected)) => Ok(body::detached(collected.to_bytes())),
-        Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit)),
+        Some(Err(error)) if error.is::<LengthLimitError>() => Err(Box::new(too_large(limit))),
         Some(Err(_)) => Err(Box::new(reply::empty(StatusCode::BAD_REQUEST))),
-        None => Err(too_slow()),
+        None => Err(Box::new(too_slow())),
     }
 }
 
-fn too_large(limit: usize) -> Box<Reply> {
+fn too_large(limit: usize) -> Reply {
     let error = RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
-    Box::new(reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error))
+    reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error)
 }
 
-fn too_slow() -> Box<Reply> {
+fn too_slow() -> Reply {
     let error = RpcError::new(code::INVALID_REQUEST, "the body of the request came too slowly");
-    Box::new(reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error)))
+    reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error))
 }

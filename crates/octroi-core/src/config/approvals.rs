@@ -101,7 +101,7 @@ impl Context<'_> {
     pub(super) fn pins(&self, map: &Map) -> Read<PinsSection> {
         let mut reader = self.reader(map, PINS, ProblemLog::of_restriction(None));
         let mode = reader.word_or("mode", &PIN_MODES, PinPolicy::default());
-        let new_tools = reader.word("new_tools", &NEW_TOOLS);
+        let new_tools = reader.word_or("new_tools", &NEW_TOOLS, None);
         let lock = reader.path("lock").unwrap_or_else(|| {
             let lock = join(self.base, DEFAULT_LOCK);
             reader.show("lock", json!(lock));

@@ -125,6 +125,7 @@ fn what_holds_if_nothing_is_written() {
 
         [pins]
         mode = "trust_first"
+        new_tools = "by_profile"
         lock = "/cfg/octroi.lock"
 
         [audit]

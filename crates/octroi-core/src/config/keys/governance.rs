@@ -20,8 +20,12 @@ pub(in crate::config) const MODES: [Word<Mode>; 2] =
     [("planning", Mode::Planning, &[]), ("execution", Mode::Execution, &[])];
 pub(in crate::config) const DENIAL_STYLES: [Word<DenialStyle>; 2] =
     [("rpc", DenialStyle::Rpc, &[]), ("result", DenialStyle::Result, &[])];
-pub(in crate::config) const NEW_TOOLS: [Word<NewTools>; 3] =
-    [("review", NewTools::Review, &[]), ("notice", NewTools::Notice, &[]), ("allow", NewTools::Allow, &[])];
+pub(in crate::config) const NEW_TOOLS: [Word<Option<NewTools>>; 4] = [
+    ("by_profile", None, &[]),
+    ("review", Some(NewTools::Review), &[]),
+    ("notice", Some(NewTools::Notice), &[]),
+    ("allow", Some(NewTools::Allow), &[]),
+];
 
 pub(in crate::config) const PIN_MODES: [Word<PinPolicy>; 3] = [
     ("trust_first", PinPolicy::TrustFirst, &[]),
@@ -131,9 +135,10 @@ pub const PINS: &[Key] = &[
     key(
         "new_tools",
         Kind::Words(|| names(&NEW_TOOLS)),
-        "by profile: strict review, guarded notice, open allow",
+        "by_profile",
         "What happens in mode `trust_first` to a tool that a known server adds. `review` quarantines it until a \
-        person has accepted it, `notice` accepts it and shows it in `octroi status` for a week.",
+        person has accepted it, `notice` accepts it and shows it in `octroi status` for a week. `by_profile` is `review` for `strict`, `notice` for \
+        `guarded` and `allow` for `open`.",
     ),
     key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
 ];
