@@ -19,6 +19,8 @@ const PROGRAMS: &str = "sql cypher script javascript statement shell bash python
 /// Words of arguments that name a file, and words that say that it is written.
 const FILES: &str = "path file dir directory folder filename";
 const WRITTEN: &str = "output out save download local destination export";
+/// Words of arguments that take messages from a queue, all of which a name has.
+const TAKES: [&str; 3] = ["max messages", "visibility timeout", "wait seconds"];
 /// Objects are looked into this deep, and so many arguments are looked at.
 const DEPTH_MAX: usize = 5;
 const ARGUMENTS_MAX: usize = 200;
@@ -61,7 +63,8 @@ impl ToolArgument {
         if is_download && names_written_file {
             return false;
         }
-        is_first(WRITES) || names_written_file
+        let takes = TAKES.iter().any(|words| words.split_whitespace().all(&has));
+        is_first(WRITES) || names_written_file || takes
     }
 }
 
@@ -149,6 +152,8 @@ mod tests {
             (json!({"outputFile": {}}), true),
             (json!({"options": {"properties": {"saveChanges": {}}}}), true),
             (json!({"action": {}}), true),
+            (json!({"maxNumberOfMessages": {}}), true),
+            (json!({"max_results": {}, "messages": {}}), false),
             (json!({"sql": {}}), true),
             (json!({"action": {"enum": ["list", "get_details"]}}), false),
             (json!({"action": {"enum": ["list", "reorder"]}}), true),

@@ -54,6 +54,9 @@ const LEAD_IN: &str = "\
 /// So many words are looked at for a verb.
 const LEAD_IN_MAX: usize = 12;
 
+/// So many sentences that begin with "Also" are looked at.
+const ALSO_MAX: usize = 8;
+
 /// Verbs at the start of descriptions in Chinese, which has no spaces between words.
 const CHINESE: [(&str, &str); 24] = [
     ("获取", "get"),
@@ -82,9 +85,23 @@ const CHINESE: [(&str, &str); 24] = [
     ("支付", "pay"),
 ];
 
-/// The first verb of a description, as it is written there, and those joined to it: "Read or update a file" has two.
-/// What follows is ignored: it tells of things, limits and other tools.
+/// The first verb of a description, as it is written there, and those joined to it: "Read or update a file" has two,
+/// "Read a file. Also marks it as read." too. What follows is ignored otherwise: it tells of things, limits and other
+/// tools.
 pub fn leading_verbs(description: &str) -> Vec<String> {
+    let mut verbs = verbs_of_sentence(description);
+    for (at, also) in description.match_indices("Also ").take(ALSO_MAX) {
+        let (before, after) = (&description[..at], &description[at + also.len()..]);
+        let begins = before.trim_end_matches(' ').ends_with(['.', ';', '!', ')', '\n']);
+        let verb = after.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+        if begins && verb.ends_with('s') {
+            verbs.push(verb.to_lowercase());
+        }
+    }
+    verbs
+}
+
+fn verbs_of_sentence(description: &str) -> Vec<String> {
     let trimmed = description.trim_start();
     if let Some((_, verb)) = CHINESE.iter().find(|(start, _)| trimmed.starts_with(start)) {
         return vec![(*verb).to_owned()];
@@ -94,7 +111,7 @@ pub fn leading_verbs(description: &str) -> Vec<String> {
     let words = description.split_whitespace().take(LEAD_IN_MAX);
     for word in words {
         // `Usage: …` is a label, not the sentence.
-        if verbs.is_empty() && word.ends_with(':') {
+        if verbs.is_empty() && word.trim_end_matches(['*', '_']).ends_with(':') {
             continue;
         }
         let ends = word.ends_with(['.', ':', ';', '!', '?']);
@@ -182,6 +199,8 @@ mod tests {
             ("Search/replace text", "search replace"),
             ("A list of files", "list"),
             ("Get the log, then write it", "get"),
+            ("**Purpose:** Retrieve a text. Also connects the agent.", "retrieve connects"),
+            ("Get a list (also deletes it). It Also deletes", "get"),
             ("删除一个文件", "delete"),
             ("", ""),
             ("...", ""),

@@ -312,6 +312,7 @@ fn show_hides_secrets() {
 
             [pins]
             mode = "trust_first"
+            new_tools = "by_profile"
             lock = "[DIR]/octroi.lock"
 
             [audit]
