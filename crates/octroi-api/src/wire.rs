@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use octroi_core::agent::{Mode, Profile};
 use octroi_core::approval::ApprovalState;
 use octroi_core::audit::{Kind, Ruling};
-use octroi_core::decision::{Mode, Outcome, Profile};
+use octroi_core::decision::Outcome;
 use octroi_core::pin::{ChangeClass, PinKind, PinPolicy, Severity};
 use octroi_core::policy::Level;
-use octroi_core::server::Trust;
 use octroi_core::tool::{Risk, Source};
+use octroi_core::trust::Trust;
 use octroi_core::{Health, Lifecycle};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;

@@ -3,7 +3,7 @@
 use cedar_policy::Policy;
 use octroi_core::suggest::did_you_mean;
 
-use crate::describe::Effect;
+use crate::effect::Effect;
 
 const KNOWN: [&str; 3] = ["id", "decision", "reason"];
 const DECISIONS: [(&str, Effect); 3] =

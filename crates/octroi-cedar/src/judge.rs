@@ -13,12 +13,12 @@ use cedar_policy::{
 use octroi_core::Role;
 use octroi_core::arguments::Exactness;
 use octroi_core::facts::Facts;
-use octroi_core::server::Trust;
 use octroi_core::tool::Risk;
+use octroi_core::trust::Trust;
 use serde_json::Value;
 
 use crate::argument::{self, Parts, texts};
-use crate::describe::Effect;
+use crate::effect::Effect;
 use crate::needs::{Needs, UsedParts};
 use crate::policies::{Policies, Prepared, Slice};
 use crate::schema::risk_name;

@@ -7,6 +7,7 @@
 mod annotation;
 mod argument;
 mod describe;
+mod effect;
 mod judge;
 mod limits;
 mod load;
@@ -16,7 +17,8 @@ mod problem;
 mod schema;
 mod shape;
 
-pub use describe::{Described, Effect};
+pub use describe::Described;
+pub use effect::Effect;
 pub use judge::{Agent, CedarVerdict, Clause, Judgement, Request, SessionState, Tool};
 pub use policies::Policies;
 pub use problem::Problem;

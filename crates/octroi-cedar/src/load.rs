@@ -7,7 +7,7 @@ use cedar_policy::ffi::DetailedError;
 use cedar_policy::{Policy, PolicyId, PolicySet};
 
 use crate::annotation;
-use crate::describe::Effect;
+use crate::effect::Effect;
 use crate::limits::{self, BeyondLimits};
 use crate::problem::{Problem, position};
 use crate::schema::Schema;

@@ -6,25 +6,23 @@
 
 use std::sync::Arc;
 
+use crate::call::Call;
 use crate::name::ServerKey;
 use crate::policy::{Policies, PolicyVerdict, Word};
-use crate::server::{ToolAccess, Trust};
+use crate::server::ToolAccess;
 use crate::tool::ToolDescriptor;
+use crate::trust::Trust;
 
 mod access;
-mod call;
-mod context;
 mod gate;
 mod outcome;
 mod profile;
 mod trace;
 
 pub use access::is_allowed;
-pub use call::{Call, Subject};
-pub use context::{AgentContext, DEFAULT_BLACKLIST, Mode};
 pub use gate::{Gate, SIX};
 pub use outcome::{Decision, Denial, Fault, Permit, UnapprovedCall};
-pub use profile::{Effect, Otherwise, Profile};
+pub use profile::{Effect, Otherwise};
 pub use trace::{Outcome, Trace, Verdict};
 
 /// The verdict of a custom gate.

@@ -3,10 +3,12 @@
 //! Names, principals, server definitions and decisions as plain values. There is no async here, no clock, no
 //! file and no network: what depends on them is passed in as an argument.
 
+pub mod agent;
 pub mod approval;
 pub mod arguments;
 pub mod audit;
 pub mod breaker;
+pub mod call;
 pub mod clock;
 pub mod config;
 pub mod decision;
@@ -25,13 +27,16 @@ pub mod secret;
 pub mod server;
 pub mod substitute;
 pub mod suggest;
+pub mod syntax;
 pub mod time;
 pub mod tool;
+pub mod trust;
 pub mod uri;
 pub mod wire_name;
 
+pub use call::Subject;
 pub use clock::Clock;
-pub use decision::{Decision, Permit, Subject};
+pub use decision::{Decision, Permit};
 pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, Scope, ServerKey, ServerName};
 pub use pin::{escape_hidden, visible};

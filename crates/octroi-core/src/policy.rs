@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::decision::Call;
+use crate::call::Call;
 use crate::tool::ToolDescriptor;
 
 mod check;

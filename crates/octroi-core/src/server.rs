@@ -10,6 +10,7 @@ use crate::glob::Glob;
 use crate::name::{ServerKey, ServerName};
 use crate::secret::Secret;
 use crate::tool::{Risk, ToolOverride};
+use crate::trust::Trust;
 
 /// One configured server, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,29 +111,6 @@ pub enum Sharing {
     PerUser,
     /// Each client session has its own.
     PerSession,
-}
-
-/// How far a server is trusted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Trust {
-    /// Unknown source, or dangerous operations.
-    Low,
-    /// Community servers, limited side effects.
-    #[default]
-    Medium,
-    /// Official or verified sources.
-    High,
-}
-
-impl Trust {
-    /// Its name in configuration and output.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
 }
 
 /// Which tools of a server may be used, as glob patterns over their own names.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::name::CanonicalId;
-use crate::server::Trust;
+use crate::trust::Trust;
 
 pub mod arguments;
 pub mod infer;

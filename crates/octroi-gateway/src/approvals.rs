@@ -6,12 +6,13 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use octroi_core::Secret;
+use octroi_core::agent::AgentContext;
 use octroi_core::approval::{
     Approval, ApprovalState, ArgumentsState, Binding, ID_BYTES, Refusal, approval_id,
 };
 use octroi_core::arguments::canonical;
 use octroi_core::audit::{CallId, Kind};
-use octroi_core::decision::{AgentContext, Denial, Permit, UnapprovedCall};
+use octroi_core::decision::{Denial, Permit, UnapprovedCall};
 use octroi_mcp::ask;
 use octroi_mcp::json::{Edit, rewrite};
 use octroi_mcp::params::Params;

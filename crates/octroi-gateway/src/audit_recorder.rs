@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use octroi_core::agent::AgentContext;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
-use octroi_core::decision::{AgentContext, Denial, Trace};
+use octroi_core::decision::{Denial, Trace};
 use octroi_core::pin::JsonError;
 use octroi_core::redact::{Redactor, Revealed, View};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};

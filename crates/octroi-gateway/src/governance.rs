@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, QuotaSpec};
-use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
 use octroi_core::{Principal, Tokens};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_core::agent::AgentContext;
 use octroi_core::audit::CallId;
-use octroi_core::decision::{AgentContext, Denial};
+use octroi_core::decision::Denial;
 use octroi_core::{Decision, Permit, ServerKey};
 use octroi_mcp::json::Edit;
 use octroi_mcp::params::Params;

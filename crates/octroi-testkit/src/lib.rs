@@ -4,7 +4,6 @@ pub mod auth_proxy;
 pub mod client;
 pub mod conformance;
 pub mod conformance_client;
-pub mod faults;
 pub mod gateway;
 pub mod peer;
 

@@ -8,11 +8,12 @@ use bytes::Bytes;
 use octroi_core::{Permit, ServerKey};
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::{self, Round, Sender, Subject};
-use octroi_mcp::{Envelope, Era, Id, Method, Version, envelope, json, meta};
+use octroi_mcp::{Envelope, Era, Id, Method, envelope, json};
 use serde_json::Value;
 
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Owner};
+use crate::identity::{ServerIdentity, modern_meta};
 use crate::live::LiveCall;
 use crate::mux::Mux;
 use crate::streamable::{HttpCall, Mirror, Streamable};
@@ -32,21 +33,6 @@ pub struct Connection {
 pub(crate) enum Link {
     Shared(Arc<Mux>),
     Http(Arc<Streamable>),
-}
-
-/// What a server reported about itself in the handshake.
-#[derive(Clone, Debug)]
-pub struct ServerIdentity {
-    /// The protocol era that Octroi uses with it.
-    pub era: Era,
-    /// The negotiated protocol version.
-    pub version: Version,
-    /// Name and version of the software, as JSON text.
-    pub info: Option<Bytes>,
-    /// Its capabilities, as it declared them.
-    pub capabilities: Value,
-    /// Its instructions for models.
-    pub instructions: Option<String>,
 }
 
 /// A client's request, ready to be sent in the server's era.
@@ -257,16 +243,4 @@ impl Connection {
     fn meta(&self) -> String {
         modern_meta(&self.client_info)
     }
-}
-
-/// The `_meta` member of a modern request of Octroi itself.
-pub(crate) fn modern_meta(client_info: &[u8]) -> String {
-    format!(
-        r#""_meta":{{"{}":"{}","{}":{},"{}":{{}}}}"#,
-        meta::PROTOCOL_VERSION,
-        Version::LATEST_MODERN,
-        meta::CLIENT_INFO,
-        String::from_utf8_lossy(client_info),
-        meta::CLIENT_CAPABILITIES,
-    )
 }

@@ -1,5 +1,6 @@
 //! Events from servers, other than answers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,8 +11,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::UpstreamError;
-use crate::mux::Mux;
-use crate::streamable::Streamable;
 
 /// On whose behalf calls are made. Calls of one owner may receive each other's questions and log
 /// messages; calls of different owners never do.
@@ -98,18 +97,21 @@ pub struct ServerQuestion {
     /// Cancelled when the server withdraws the question.
     pub withdrawn: CancellationToken,
     id: Id,
-    reply_to: Option<ReplyTo>,
+    reply_to: Option<Arc<dyn ReplyChannel>>,
 }
 
-/// The transport that carries the answer back to the server.
-#[derive(Debug)]
-pub(crate) enum ReplyTo {
-    Mux(Arc<Mux>),
-    Http(Arc<Streamable>),
+/// The transport that carries the answer to a question back to the server.
+pub(crate) trait ReplyChannel: fmt::Debug + Send + Sync {
+    /// Sends the answer without waiting.
+    fn reply(self: Arc<Self>, id: &Id, message: Bytes);
 }
 
 impl ServerQuestion {
-    pub(crate) fn new(request: &Envelope, withdrawn: CancellationToken, reply_to: ReplyTo) -> Option<Self> {
+    pub(crate) fn new(
+        request: &Envelope,
+        withdrawn: CancellationToken,
+        reply_to: Arc<dyn ReplyChannel>,
+    ) -> Option<Self> {
         Some(Self {
             method: request.method().clone(),
             params: request.params(),
@@ -132,10 +134,8 @@ impl ServerQuestion {
     }
 
     fn reply(&mut self, message: Bytes) {
-        match self.reply_to.take() {
-            Some(ReplyTo::Mux(mux)) => mux.reply(&self.id, message),
-            Some(ReplyTo::Http(link)) => link.reply(&self.id, message),
-            None => {}
+        if let Some(channel) = self.reply_to.take() {
+            channel.reply(&self.id, message);
         }
     }
 }

@@ -16,8 +16,8 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::context::Context;
 use crate::logs::Logs;
-use crate::upstream::Context;
 
 mod answer;
 mod attempts;

@@ -8,8 +8,8 @@ use octroi_core::server::EraChoice;
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, meta};
 use serde_json::Value;
 
-use crate::connection::{ServerIdentity, modern_meta};
 use crate::error::UpstreamError;
+use crate::identity::{ServerIdentity, modern_meta, negotiated_version};
 use crate::mux::{ChannelAnswer, Mux};
 
 /// How long a server may take to answer the probe. After that it is treated as a legacy server that ignores
@@ -114,17 +114,6 @@ pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, Upstream
         info: value.get("serverInfo").map(|info| Bytes::from(info.to_string())),
         capabilities: value.get("capabilities").cloned().unwrap_or_default(),
         instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
-    })
-}
-
-/// The version that a server chose in the legacy handshake.
-pub(crate) fn negotiated_version(result: &[u8]) -> Result<Version, UpstreamError> {
-    let value: Value = serde_json::from_slice(result).unwrap_or_default();
-    let chosen = value.get("protocolVersion").and_then(Value::as_str).unwrap_or("none");
-    Version::parse(chosen).filter(|version| version.era() == Era::Legacy).ok_or_else(|| {
-        UpstreamError::Protocol(format!(
-            "the server chose protocol version {chosen}, which Octroi does not speak"
-        ))
     })
 }
 

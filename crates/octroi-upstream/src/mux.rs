@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyTo, ServerQuestion};
+use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::lines::guess_id;
 
@@ -107,12 +107,6 @@ impl Mux {
         }
         let params = format!(r#"{{"requestId":{id},"reason":"{}"}}"#, reason.as_str());
         self.post(envelope::notification(&Method::Cancelled, params.as_bytes()));
-    }
-
-    /// Sends the answer to a server's question.
-    pub(crate) fn reply(&self, id: &Id, message: Bytes) {
-        self.table.lock().questions.remove(id);
-        self.post(message);
     }
 
     /// Sends without waiting. If the channel is stuck the message is lost; the server is stuck too.
@@ -273,7 +267,7 @@ impl Mux {
             table.questions.insert(id.clone(), withdrawn.clone());
             table.calls.get(&call).map(|pending| Arc::clone(&pending.events))
         };
-        let question = ServerQuestion::new(request, withdrawn, ReplyTo::Mux(Arc::clone(self)));
+        let question = ServerQuestion::new(request, withdrawn, Arc::<Self>::clone(self));
         if let (Some(queue), Some(question)) = (queue, question) {
             // A full queue drops the question, and a dropped question is refused.
             queue.push(CallEvent::Question(question));
@@ -296,6 +290,13 @@ impl Mux {
         };
         debug!(server.name = %self.events.server(), method = %request.method(), reason, "question refused");
         self.post(envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, reason)));
+    }
+}
+
+impl ReplyChannel for Mux {
+    fn reply(self: Arc<Self>, id: &Id, message: Bytes) {
+        self.table.lock().questions.remove(id);
+        self.post(message);
     }
 }
 

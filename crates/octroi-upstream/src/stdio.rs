@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{LaunchSpec, Process, ProcessList, Streams};
+use crate::context::Context;
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::lines::{Line, Lines};
 use crate::logs::Logs;
 use crate::mux::Mux;
-use crate::upstream::Context;
 
 /// How many messages may be queued for a child that does not read.
 const QUEUED: usize = 64;

@@ -16,9 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
-use crate::event::{CallEvent, EventSink, Owner, ReplyTo, ServerQuestion};
+use crate::event::{CallEvent, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
+use crate::identity::negotiated_version;
 use crate::wire::Body;
 
 mod call;
@@ -132,7 +133,7 @@ impl Streamable {
             (Some(result), _) => result,
             (None, error) => return Err(UpstreamError::refused(error)),
         };
-        let version = crate::handshake::negotiated_version(&result)?;
+        let version = negotiated_version(&result)?;
         let session = LegacySession::new(&self.address.headers, session, Some(version));
         self.session.store(Arc::new(session));
         self.notify(&Method::Initialized, b"{}").await?;
@@ -165,18 +166,6 @@ impl Streamable {
         let message = envelope::notification(method, params);
         let response = self.post(method, &Mirror::default(), message).await?;
         if response.status().is_success() { Ok(()) } else { Err(status_error(response.status())) }
-    }
-
-    /// Sends the answer to a server's question, in the background.
-    pub(crate) fn reply(self: &Arc<Self>, id: &Id, message: Bytes) {
-        self.questions.lock().remove(id);
-        let link = Arc::clone(self);
-        self.tasks.spawn("http-answer", async move {
-            let posted = link.post(&Method::Other("".into()), &Mirror::default(), message).await;
-            if let Err(error) = posted {
-                tracing::debug!(address = %link.address.display, %error, "answer to a question could not be delivered");
-            }
-        });
     }
 
     /// Posts one message.
@@ -265,12 +254,12 @@ impl Streamable {
     ) -> Option<ServerQuestion> {
         let id = request.id()?;
         if *request.method() == Method::Ping {
-            self.reply(&id, envelope::result(&id, b"{}"));
+            Arc::clone(self).reply(&id, envelope::result(&id, b"{}"));
             return None;
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let question = ServerQuestion::new(request, withdrawn, ReplyTo::Http(Arc::clone(self)))?;
+        let question = ServerQuestion::new(request, withdrawn, Arc::<Self>::clone(self))?;
         let Some(queue) = queue else {
             return Some(question);
         };
@@ -316,16 +305,18 @@ impl Streamable {
         };
         match self.only_owner(true) {
             Some(queue) => drop(self.question(request, Some(&queue))),
-            None if *request.method() == Method::Ping => self.reply(&id, envelope::result(&id, b"{}")),
+            None if *request.method() == Method::Ping => {
+                Arc::clone(self).reply(&id, envelope::result(&id, b"{}"))
+            }
             None if *request.method() == Method::RootsList => {
-                self.reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
+                Arc::clone(self).reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
             }
             None => {
                 let error = RpcError::new(
                     code::INTERNAL_ERROR,
                     "no client call is in progress that this question certainly belongs to",
                 );
-                self.reply(&id, envelope::error(Some(&id), &error));
+                Arc::clone(self).reply(&id, envelope::error(Some(&id), &error));
             }
         }
     }
@@ -376,4 +367,17 @@ const NAME: HeaderName = HeaderName::from_static(mcp_header::NAME);
 fn written(value: &str) -> Result<HeaderValue, UpstreamError> {
     HeaderValue::from_str(&mcp_header::encode(value))
         .map_err(|_| UpstreamError::Protocol("the request cannot be written as HTTP".to_owned()))
+}
+
+impl ReplyChannel for Streamable {
+    fn reply(self: Arc<Self>, id: &Id, message: Bytes) {
+        self.questions.lock().remove(id);
+        let link = Arc::clone(&self);
+        self.tasks.spawn("http-answer", async move {
+            let posted = link.post(&Method::Other("".into()), &Mirror::default(), message).await;
+            if let Err(error) = posted {
+                tracing::debug!(address = %link.address.display, %error, "answer to a question could not be delivered");
+            }
+        });
+    }
 }

@@ -6,29 +6,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use bytes::Bytes;
 use octroi_core::breaker::Breaker;
 use octroi_core::health::Checks;
 use octroi_core::server::{ServerSpec, Start};
-use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::background::BackgroundTasks;
 use crate::child::ProcessList;
 use crate::connection::Connection;
+use crate::context::Context;
 use crate::error::UpstreamError;
 use crate::event::{EventSink, ServerEvent};
-use crate::http::HttpClient;
 use crate::logs::Logs;
 use crate::processes::memory_of;
-use crate::redaction::SharedRedactor;
-use crate::spawner::Spawner;
 use crate::watch::Watched;
 
 mod concurrency;
@@ -49,27 +44,6 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const TRIES: usize = 3;
 const TRIES_APART: Duration = Duration::from_secs(1);
 
-/// What all servers share.
-#[derive(Debug)]
-pub struct Context {
-    /// The client for remote servers.
-    pub http: HttpClient,
-    /// Starts all processes.
-    pub spawner: Spawner,
-    /// Octroi's name and version for handshakes, as JSON text.
-    pub client_info: Bytes,
-    /// Owner of every task.
-    pub tasks: BackgroundTasks,
-    /// Cancelled at shutdown.
-    pub shutdown: CancellationToken,
-    /// The clock for deadlines and timestamps.
-    pub clock: Clock,
-    /// The channel for the events of all servers.
-    pub events: mpsc::Sender<(ServerKey, ServerEvent)>,
-    /// Redacts what servers write.
-    pub redactor: SharedRedactor,
-}
-
 /// One configured server.
 #[derive(Debug)]
 pub struct Upstream {
@@ -83,6 +57,14 @@ pub struct Upstream {
     slots: Slots,
     /// Cancelled when this server is closed for good.
     closing: CancellationToken,
+    life: Life,
+    load: Load,
+    made: Instant,
+}
+
+/// What the supervisor of a server goes by.
+#[derive(Debug, Default)]
+struct Life {
     /// Whether connecting is allowed: the server is enabled and was not stopped.
     may_connect: AtomicBool,
     is_connecting: AtomicBool,
@@ -90,13 +72,17 @@ pub struct Upstream {
     changed: Notify,
     checks: Mutex<Checks>,
     restarts: AtomicU64,
+}
+
+/// The calls of a server, and how they went.
+#[derive(Debug)]
+struct Load {
     breaker: Mutex<Breaker>,
     /// For failures that may be of a principal's own making, by principal.
     own_breakers: Mutex<HashMap<Arc<str>, Breaker>>,
     queue: Arc<FairQueue>,
     n_in_flight: AtomicUsize,
-    made: Instant,
-    /// When the last call began or ended, in milliseconds after `made`.
+    /// When the last call began or ended, in milliseconds after the server's `made`.
     last_used: AtomicU64,
 }
 
@@ -138,17 +124,15 @@ impl Upstream {
             shared: Arc::default(),
             slots: Slots::default(),
             closing,
-            may_connect,
-            is_connecting: AtomicBool::new(false),
-            changed: Notify::new(),
-            checks: Mutex::default(),
-            restarts: AtomicU64::new(0),
-            breaker: Mutex::default(),
-            own_breakers: Mutex::default(),
-            queue,
-            n_in_flight: AtomicUsize::new(0),
+            life: Life { may_connect, ..Life::default() },
+            load: Load {
+                breaker: Mutex::default(),
+                own_breakers: Mutex::default(),
+                queue,
+                n_in_flight: AtomicUsize::new(0),
+                last_used: AtomicU64::new(0),
+            },
             made,
-            last_used: AtomicU64::new(0),
         })
     }
 
@@ -272,13 +256,13 @@ impl Upstream {
         {
             return Err(error.clone());
         }
-        self.is_connecting.store(true, Ordering::Relaxed);
+        self.life.is_connecting.store(true, Ordering::Relaxed);
         let opened = tokio::select! {
             biased;
             () = self.closing.cancelled() => Err(UpstreamError::Stopping),
             opened = self.try_often(capabilities.as_ref()) => opened,
         };
-        self.is_connecting.store(false, Ordering::Relaxed);
+        self.life.is_connecting.store(false, Ordering::Relaxed);
         match opened {
             // It was stopped meanwhile.
             Ok(connection) if self.refusal().is_some() => {
@@ -329,7 +313,7 @@ impl Upstream {
         if is_shared {
             info!(server.name = %self.spec.key, era = %identity.era, version = %identity.version, "connected");
             self.touch(slot);
-            self.changed.notify_one();
+            self.life.changed.notify_one();
             self.events.send(ServerEvent::Connected).await;
         }
         let (upstream, slot, followed) = (Arc::clone(self), Arc::clone(slot), Arc::clone(connection));
@@ -341,7 +325,7 @@ impl Upstream {
             }
             if is_shared && !upstream.closing.is_cancelled() {
                 info!(server.name = %upstream.spec.key, reason, "connection lost");
-                upstream.changed.notify_one();
+                upstream.life.changed.notify_one();
                 upstream.events.send(ServerEvent::Lost(reason)).await;
             }
         });
@@ -363,6 +347,6 @@ impl Upstream {
     fn touch(&self, slot: &Slot) {
         let now = self.now();
         slot.last_used.store(now, Ordering::Relaxed);
-        self.last_used.store(now, Ordering::Relaxed);
+        self.load.last_used.store(now, Ordering::Relaxed);
     }
 }

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use octroi_core::config::{
-    self, Config as Settings, Discovered, Format, Found, Node, Origin, Problem, ProgramPlaces, Severity,
-    SyntaxError, Unknown, assumed_layer, build,
+    self, Config as Settings, Discovered, Found, Problem, ProgramPlaces, Severity, Unknown, assumed_layer,
+    build,
 };
-use octroi_core::server::{ServerSpec, Transport, Trust};
+use octroi_core::server::{ServerSpec, Transport};
+use octroi_core::syntax::{self, Format, Node, Origin, SyntaxError};
+use octroi_core::trust::Trust;
 
 use crate::failure::Failure;
 
@@ -20,7 +22,9 @@ mod discovery;
 mod exposed;
 mod files;
 mod find;
+pub(crate) mod level;
 mod lookup;
+mod named_files;
 
 pub(crate) use exposed::refuse_exposed;
 use files::TextFile;
@@ -180,7 +184,7 @@ fn server_directories(data: &Path) -> PathBuf {
 
 fn parse(file: &TextFile) -> Result<Node, ConfigError> {
     let format = Format::of(&file.path);
-    config::parse(format, &file.text, &Arc::from(file.path.as_path())).map_err(|source| ConfigError::Syntax {
+    syntax::parse(format, &file.text, &Arc::from(file.path.as_path())).map_err(|source| ConfigError::Syntax {
         path: file.path.clone(),
         format,
         source,

@@ -13,36 +13,6 @@ pub(crate) struct Exception {
 /// Every accepted finding.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-cedar: annotation, describe, load, policies",
-        reason: "loading and describing policies share one type; not separated yet",
-    },
-    Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-core: config, decision, policy",
-        reason: "the configuration holds policies, and checking policies reads the configuration's forms; not separated yet",
-    },
-    Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-core: server, tool",
-        reason: "a server's entry overrides facts of its tools; not separated yet",
-    },
-    Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-testkit: faults, peer",
-        reason: "a faulty peer is a peer with a fault; not separated yet",
-    },
-    Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-upstream: connection, event, event_queue, handshake, live, mux, streamable",
-        reason: "a connection and its calls know each other; not separated yet",
-    },
-    Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi-upstream: stdio, upstream",
-        reason: "a process is opened with its server's settings; not separated yet",
-    },
-    Exception {
         rule: Rule::StructFields,
         place: "octroi-api::operations::approvals::Approval",
         reason: "the JSON of an approval, one field for each member",
@@ -93,19 +63,9 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: "the members of `params` that a gateway reads, one field for each",
     },
     Exception {
-        rule: Rule::ModuleCycle,
-        place: "octroi: config, governance",
-        reason: "the configuration names files of policies, and reading them needs the configuration's source of files",
-    },
-    Exception {
         rule: Rule::StructFields,
         place: "octroi-testkit::peer::options::PeerOptions",
         reason: "the command line of a test peer, one field for each flag",
-    },
-    Exception {
-        rule: Rule::StructFields,
-        place: "octroi-upstream::upstream::Upstream",
-        reason: "not split yet",
     },
 ];
 

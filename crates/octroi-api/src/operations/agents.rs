@@ -1,7 +1,7 @@
 //! Operations on agents: the settings that decide about their calls.
 
+use octroi_core::agent::{Mode, Profile};
 use octroi_core::audit::Kind;
-use octroi_core::decision::{Mode, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

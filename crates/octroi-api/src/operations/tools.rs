@@ -1,7 +1,7 @@
 //! Operations on the tools of all servers, and calling one as an agent.
 
-use octroi_core::server::Trust;
 use octroi_core::tool::{Risk, Source};
+use octroi_core::trust::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -2,8 +2,8 @@
 
 use octroi_core::Role;
 use octroi_core::facts::Facts;
-use octroi_core::server::Trust;
 use octroi_core::tool::Risk;
+use octroi_core::trust::Trust;
 use serde_json::{Value, json};
 
 use crate::{Agent, Judgement, Policies, Request, Schema, SessionState, Tool, ToolShape};

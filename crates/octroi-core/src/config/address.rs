@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::keys::{TRANSPORTS, TransportWord};
-use super::node::Origin;
 use super::reader::TableReader;
 use super::{Found, ProgramPlaces};
 use crate::name::ServerName;
 use crate::secret::Secret;
 use crate::server::{Program, Remote, Transport};
 use crate::substitute::{Filled, ReferenceKind};
+use crate::syntax::Origin;
 
 const REMOTE_ONLY: [&str; 2] = ["headers", "oauth"];
 const PROGRAM_ONLY: [&str; 9] =

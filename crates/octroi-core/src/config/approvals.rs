@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::address::join;
 use super::keys::governance::{APPROVALS, NEW_TOOLS, PIN_MODES, PINS};
-use super::node::Map;
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
 use crate::pin::{NewTools, PinPolicy};
+use crate::syntax::Map;
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);

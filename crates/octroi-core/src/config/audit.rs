@@ -9,7 +9,6 @@ use super::fields::Field;
 use super::forms::host;
 use super::keys::governance::{AUDIT, DURABILITIES, HANDLER, HANDLERS, HandlerWord, KEPT_RESULTS};
 use super::listed::{Entries, Listed};
-use super::node::{Map, Member, Node, Origin};
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::root;
@@ -20,6 +19,7 @@ use crate::glob::Glob;
 use crate::server::Remote;
 use crate::substitute::Filled;
 use crate::suggest::did_you_mean;
+use crate::syntax::{Map, Member, Node, Origin};
 
 const DEFAULT_ARGUMENT_BYTES: usize = 4096;
 const DEFAULT_LAG: usize = 100_000;

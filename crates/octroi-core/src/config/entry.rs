@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::fields::{Fields, Layer, lay_over, read as read_fields, read_entry};
 use super::keys::{ENTRY, ERAS, OAUTH, RISKS, RUNTIMES, SCOPES, SHARINGS, STARTS, TRUSTS};
-use super::node::{Origin, Value};
 use super::overrides::tools_override;
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
@@ -17,9 +16,11 @@ use crate::arguments::Strictness;
 use crate::name::{ServerKey, ServerName};
 use crate::server::{
     Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
-    Transport, Trust,
+    Transport,
 };
 use crate::substitute::Lookup;
+use crate::syntax::{Origin, Value};
+use crate::trust::Trust;
 
 /// What every entry is read with.
 #[derive(Clone, Copy)]

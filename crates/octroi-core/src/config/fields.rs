@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::keys::{Key, NESTED};
-use super::node::{Map, Member, Node, Value};
 use super::problem::ProblemLog;
+use crate::syntax::{Map, Member, Node, Value};
 
 /// A value, the spelling of its key, and the directory that relative paths in it start from.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::json;
 
 use super::address::join;
-use super::node::Origin;
 use super::reader::TableReader;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
 use crate::substitute::Filled;
 use crate::suggest::did_you_mean;
+use crate::syntax::Origin;
 use crate::tool::KNOWN_TAGS;
 
 const LONGEST_IDENTIFIER: usize = 64;

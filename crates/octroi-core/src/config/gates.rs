@@ -8,12 +8,12 @@ use super::address::plain_program;
 use super::keys::RISKS;
 use super::keys::governance::{GATE, INFERENCE};
 use super::listed::{Entries, Listed};
-use super::node::{Node, Origin};
 use super::reader::TableReader;
 use super::settings::Context;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
 use crate::server::Program;
+use crate::syntax::{Node, Origin};
 use crate::tool::infer::InferenceRule;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2);

@@ -4,8 +4,9 @@
 //! suggestions for misspelt keys.
 
 use crate::principal::Role;
-use crate::server::{EraChoice, RuntimeKind, Sharing, Start, Trust};
+use crate::server::{EraChoice, RuntimeKind, Sharing, Start};
 use crate::tool::Risk;
+use crate::trust::Trust;
 
 pub mod governance;
 mod server;

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use super::keys::{Key, Need};
-use super::node::{Node, Origin};
 use super::problem::{Problem, ProblemLog};
 use super::reader::TableReader;
 use super::settings::Context;
 use super::show::Setting;
+use crate::syntax::{Node, Origin};
 
 /// A kind of entry.
 pub(super) struct Listed {

@@ -6,8 +6,8 @@ use serde_json::{Map as JsonMap, Value as Json};
 
 use super::fields::{Field, read as read_fields};
 use super::keys::{OVERRIDE, RISKS};
-use super::node::Map;
 use super::reader::TableReader;
+use crate::syntax::Map;
 use crate::tool::ToolOverride;
 
 const NAME: &str = "tools_override";

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::keys::governance::{AGENT, DENIAL_STYLES, MODES, POLICY, PROFILES};
 use super::listed::{Entries, Listed};
-use super::node::{Map, Node, Origin};
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
 use super::show::Setting;
-use crate::decision::{AgentContext, DEFAULT_BLACKLIST, Mode, Profile};
+use crate::agent::{AgentContext, DEFAULT_BLACKLIST, Mode, Profile};
+use crate::syntax::{Map, Node, Origin};
 
 /// `[policy]`: what is allowed, needs approval, or is denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

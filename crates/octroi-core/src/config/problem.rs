@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use super::node::Origin;
 use crate::suggest::did_you_mean;
+use crate::syntax::Origin;
 
 /// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::keys::governance::QUOTA;
 use super::listed::{Entries, Listed};
-use super::node::Node;
 use super::reader::TableReader;
 use super::settings::Context;
 use crate::glob::Glob;
 use crate::policy::ToolPattern;
+use crate::syntax::Node;
 
 /// One of `[[quotas]]`. A call counts if it matches every given pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::fields::{Field, Fields};
 use super::keys::Word;
-use super::node::{Node, Origin, Value};
 use super::problem::ProblemLog;
 use super::show::{HIDDEN, Setting};
 use crate::secret::Secret;
 use crate::server::parse_duration;
 use crate::substitute::{Filled, Lookup, substitute};
 use crate::suggest::did_you_mean;
+use crate::syntax::{Node, Origin, Value};
 
 /// Reads one table.
 pub(super) struct TableReader<'a> {

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::keys::{MCP, ROOT, SHAPES};
-use super::node::{Map, Member, Node, Origin, Value};
 use super::problem::ProblemLog;
+use crate::syntax::{Map, Member, Node, Origin, Value};
 
 /// The content of a file, independent of its shape.
 #[derive(Debug, Default)]

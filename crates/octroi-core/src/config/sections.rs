@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 
 use super::audit::AuditSection;
 use super::listed::Entries;
-use super::node::Origin;
 use super::problem::Problem;
 use super::root::Root;
 use super::settings::{Context, Read};
 use super::show::{EffectiveConfig, Setting};
 use super::{Config, Tokens};
+use crate::syntax::Origin;
 
 impl Context<'_> {
     /// A configuration without its servers and tokens.

@@ -10,13 +10,13 @@ use serde_json::json;
 use super::client_limits::{self, ClientLimits};
 use super::fields::read as read_fields;
 use super::keys::{ASK, DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
-use super::node::{Map, Origin, Value};
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
 use super::tokens::admin_token;
 use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
+use crate::syntax::{Map, Origin, Value};
 
 /// The default listen address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use super::node::Origin;
 use super::problem::Problem;
+use crate::syntax::Origin;
 
 /// The placeholder for a secret.
 pub(super) const HIDDEN: &str = "***";

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::keys::governance::DENIAL_STYLES;
 use super::keys::{ROLES, TOKEN};
-use super::node::{Node, Origin};
 use super::policy::DenialStyle;
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
 use super::show::{HIDDEN, Setting};
 use crate::principal::{AdminToken, Principal, Role, TokenHash, hash_token};
+use crate::syntax::{Node, Origin};
 
 /// Settings of a token, besides its principal.
 #[derive(Clone, Debug, PartialEq, Eq)]

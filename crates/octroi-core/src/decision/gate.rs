@@ -1,6 +1,6 @@
 //! The gates, in their order of evaluation.
 
-use super::context::{AgentContext, Mode};
+use crate::agent::{AgentContext, Mode};
 use crate::tool::{Risk, ToolDescriptor};
 
 /// One step of the decision.

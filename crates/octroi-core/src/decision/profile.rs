@@ -1,7 +1,7 @@
-//! Profiles: named levels of strictness.
+//! What the profiles mean for gates and for calls that no rule matches.
 
-use super::context::AgentContext;
 use super::gate::Gate;
+use crate::agent::{AgentContext, Profile};
 use crate::pin::NewTools;
 use crate::tool::{Risk, ToolDescriptor, UNKNOWN};
 
@@ -25,36 +25,7 @@ pub enum Otherwise {
     Ask,
 }
 
-/// A named set of gate effects and defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Every gate denies, and everything that no rule allows needs approval.
-    Strict,
-    /// Reads are allowed; writes, and tools of unknown effect, need approval.
-    #[default]
-    Guarded,
-    /// Everything that is not denied is allowed, and recorded.
-    Open,
-}
-
 impl Profile {
-    /// All profiles, strictest first.
-    pub const ALL: [Self; 3] = [Self::Strict, Self::Guarded, Self::Open];
-
-    /// Its name in configuration and output.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Guarded => "guarded",
-            Self::Open => "open",
-        }
-    }
-
-    /// Parses its name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|profile| profile.as_str() == word)
-    }
-
     /// The effect of this gate's objection for an agent. Under `guarded`, specification and project bind only
     /// an agent that was given one.
     pub fn effect(self, gate: Gate, context: &AgentContext) -> Effect {
@@ -77,9 +48,7 @@ impl Profile {
             Self::Guarded | Self::Strict => Otherwise::Ask,
         }
     }
-}
 
-impl Profile {
     /// What happens to new tools of a known server, unless the configuration says otherwise.
     pub const fn new_tools(self) -> NewTools {
         match self {

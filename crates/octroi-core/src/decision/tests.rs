@@ -4,6 +4,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agent::{AgentContext, Mode, Profile};
+use crate::call::Call;
 use crate::facts::Facts;
 use crate::name::CanonicalId;
 use crate::policy::{Document, Policy};

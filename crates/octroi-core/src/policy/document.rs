@@ -11,11 +11,12 @@ use super::check::Complaint;
 use super::index::Index;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{ExactArguments, Rule, ToolPattern, Word};
+use crate::agent::Mode;
 use crate::arguments::{self, Names};
-use crate::config::{Format, Map, Member, Node, Origin, Value, parse};
-use crate::decision::{Call, Mode};
+use crate::call::Call;
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
+use crate::syntax::{Format, Map, Member, Node, Origin, Value, parse};
 use crate::time::parse_time;
 use crate::tool::Risk;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::predicate::{ArgumentTest, FactTest, Lean, equals};
 use crate::arguments::Exactness;
-use crate::decision::Call;
+use crate::call::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
 

@@ -3,13 +3,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
+use crate::agent::AgentContext;
 use crate::arguments::read_exactly;
-use crate::decision::AgentContext;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
-use crate::server::Trust;
 use crate::tool::infer::{self, infer};
 use crate::tool::{Annotations, Source, ToolDescriptor};
+use crate::trust::Trust;
 
 mod exact;
 

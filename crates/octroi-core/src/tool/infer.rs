@@ -7,7 +7,7 @@ use super::arguments::ToolArgument;
 use super::verbs::{Form, KnownWord, Meaning, is_reading_verb, look_up, look_up_verb, reads_as_noun};
 use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
 use crate::glob::Glob;
-use crate::server::Trust;
+use crate::trust::Trust;
 
 /// Words that indicate side effects. The first five are the required minimum.
 const EFFECT_WORDS: [(&str, &[&str]); 46] = [

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use octroi_core::decision::{
-    AgentContext, Call, Circumstances, CustomVerdict, Decision, Mode, Outcome, Profile, decide,
-};
+use octroi_core::agent::{AgentContext, Mode, Profile};
+use octroi_core::call::Call;
+use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Outcome, decide};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Document, Policies, Policy};
-use octroi_core::server::{ToolAccess, Trust};
+use octroi_core::server::ToolAccess;
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
+use octroi_core::trust::Trust;
 use octroi_core::{CanonicalId, ServerKey};
 use proptest::prelude::*;
 use serde_json::json;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use octroi_core::config::Format::{Jsonc, Toml, Yaml};
-use octroi_core::config::{Format, Origins, parse};
+use octroi_core::config::Origins;
+use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
+use octroi_core::syntax::{Format, parse};
 
 use crate::harness::{check, load};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expect_test::{expect, expect_file};
-use octroi_core::config::Format::Toml;
 use octroi_core::config::keys::governance::{
     AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA,
 };
 use octroi_core::config::keys::{ENTRY, Key, Kind, MCP, ROOT, SERVER, TOKEN};
 use octroi_core::config::reference;
 use octroi_core::config::schema::schema;
+use octroi_core::syntax::Format::Toml;
 
 use crate::governance::EVERYTHING;
 use crate::harness::load;

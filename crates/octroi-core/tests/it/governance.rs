@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use expect_test::{expect, expect_file};
-use octroi_core::config::Format::{Jsonc, Toml};
+use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_core::config::{
     ApprovalsSection, AuditSection, DenialStyle, Destination, Durability, Origins, ProgramPlaces, Sources,
-    SyslogAddress, build, parse,
+    SyslogAddress, build,
 };
-use octroi_core::decision::{AgentContext, Mode, Profile};
 use octroi_core::substitute::ReferenceKind;
+use octroi_core::syntax::Format::{Jsonc, Toml};
+use octroi_core::syntax::parse;
 use octroi_core::tool::Risk;
 
 use crate::harness::{describe, load};

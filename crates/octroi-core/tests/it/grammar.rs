@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use expect_test::expect;
 use octroi_core::Role;
-use octroi_core::config::Format::{Jsonc, Toml, Yaml};
 use octroi_core::config::{Origins, Severity, Unknown};
-use octroi_core::server::{Sharing, Start, Trust};
+use octroi_core::server::{Sharing, Start};
+use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
 use octroi_core::tool::Risk;
+use octroi_core::trust::Trust;
 
 use crate::harness::{check, describe, load, load_with};
 

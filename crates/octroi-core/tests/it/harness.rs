@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
-use octroi_core::config::{
-    Config, Discovered, Format, Origin, ProgramPlaces, Setting, Sources, Unknown, build, parse,
-};
+use octroi_core::config::{Config, Discovered, ProgramPlaces, Setting, Sources, Unknown, build};
 use octroi_core::server::{Program, Remote, Transport};
 use octroi_core::substitute::ReferenceKind;
+use octroi_core::syntax::{Format, Origin, parse};
 
 /// The environment variables of the tests.
 pub(crate) fn lookup(kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use octroi_core::config::Format::Jsonc;
-use octroi_core::config::{Discovered, Layer, Node, Origin, Value, assumed_layer, parse};
+use octroi_core::config::{Discovered, Layer, assumed_layer};
+use octroi_core::syntax::Format::Jsonc;
+use octroi_core::syntax::{Node, Origin, Value, parse};
 
 use crate::harness::{describe, load_with};
 

@@ -1,8 +1,8 @@
 //! Administrator settings of single tools.
 
 use expect_test::expect;
-use octroi_core::config::Format::Toml;
 use octroi_core::config::Origins;
+use octroi_core::syntax::Format::Toml;
 use octroi_core::tool::{Risk, ToolOverride};
 
 use crate::harness::{describe, load};

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use octroi_core::config::{Format, Origins, ProgramPlaces, Sources, build, parse};
+use octroi_core::config::{Origins, ProgramPlaces, Sources, build};
+use octroi_core::syntax::{Format, parse};
 use proptest::prelude::*;
 
 use crate::harness::lookup;

@@ -1,8 +1,8 @@
 //! An error in an entry that restricts or records makes the configuration unusable.
 
 use expect_test::{Expect, expect};
-use octroi_core::config::Format::Toml;
 use octroi_core::config::{Config, Severity, Unknown};
+use octroi_core::syntax::Format::Toml;
 
 use crate::harness::{describe, load, load_with};
 

@@ -1,10 +1,10 @@
 //! The schema agrees with the reader, as far as a schema can express it.
 
-use octroi_core::config::Format::Toml;
 use octroi_core::config::keys::governance::{AGENT, GATE, HANDLER, INFERENCE, QUOTA};
 use octroi_core::config::keys::{Key, Kind, Need};
 use octroi_core::config::schema::schema;
 use octroi_core::config::{Origins, Severity};
+use octroi_core::syntax::Format::Toml;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use octroi_core::config::AutoReload;
-use octroi_core::config::Format::{Jsonc, Toml, Yaml};
+use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
 
 use crate::harness::{check, describe, load};
 

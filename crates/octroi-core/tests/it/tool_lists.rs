@@ -8,11 +8,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use octroi_core::decision::{Otherwise, Profile};
-use octroi_core::server::Trust;
+use octroi_core::agent::Profile;
+use octroi_core::decision::Otherwise;
 use octroi_core::tool::arguments::ToolArgument;
 use octroi_core::tool::infer::{ToolFacts, infer};
 use octroi_core::tool::{Annotations, Source, ToolDescriptor};
+use octroi_core::trust::Trust;
 use octroi_core::{CanonicalId, ServerKey};
 use serde_json::Value;
 

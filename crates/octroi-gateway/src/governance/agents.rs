@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use octroi_api::ResourceChange;
 use octroi_core::Principal;
-use octroi_core::decision::{AgentContext, Mode, Profile};
+use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_store::{AgentRecord, Store};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use octroi_core::decision::Call;
+use octroi_core::call::Call;
 use octroi_core::policy::{Complaint, PolicyVerdict, Program, Word};
 use octroi_core::tool::{Risk, ToolDescriptor};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! Decides one request with the current state. It counts, reserves and records nothing.
 
+use octroi_core::agent::AgentContext;
 use octroi_core::arguments::{self, Exactness};
-use octroi_core::decision::{
-    AgentContext, Call, Circumstances, CustomVerdict, Decision, Denial, decide, decide_other,
-};
+use octroi_core::call::Call;
+use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Denial, decide, decide_other};
 use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;

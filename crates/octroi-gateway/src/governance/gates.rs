@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use octroi_core::agent::AgentContext;
 use octroi_core::config::GateSpec;
-use octroi_core::decision::{AgentContext, CustomVerdict, Outcome};
+use octroi_core::decision::{CustomVerdict, Outcome};
 use octroi_core::{Principal, visible};
 use octroi_upstream::{Context, GateError, GateProgram};
 use parking_lot::Mutex;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
-use octroi_core::decision::Call;
+use octroi_core::call::Call;
 use octroi_core::facts::Facts;
 use octroi_core::policy::{
     CheckContext, Complaint, Document, Level, Policies, Policy, PolicyVerdict, Program, Tested,
@@ -271,7 +271,7 @@ pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
         description: "",
         arguments: &[],
         annotations: Annotations::default(),
-        trust: octroi_core::server::Trust::default(),
+        trust: octroi_core::trust::Trust::default(),
     };
     let (risk, side_effects) = infer(known, &[]);
     let id = match ServerKey::parse(server) {
@@ -288,7 +288,7 @@ pub fn imagine(server: &str, name: &str) -> ToolDescriptor {
         requires_admin: risk == Risk::Critical,
         enabled: true,
         off_because: None,
-        trust: octroi_core::server::Trust::default(),
+        trust: octroi_core::trust::Trust::default(),
         timeout: std::time::Duration::from_secs(30),
         version: None,
         definition_hash: [0; 32],

@@ -8,9 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use octroi_core::agent::{AgentContext, Mode};
 use octroi_core::arguments::Exactness;
 use octroi_core::audit::{ActorKind, Entry, Kind};
-use octroi_core::decision::{AgentContext, Circumstances, Decision, Mode, Outcome};
+use octroi_core::decision::{Circumstances, Decision, Outcome};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Complaint, Policies};
 use octroi_core::redact::REDACTED;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use octroi_core::decision::{AgentContext, Circumstances, CustomVerdict, Decision, Mode, Trace};
+use octroi_core::agent::{AgentContext, Mode};
+use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Trace};
 use octroi_core::facts::Facts;
 use octroi_core::pin::PinKind;
 use octroi_core::policy::Level;

@@ -9,8 +9,8 @@ use octroi_api::operations::tools::{CatalogRequest, ToolCatalog, ToolDetail, Too
 use octroi_api::{Face, OperationEntry};
 use octroi_core::CanonicalId;
 use octroi_core::pin::{DefinitionHash, PinKind};
-use octroi_core::server::Trust;
 use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
+use octroi_core::trust::Trust;
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::call::{ServedCall, Side};
 use super::rpc::{INVALID_PARAMS, LEGACY_RESOURCE_NOT_FOUND, RpcError};
 use super::world::World;
-use crate::faults::{Fault, forge, lies};
+use crate::peer::faults::{Fault, forge, lies};
 
 /// The resource that `touch` changes.
 pub(crate) const COUNTER: &str = "peer://counter";

@@ -8,7 +8,7 @@ use super::call::{Interrupt, ServedCall};
 use super::rpc::{INVALID_PARAMS, RpcError};
 use super::world::World;
 use super::{contents, tools};
-use crate::faults::{Fault, forge, lies};
+use crate::peer::faults::{Fault, forge, lies};
 
 const PAGE_SIZE: usize = 100;
 

@@ -16,7 +16,7 @@ use super::rpc::{self, INVALID_PARAMS, RpcError};
 use super::running::RunningRequests;
 use super::world::{PeerChange, World};
 use super::{contents, features};
-use crate::faults::forge;
+use crate::peer::faults::forge;
 
 /// Least severe first.
 pub(crate) const LOG_LEVELS: [&str; 8] =

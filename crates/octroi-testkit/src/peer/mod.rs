@@ -7,6 +7,7 @@
 mod call;
 mod contents;
 mod duplex;
+pub mod faults;
 mod features;
 pub(crate) mod guarded;
 mod http;
@@ -28,7 +29,7 @@ use options::{PeerOptions, Transport};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::faults::process as process_faults;
+use crate::peer::faults::process as process_faults;
 use world::World;
 
 /// Serves until stdin ends, a signal arrives or the listener fails.

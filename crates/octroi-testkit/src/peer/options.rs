@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::faults::Fault;
-use crate::faults::lies::Lie;
+use crate::peer::faults::Fault;
+use crate::peer::faults::lies::Lie;
 
 /// The only modern version that the peer supports.
 pub const MODERN_VERSION: &str = "2026-07-28";

@@ -12,7 +12,7 @@ use super::call::OUTBOX_SIZE;
 use super::duplex::Duplex;
 use super::rpc::{self, PARSE_ERROR, RpcError};
 use super::world::World;
-use crate::faults::{self, Fault};
+use crate::peer::faults::{self, Fault};
 
 /// How long requests in flight may take after stdin has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::options::PeerOptions;
 use super::request_state::StateIssuer;
-use crate::faults::lies;
+use crate::peer::faults::lies;
 
 /// Enough that only a client that has stopped reading misses a change.
 const CHANGES_KEPT: usize = 1024;

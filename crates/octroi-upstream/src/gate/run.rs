@@ -19,9 +19,9 @@ use tracing::debug;
 use super::answer::{self, Identified, InvalidAnswer};
 use super::{GateAnswer, GateError, LINE_BYTES};
 use crate::child::{LaunchSpec, Process, ProcessList, Streams};
+use crate::context::Context;
 use crate::logs::Logs;
 use crate::reaper::Memory;
-use crate::upstream::Context;
 
 /// After so many consecutive questions without an answer in time, the program is ended.
 pub(super) const LATE_MAX: u32 = 3;

@@ -46,19 +46,19 @@ impl Upstream {
         if let Some(reason) = self.refusal() {
             return Err(reason);
         }
-        let slot = match self.queue.enter(principal, self.age()) {
+        let slot = match self.load.queue.enter(principal, self.age()) {
             Admission::Free(slot) => slot,
             Admission::Waiting(turn) => self.wait_for(turn).await?,
             Admission::Full => return Err(self.busy()),
         };
         // Checked last: the state of the breakers may have changed while waiting.
-        let is_probe = self.pass(&mut self.breaker.lock())?;
+        let is_probe = self.pass(&mut self.load.breaker.lock())?;
         let own = self.own_breaker_passage(principal);
         if own.is_err() && is_probe {
-            self.breaker.lock().abandoned();
+            self.load.breaker.lock().abandoned();
         }
         let is_own_probe = own?;
-        self.n_in_flight.fetch_add(1, Ordering::Relaxed);
+        self.load.n_in_flight.fetch_add(1, Ordering::Relaxed);
         Ok(CallSlot {
             upstream: Arc::clone(self),
             principal: Arc::clone(principal),
@@ -70,7 +70,7 @@ impl Upstream {
     }
 
     async fn wait_for(&self, turn: oneshot::Receiver<QueueSlot>) -> Result<QueueSlot, UpstreamError> {
-        let mut place = QueuePlace { queue: &self.queue, is_over: false };
+        let mut place = QueuePlace { queue: &self.load.queue, is_over: false };
         let slot = tokio::time::timeout(self.spec.timeouts.call, turn).await;
         match slot {
             // An error means that the place was lost to another principal.
@@ -87,7 +87,7 @@ impl Upstream {
     }
 
     fn own_breaker_passage(&self, principal: &Arc<str>) -> Result<bool, UpstreamError> {
-        let mut breakers = self.own_breakers.lock();
+        let mut breakers = self.load.own_breakers.lock();
         // Empty unless calls fail.
         if breakers.is_empty() {
             return Ok(false);
@@ -115,12 +115,12 @@ impl Upstream {
 
     /// The number of calls in flight.
     pub fn n_in_flight(&self) -> usize {
-        self.n_in_flight.load(Ordering::Relaxed)
+        self.load.n_in_flight.load(Ordering::Relaxed)
     }
 
     /// The number of calls that wait for a slot.
     pub fn n_waiting(&self) -> usize {
-        self.queue.n_waiting()
+        self.load.queue.n_waiting()
     }
 }
 
@@ -131,15 +131,15 @@ pub struct Hold(Arc<Upstream>);
 impl Upstream {
     /// Counts as a call in flight until it is dropped, without taking a slot.
     pub fn hold(self: &Arc<Self>) -> Hold {
-        self.n_in_flight.fetch_add(1, Ordering::Relaxed);
+        self.load.n_in_flight.fetch_add(1, Ordering::Relaxed);
         Hold(Arc::clone(self))
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.n_in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.0.last_used.store(self.0.now(), Ordering::Relaxed);
+        self.0.load.n_in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.load.last_used.store(self.0.now(), Ordering::Relaxed);
     }
 }
 
@@ -163,14 +163,14 @@ impl CallSlot {
         self.is_settled = true;
         match outcome {
             CallOutcome::Answered => {
-                self.upstream.breaker.lock().succeeded();
-                let mut own = self.upstream.own_breakers.lock();
+                self.upstream.load.breaker.lock().succeeded();
+                let mut own = self.upstream.load.own_breakers.lock();
                 if !own.is_empty() {
                     own.remove(&self.principal);
                 }
             }
             CallOutcome::Unreachable(error) if error.is_absence() => {
-                let mut breaker = self.upstream.breaker.lock();
+                let mut breaker = self.upstream.load.breaker.lock();
                 let was_open = breaker.is_open();
                 breaker.failed(self.upstream.age());
                 if breaker.is_open() && !was_open {
@@ -193,7 +193,7 @@ impl CallSlot {
     /// Counts a failure that may be of the principal's own making.
     fn fail_own(&self, error: &UpstreamError) {
         let upstream = &self.upstream;
-        let mut breakers = upstream.own_breakers.lock();
+        let mut breakers = upstream.load.own_breakers.lock();
         if breakers.len() >= OWN_BREAKERS_MAX && !breakers.contains_key(&self.principal) {
             breakers.clear();
         }
@@ -210,13 +210,13 @@ impl CallSlot {
 
     fn abandon_shared(&self) {
         if self.is_probe {
-            self.upstream.breaker.lock().abandoned();
+            self.upstream.load.breaker.lock().abandoned();
         }
     }
 
     fn abandon_own(&self) {
         if self.is_own_probe
-            && let Some(breaker) = self.upstream.own_breakers.lock().get_mut(&self.principal)
+            && let Some(breaker) = self.upstream.load.own_breakers.lock().get_mut(&self.principal)
         {
             breaker.abandoned();
         }
@@ -229,7 +229,7 @@ impl Drop for CallSlot {
             self.abandon_shared();
             self.abandon_own();
         }
-        self.upstream.n_in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.upstream.last_used.store(self.upstream.now(), Ordering::Relaxed);
+        self.upstream.load.n_in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.upstream.load.last_used.store(self.upstream.now(), Ordering::Relaxed);
     }
 }

@@ -64,9 +64,9 @@ impl Upstream {
             Lifecycle::Stopping
         } else if is_running {
             Lifecycle::Running
-        } else if !self.may_connect.load(Ordering::Relaxed) {
+        } else if !self.life.may_connect.load(Ordering::Relaxed) {
             Lifecycle::Stopped
-        } else if self.is_connecting.load(Ordering::Relaxed) && error.is_none() {
+        } else if self.life.is_connecting.load(Ordering::Relaxed) && error.is_none() {
             Lifecycle::Starting
         } else {
             match &error {
@@ -77,12 +77,12 @@ impl Upstream {
         };
         Condition {
             lifecycle,
-            checks: self.checks.lock().clone(),
-            restarts: self.restarts.load(Ordering::Relaxed),
+            checks: self.life.checks.lock().clone(),
+            restarts: self.life.restarts.load(Ordering::Relaxed),
             error: error.filter(|_| !is_running),
             in_flight: self.n_in_flight(),
             waiting: self.n_waiting(),
-            is_resting: self.breaker.lock().is_open(),
+            is_resting: self.load.breaker.lock().is_open(),
         }
     }
 
@@ -94,17 +94,17 @@ impl Upstream {
         if self.closing.is_cancelled() {
             return Some(UpstreamError::Stopping);
         }
-        (!self.may_connect.load(Ordering::Relaxed)).then_some(UpstreamError::Idle("stopped"))
+        (!self.life.may_connect.load(Ordering::Relaxed)).then_some(UpstreamError::Idle("stopped"))
     }
 
     /// Reconnects in any state; calls in flight are cut off.
     pub async fn restart(self: &Arc<Self>) -> Result<(), UpstreamError> {
         self.close().await;
         self.shared.connecting.lock().await.take();
-        self.breaker.lock().succeeded();
-        self.own_breakers.lock().clear();
-        self.may_connect.store(true, Ordering::Relaxed);
-        self.changed.notify_one();
+        self.load.breaker.lock().succeeded();
+        self.load.own_breakers.lock().clear();
+        self.life.may_connect.store(true, Ordering::Relaxed);
+        self.life.changed.notify_one();
         self.connection().await.map(drop)
     }
 
@@ -116,7 +116,7 @@ impl Upstream {
             && self.n_in_flight() + self.n_waiting() > 0
             && self.instant() < until
         {}
-        self.may_connect.store(false, Ordering::Relaxed);
+        self.life.may_connect.store(false, Ordering::Relaxed);
         self.close().await;
         self.closing.cancel();
     }
@@ -139,7 +139,7 @@ impl Upstream {
                 Some(connection) => Some(connection),
                 None if should_connect => {
                     if !is_first {
-                        self.restarts.fetch_add(1, Ordering::Relaxed);
+                        self.life.restarts.fetch_add(1, Ordering::Relaxed);
                     }
                     match self.connection().await {
                         Ok(connection) => Some(connection),
@@ -162,7 +162,7 @@ impl Upstream {
                 tokio::select! {
                     biased;
                     () = self.closing.cancelled() => return,
-                    () = self.changed.notified() => continue,
+                    () = self.life.changed.notified() => continue,
                 }
             };
             let since = self.instant();
@@ -200,7 +200,7 @@ impl Upstream {
                 biased;
                 () = self.closing.cancelled() => return false,
                 _ = connection.closed() => WatchEvent::Closed,
-                () = self.changed.notified() => WatchEvent::Changed,
+                () = self.life.changed.notified() => WatchEvent::Changed,
                 () = until(next_check) => WatchEvent::Check,
                 () = pause(look) => WatchEvent::Look,
             };
@@ -220,7 +220,7 @@ impl Upstream {
                 }
                 WatchEvent::Look => {
                     let idle = Duration::from_millis(
-                        self.now().saturating_sub(self.last_used.load(Ordering::Relaxed)),
+                        self.now().saturating_sub(self.load.last_used.load(Ordering::Relaxed)),
                     );
                     if self.spec.idle_stop.is_some_and(|limit| idle >= limit)
                         && self.n_in_flight() == 0
@@ -246,7 +246,7 @@ impl Upstream {
             Err(error) => Some(error),
         };
         let checks = {
-            let mut checks = self.checks.lock();
+            let mut checks = self.life.checks.lock();
             checks.observe(error.is_none().then(|| self.instant().duration_since(begun)));
             checks.clone()
         };

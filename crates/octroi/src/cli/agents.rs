@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use octroi_core::decision::{Mode, Profile};
+use octroi_core::agent::{Mode, Profile};
 
 use super::Target;
 use super::words::word;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use octroi_api::operations::policies::LevelRequest;
-use octroi_core::decision::Mode;
+use octroi_core::agent::Mode;
 use octroi_core::policy::Level;
 
 use super::Target;

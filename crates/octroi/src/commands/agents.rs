@@ -76,7 +76,7 @@ fn line(agent: &Agent) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octroi_core::decision::{Mode, Profile};
+    use octroi_core::agent::{Mode, Profile};
 
     use super::*;
 

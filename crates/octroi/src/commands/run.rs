@@ -8,8 +8,9 @@ use std::time::Duration;
 use octroi_api::Operation as _;
 use octroi_api::operations::config::ConfigReload;
 use octroi_core::audit::Kind;
-use octroi_core::config::{ClientLimits, Origin};
+use octroi_core::config::ClientLimits;
 use octroi_core::principal::hash_token;
+use octroi_core::syntax::Origin;
 use octroi_gateway::{
     BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, Persistence,
     PersistenceError, PlannedChange, Processes, raise_open_files, start_watchdog,

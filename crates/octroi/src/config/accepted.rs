@@ -13,9 +13,8 @@ use octroi_core::config::AutoReload;
 use octroi_core::config::compare::{CompleteConfig, ConfigChange, compare};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigFiles, FileSource, Sources, load_accepted};
+use super::{Config, ConfigFiles, FileSource, Sources, load_accepted, named_files};
 use crate::failure::Failure;
-use crate::governance;
 
 const FILE_NAME: &str = "accepted-config.json";
 /// How many mixed changes are kept. Beyond that, everything waits until a person has looked.
@@ -34,7 +33,7 @@ impl ReadConfig {
     /// Reads the files that a configuration names.
     pub(crate) fn new(config: Config, source: FileSource<'_>) -> Result<Self, Failure> {
         let Config { settings, file, mut files, mut watched } = config;
-        let named = governance::read(&settings, source)?;
+        let named = named_files::read(&settings, source)?;
         watched.extend(named.paths);
         files.policies =
             named.policies.values().map(|policy| (policy.path.clone(), policy.source.clone())).collect();

@@ -5,9 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use octroi_core::config::{
-    Discovered, Format, Layer, Origin, Problem, Severity, Value, assumed_layer, parse,
-};
+use octroi_core::config::{Discovered, Layer, Problem, Severity, assumed_layer};
+use octroi_core::syntax::{Format, Origin, Value, parse};
 
 use super::files::FoundDirectory;
 

@@ -8,8 +8,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use octroi_core::config::{self, Format, Node, Origin, Problem, Severity};
+use octroi_core::config::{Problem, Severity};
 use octroi_core::substitute::ReferenceKind;
+use octroi_core::syntax::{self, Format, Node, Origin};
 
 use super::files::{FileSource, digest};
 
@@ -84,7 +85,7 @@ impl<'a> Lookups<'a> {
         match fs::read_to_string(path) {
             Ok(text) => {
                 // The position is enough: the message must not show a line of this file.
-                config::parse(Format::Jsonc, &text, &Arc::from(path.as_path()))
+                syntax::parse(Format::Jsonc, &text, &Arc::from(path.as_path()))
                     .map(Some)
                     .map_err(|error| format!("{}:{} is not JSON", path.display(), error.line))
             }

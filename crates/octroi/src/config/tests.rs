@@ -93,7 +93,7 @@ fn runners_are_what_is_there() {
     let (directory, _) = directory(&[("a/server.ts", "")]);
     for (bun, runner) in [(true, vec!["bun", "run"]), (false, vec!["node"])] {
         let found = discovery::scan(Path::new("x"), directory.path(), |_| bun);
-        let Some(config::Value::List(words)) =
+        let Some(octroi_core::syntax::Value::List(words)) =
             found.servers[0].layers[0].map.get("command").map(|node| &node.value)
         else {
             panic!("{found:?}");

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use octroi_core::agent::{Mode, Profile};
 use octroi_core::audit::Ruling;
-use octroi_core::decision::{Mode, Outcome, Profile};
+use octroi_core::decision::Outcome;
 use octroi_core::policy::Level;
-use octroi_core::server::Trust;
 use octroi_core::tool::Risk;
+use octroi_core::trust::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::fields::{FieldMerger, ask, table};
 use super::sections::is_as_strict;
 use super::{ConfigChange, Consequence};
+use crate::agent::{AgentContext, Mode, Profile};
 use crate::config::show::Setting;
 use crate::config::{AgentSpec, Config, QuotaSpec};
-use crate::decision::{AgentContext, Mode, Profile};
 use crate::principal::{Principal, TokenHash};
 
 /// Entries that only one side has, each of which needs a person.

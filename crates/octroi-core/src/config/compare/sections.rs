@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
+use crate::agent::Profile;
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
     PinsSection, PolicySection, ServerSection,
 };
-use crate::decision::Profile;
 use crate::pin::{NewTools, PinPolicy};
 
 pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new: &ServerSection) {

@@ -7,8 +7,9 @@ use super::{ConfigChange, Consequence};
 use crate::arguments::Strictness;
 use crate::config::Config;
 use crate::config::show::Setting;
-use crate::server::{Limits, ServerSpec, Sharing, Start, ToolAccess, Trust};
+use crate::server::{Limits, ServerSpec, Sharing, Start, ToolAccess};
 use crate::tool::{Risk, ToolOverride};
+use crate::trust::Trust;
 
 /// The keys of everything that says what is started or reached.
 const TRANSPORT: [&str; 9] =

@@ -2,7 +2,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::config::{Format, ProgramPlaces, Sources, build, parse};
+use crate::config::{ProgramPlaces, Sources, build};
+use crate::syntax::{Format, parse};
 
 fn read(text: &str) -> CompleteConfig {
     let path: Arc<Path> = Path::new("file").into();

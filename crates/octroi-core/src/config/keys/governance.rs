@@ -1,8 +1,8 @@
 //! The keys of governance: policies, agents, approvals, pins, the audit log, quotas, gates and inference.
 
 use super::{Key, Kind, RISKS, Word, key, names};
+use crate::agent::{Mode, Profile};
 use crate::config::{DenialStyle, Durability, KeptResults};
-use crate::decision::{Mode, Profile};
 use crate::pin::{NewTools, PinPolicy};
 
 /// The `kind` of an audit handler, as written.

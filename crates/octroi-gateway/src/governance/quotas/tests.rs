@@ -1,7 +1,7 @@
 use octroi_core::glob::Glob;
 use octroi_core::policy::ToolPattern;
-use octroi_core::server::Trust;
 use octroi_core::tool::{Risk, SideEffects, Source};
+use octroi_core::trust::Trust;
 use octroi_core::{CanonicalId, ServerKey};
 
 use super::*;

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::wire::{self, Opening};
 use super::{HttpServer, headers};
-use crate::faults::{self, Fault};
 use crate::peer::call::{OUTBOX_SIZE, ServedCall, Side};
+use crate::peer::faults::{self, Fault};
 use crate::peer::guarded::Guarded;
 use crate::peer::legacy::PeerSession;
 use crate::peer::rpc::{self, LEGACY_BAD_REQUEST, LEGACY_SESSION_NOT_FOUND, Message, RpcError};

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::wire::{self, Opening};
 use super::{HttpServer, headers};
-use crate::faults::{self, lies};
 use crate::peer::call::{OUTBOX_SIZE, ServedCall, Side};
+use crate::peer::faults::{self, lies};
 use crate::peer::modern::ModernRequest;
 use crate::peer::rpc::{self, INVALID_REQUEST, Message, RpcError};
 use crate::peer::world::World;

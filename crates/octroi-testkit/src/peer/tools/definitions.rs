@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::faults::{self, lies};
 use crate::peer::call::ServedCall;
+use crate::peer::faults::{self, lies};
 use crate::peer::world::World;
 
 /// All current tools, always in the same order.

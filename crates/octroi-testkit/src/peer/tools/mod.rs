@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::call::{Interrupt, Reply, ServedCall, Side, ToolQuestion};
 use super::rpc::{INVALID_PARAMS, RpcError};
-use crate::faults::{self, lies};
+use crate::peer::faults::{self, lies};
 
 /// One white pixel.
 const PIXEL_PNG: &str =

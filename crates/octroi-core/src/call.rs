@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use serde_json::Value;
 
-use super::context::AgentContext;
+use crate::agent::AgentContext;
 use crate::arguments::Exactness;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};

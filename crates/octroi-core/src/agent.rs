@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::profile::Profile;
-
 /// The working mode of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -33,6 +31,37 @@ impl Mode {
 
 /// Side effects that no agent may have unless its owner allows them.
 pub const DEFAULT_BLACKLIST: [&str; 2] = ["payments", "cloud.key_delete"];
+
+/// A named set of gate effects and defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Every gate denies, and everything that no rule allows needs approval.
+    Strict,
+    /// Reads are allowed; writes, and tools of unknown effect, need approval.
+    #[default]
+    Guarded,
+    /// Everything that is not denied is allowed, and recorded.
+    Open,
+}
+
+impl Profile {
+    /// All profiles, strictest first.
+    pub const ALL: [Self; 3] = [Self::Strict, Self::Guarded, Self::Open];
+
+    /// Its name in configuration and output.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Guarded => "guarded",
+            Self::Open => "open",
+        }
+    }
+
+    /// Parses its name.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.as_str() == word)
+    }
+}
 
 /// The state of an agent that the gates check.
 #[derive(Clone, Debug, PartialEq, Eq)]
