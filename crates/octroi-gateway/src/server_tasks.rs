@@ -25,15 +25,20 @@ pub(crate) struct ServerTasks {
 type TaskKey = (ServerKey, Box<str>);
 
 impl ServerTasks {
-    /// Remembers that a call of this principal became a task.
+    /// Remembers that a call of this principal became a task. A server that restarted may use an id again, so an
+    /// earlier owner loses it.
     pub(crate) fn begin(&self, server: &ServerKey, id: &str, owner: &Principal, now_ms: i64) {
         let mut by_owner = self.by_owner.lock();
+        let key: TaskKey = (server.clone(), id.into());
+        for tasks in by_owner.values_mut() {
+            tasks.remove(&key);
+        }
         let own = by_owner.entry(Arc::clone(&owner.id)).or_default();
         if own.len() >= TASKS_MAX_EACH {
             let oldest = own.iter().min_by_key(|(_, used_at_ms)| **used_at_ms).map(|(key, _)| key.clone());
             oldest.and_then(|key| own.remove(&key));
         }
-        own.insert((server.clone(), id.into()), now_ms);
+        own.insert(key, now_ms);
     }
 
     /// Whether a task belongs to this principal.
@@ -73,6 +78,9 @@ mod tests {
         assert!(!tasks.is_of(&files, "t1", &other, 1));
         assert!(!tasks.is_of(&git, "t1", &one, 1));
         assert!(!tasks.is_of(&files, "t2", &one, 1));
+        tasks.begin(&files, "t2", &one, 1);
+        tasks.begin(&files, "t2", &other, 1);
+        assert!(!tasks.is_of(&files, "t2", &one, 1) && tasks.is_of(&files, "t2", &other, 1));
         let day_ms = i64::try_from(KEPT.as_millis()).unwrap();
         tasks.sweep(day_ms);
         assert!(tasks.is_of(&files, "t1", &one, day_ms));

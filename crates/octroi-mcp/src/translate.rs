@@ -154,8 +154,12 @@ pub fn result(
     let task_id = task_id.map(json::quote);
     let identity = server_info.map(|info| [Edit::Set(meta::SERVER_INFO, info)]);
     let mut edits = Vec::new();
-    if let Some(task_id) = &task_id {
-        edits.push(Edit::Set("taskId", task_id.as_bytes()));
+    let task = task_id.as_ref().map(|id| [Edit::Set("taskId", id.as_bytes())]);
+    match &task {
+        Some([id]) if view.task_id().is_some() => edits.push(*id),
+        // A legacy server describes the task in a member.
+        Some(task) => edits.push(Edit::Within("task", task)),
+        None => {}
     }
     match (from, to) {
         (Era::Legacy, Era::Legacy) => {}

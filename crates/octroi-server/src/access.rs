@@ -1,12 +1,14 @@
 //! Access to the HTTP endpoint: bearer tokens, and the Host and Origin checks that keep web pages out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, Uri, header};
-use octroi_core::principal::{AdminToken, TokenHash};
+use octroi_core::principal::{AdminToken, TokenHash, hash_token};
 use octroi_core::{Principal, Tokens};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 /// Which requests the HTTP endpoint admits.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,8 @@ pub struct AccessSettings {
 #[derive(Debug)]
 pub struct Access {
     rules: ArcSwap<Rules>,
+    /// What ends with a token, for tokens with open streams.
+    leases: Mutex<HashMap<TokenHash, CancellationToken>>,
 }
 
 #[derive(Debug)]
@@ -49,12 +53,36 @@ pub(crate) enum AccessRefusal {
 impl Access {
     /// Builds the rules from tokens and settings.
     pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
-        Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)) }
+        Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)), leases: Mutex::default() }
     }
 
-    /// Replaces the rules, starting with the next request.
+    /// Replaces the rules, starting with the next request. Streams of tokens that are gone, or that belong to
+    /// somebody else now, end.
     pub fn replace(&self, tokens: Tokens, settings: &AccessSettings) {
-        self.rules.store(Arc::new(Rules::new(tokens, settings)));
+        let before = self.rules.swap(Arc::new(Rules::new(tokens, settings)));
+        let after = self.rules.load();
+        self.leases.lock().retain(|hash, lease| {
+            let is_kept = before.tokens.find_hash(hash) == after.tokens.find_hash(hash);
+            if !is_kept {
+                lease.cancel();
+            }
+            is_kept && !lease.is_cancelled()
+        });
+    }
+
+    /// Ends with the token of this request, and with `closing`.
+    pub(crate) fn lease(&self, headers: &HeaderMap, closing: &CancellationToken) -> CancellationToken {
+        let hash = bearer(headers).ok().map(hash_token);
+        let mut leases = self.leases.lock();
+        // Within the lock, or a token that is being removed would be missed.
+        match hash.filter(|hash| self.rules.load().tokens.find_hash(hash).is_some()) {
+            Some(hash) => leases.entry(hash).or_insert_with(|| closing.child_token()).clone(),
+            None => {
+                let ended = CancellationToken::new();
+                ended.cancel();
+                ended
+            }
+        }
     }
 
     /// The principal that sends this request, if it is admitted.
@@ -132,14 +160,19 @@ impl Rules {
     }
 
     fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        let value = headers.get(header::AUTHORIZATION).ok_or(AccessRefusal::NoToken)?;
-        let value = value.to_str().map_err(|_| AccessRefusal::UnknownToken)?;
-        let (scheme, token) = value.split_once(' ').ok_or(AccessRefusal::NoToken)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(AccessRefusal::NoToken);
-        }
-        self.tokens.find(token.trim()).cloned().ok_or(AccessRefusal::UnknownToken)
+        self.tokens.find(bearer(headers)?).cloned().ok_or(AccessRefusal::UnknownToken)
     }
+}
+
+/// The bearer token of a request.
+fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
+    let value = headers.get(header::AUTHORIZATION).ok_or(AccessRefusal::NoToken)?;
+    let value = value.to_str().map_err(|_| AccessRefusal::UnknownToken)?;
+    let (scheme, token) = value.split_once(' ').ok_or(AccessRefusal::NoToken)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(AccessRefusal::NoToken);
+    }
+    Ok(token.trim())
 }
 
 /// The name without the port.
@@ -225,5 +258,32 @@ mod tests {
             let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
             assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");
         }
+    }
+
+    #[test]
+    fn streams_end_with_their_token() {
+        let (access, closing) = (access(), CancellationToken::new());
+        let mine = headers(&[(header::AUTHORIZATION, "Bearer secret")]);
+        let tokens = |words: &[(&str, Principal)]| {
+            let mut tokens = Tokens::default();
+            for (word, principal) in words {
+                tokens.insert(hash_token(word), principal.clone());
+            }
+            tokens
+        };
+        let settings = AccessSettings::default();
+        let lease = access.lease(&mine, &closing);
+        access.replace(tokens(&[("secret", Principal::local()), ("new", Principal::local())]), &settings);
+        assert!(!lease.is_cancelled());
+        access.replace(tokens(&[("secret", Principal::default_agent())]), &settings);
+        assert!(lease.is_cancelled(), "it belongs to somebody else now");
+        let lease = access.lease(&mine, &closing);
+        assert!(!lease.is_cancelled());
+        access.replace(tokens(&[]), &settings);
+        assert!(lease.is_cancelled() && access.lease(&mine, &closing).is_cancelled());
+        access.replace(tokens(&[("secret", Principal::local())]), &settings);
+        let lease = access.lease(&mine, &closing);
+        closing.cancel();
+        assert!(lease.is_cancelled());
     }
 }

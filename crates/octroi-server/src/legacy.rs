@@ -162,7 +162,7 @@ pub(crate) fn open_stream(
     let first = wants_priming(&session).then(|| priming(log.number()));
     let first = if after.is_some() { None } else { first };
     // The stream holds the session, so that a session with an open stream does not expire.
-    let events = log.follow(after, first, endpoint.closing.clone());
+    let events = log.follow(after, first, endpoint.access.lease(headers, &endpoint.closing));
     reply::stream(SessionStream { events: Box::pin(events), _session: session })
 }
 

@@ -148,16 +148,23 @@ impl Offer {
         let Some(spellings) = uri::spellings(uri) else {
             return Some(Cow::Borrowed("its URI is encoded too often to be compared"));
         };
-        let spelling = spellings.iter().find(|spelling| !readable.has(spelling))?;
-        let fitting = self.raw.templates.iter().find(|item| fits_template(&item.name, spelling));
-        let reason = self.held(PinKind::Resource, spelling);
-        let reason = reason.or_else(|| self.held(PinKind::Template, &fitting?.name));
-        Some(reason.map_or(
-            Cow::Borrowed(
-                "it matches no accepted resource or template, and some wait for review; see `octroi pins`",
-            ),
-            Cow::Borrowed,
+        // A quarantined one first: an accepted template may be so wide that it matches it too.
+        if let Some((kind, name)) = spellings.iter().find_map(|spelling| readable.held(spelling)) {
+            return self.held(kind, name).map(Cow::Borrowed);
+        }
+        spellings.iter().any(|spelling| !readable.has(spelling)).then_some(Cow::Borrowed(
+            "it matches no accepted resource or template, and some wait for review; see `octroi pins`",
         ))
+    }
+
+    /// Whether a completion may name this prompt.
+    pub(crate) fn lists_prompt(&self, name: &str) -> bool {
+        self.raw.prompts.iter().any(|item| item.name == name)
+    }
+
+    /// Whether a completion may name this template or resource.
+    pub(crate) fn lists_template(&self, uri: &str) -> bool {
+        self.raw.templates.iter().chain(&self.raw.resources).any(|item| item.name == uri)
     }
 
     /// Why an entry is quarantined, if it is.
@@ -170,15 +177,26 @@ impl Offer {
     }
 }
 
-/// Accepted resources and templates, under every spelling.
+/// Resources and templates under every spelling, while some are quarantined.
 #[derive(Debug)]
 struct Readable {
     resources: HashSet<String>,
     templates: Vec<String>,
+    /// The quarantined ones, with their names as listed.
+    held_resources: HashMap<String, String>,
+    held_templates: Vec<(String, String)>,
 }
 
 impl Readable {
     fn of(visible: &ServerLists, held: &HashMap<(PinKind, String), String>) -> Option<Self> {
+        let names = |wanted: PinKind| {
+            held.keys().filter(move |(kind, _)| *kind == wanted).map(|(_, name)| name).flat_map(|name| {
+                uri::spellings(name)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(move |spelling| (spelling, name.clone()))
+            })
+        };
         if !held.keys().any(|(kind, _)| matches!(kind, PinKind::Resource | PinKind::Template)) {
             return None;
         }
@@ -186,7 +204,22 @@ impl Readable {
             items.iter().filter_map(|item| uri::spellings(&item.name)).flatten().collect()
         };
         let resources = spelled(&visible.resources).into_iter().collect();
-        Some(Self { resources, templates: spelled(&visible.templates) })
+        Some(Self {
+            resources,
+            templates: spelled(&visible.templates),
+            held_resources: names(PinKind::Resource).collect(),
+            held_templates: names(PinKind::Template).collect(),
+        })
+    }
+
+    /// The quarantined entry that a spelling is or could come from.
+    fn held(&self, spelling: &str) -> Option<(PinKind, &str)> {
+        if let Some(name) = self.held_resources.get(spelling) {
+            return Some((PinKind::Resource, name));
+        }
+        let (_, name) = self.held_templates.iter().find(|(template, _)| fits_template(template, spelling))?;
+        // A resource that was accepted by itself can be read.
+        (!self.resources.contains(spelling)).then_some((PinKind::Template, name))
     }
 
     fn has(&self, spelling: &str) -> bool {

@@ -37,12 +37,29 @@ impl Guard for NoGuard {
     }
 }
 
+/// Quarantines these.
+struct Holds(&'static [&'static str]);
+
+impl Guard for Holds {
+    fn hold(&self, _kind: PinKind, item: &Item, _hash: &DefinitionHash) -> Option<String> {
+        self.0.contains(&item.name.as_str()).then(|| "held".to_owned())
+    }
+
+    fn hold_instructions(&self, _instructions: &str) -> Option<String> {
+        None
+    }
+}
+
 fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
+    guarded_offer(name, lists, &NoGuard)
+}
+
+fn guarded_offer(name: &str, lists: &Arc<ServerLists>, guard: &dyn Guard) -> Arc<Offer> {
     let program =
         octroi_core::server::Remote { url: "http://localhost".to_owned(), headers: BTreeMap::new() };
     let name = ServerKey::parse(name).unwrap();
     let spec = octroi_core::server::ServerSpec::new(name, octroi_core::server::Transport::Http(program));
-    Arc::new(Offer::new(Arc::clone(lists), &spec, &Arc::default(), &NoGuard, None))
+    Arc::new(Offer::new(Arc::clone(lists), &spec, &Arc::default(), guard, None))
 }
 
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
@@ -98,6 +115,28 @@ fn resources_are_found_by_both_forms() {
         let found = catalogue.resource(uri).ok();
         let found = found.as_ref().map(|(server, own)| (server.name.as_str(), own.as_str()));
         assert_eq!(found, expected, "{uri}");
+    }
+}
+
+#[test]
+fn a_wide_template_does_not_release_what_is_quarantined() {
+    let lists = lists(
+        &[],
+        &["file:///a/one.txt", "file:///a/two.txt", "file:///b/in/three"],
+        &["file:///a/{name}", "file:///b/{+path}", "file:///b/in/{name}"],
+    );
+    let offer = guarded_offer("s", &lists, &Holds(&["file:///a/one.txt", "file:///b/in/{name}"]));
+    for (uri, is_held) in [
+        ("file:///a/one.txt", true),
+        ("file:///a/%6fne.txt", true),
+        ("file:///a/two.txt", false),
+        ("file:///a/other.txt", false),
+        ("file:///b/in/four", true),
+        ("file:///b/in/three", false),
+        ("file:///b/out", false),
+        ("file:///c", true),
+    ] {
+        assert_eq!(offer.held_resource(uri).is_some(), is_held, "{uri}");
     }
 }
 

@@ -40,7 +40,7 @@ impl Exchange<'_> {
             self.shared.server_tasks.begin(self.server(), &own, &self.caller.principal, now_ms);
         }
         let is_merged = self.view.is_merged();
-        let task_id = view.task_id().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
+        let task_id = view.created_task().filter(|_| is_merged).map(|own| format!("{server}:{own}"));
         let info = connection.identity().info.as_ref();
         let result = translate::result(view, from, to, method, info, task_id.as_deref());
         // A request with the server's own URI is answered with the same URI.

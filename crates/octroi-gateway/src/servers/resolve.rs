@@ -149,7 +149,7 @@ impl Servers {
                     }
                 };
                 let subject = Subject { reference: Some(edited.into()), ..Subject::default() };
-                let held = own.held(catalogue, &server);
+                let held = own.listed(catalogue, &server)?.held(catalogue, &server);
                 Ok(Resolved { held, ..Resolved::new(server, subject) })
             }
             Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
@@ -222,8 +222,7 @@ fn find_alone(
         Method::PromptsGet => {
             let name = params.name().ok_or_else(|| missing(method, "name"))?.into_owned();
             // As for tools: what is not listed cannot be reviewed.
-            let known = catalogue.offer(&server);
-            if !known.is_some_and(|offer| offer.raw.prompts.iter().any(|item| item.name == name)) {
+            if !catalogue.offer(&server).is_some_and(|offer| offer.lists_prompt(&name)) {
                 return Err(unknown_prompt(&name));
             }
             Ok(found_prompt(catalogue, server, name))
@@ -234,7 +233,7 @@ fn find_alone(
         }
         Method::Complete => {
             let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
-            let held = Reference::read(&reference)?.held(catalogue, &server);
+            let held = Reference::read(&reference)?.listed(catalogue, &server)?.held(catalogue, &server);
             Ok(Resolved { held, ..Resolved::new(server, Subject::default()) })
         }
         Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
@@ -289,6 +288,21 @@ impl Reference {
             (None, None) => {
                 Err(RpcError::invalid_params("`ref` names neither a prompt nor a resource template"))
             }
+        }
+    }
+
+    /// Itself, if the server lists it: what is not listed cannot be reviewed.
+    fn listed(self, catalogue: &Catalogue, server: &ServerKey) -> Result<Self, RpcError> {
+        let offer = catalogue.offer(server);
+        match &self {
+            Self::Prompt(name) if !offer.is_some_and(|offer| offer.lists_prompt(name)) => {
+                Err(unknown_prompt(name))
+            }
+            Self::Resource(uri) if !offer.is_some_and(|offer| offer.lists_template(uri)) => {
+                Err(RpcError::invalid_params(format!("unknown resource template `{uri}`"))
+                    .with_data(json!({"code": "resource_not_found"})))
+            }
+            Self::Prompt(_) | Self::Resource(_) => Ok(self),
         }
     }
 

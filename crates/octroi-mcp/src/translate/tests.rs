@@ -164,6 +164,10 @@ fn a_task_is_shown_under_the_id_the_client_may_use() {
     let translated =
         result(&ResultView::read(&created), Era::Modern, Era::Modern, &Method::ToolsCall, None, Some("s:7"));
     assert_eq!(translated, r#"{"resultType":"task","taskId":"s:7","x":1}"#);
+    let legacy = Bytes::from_static(br#"{"task":{"taskId":"7","status":"working"}}"#);
+    let translated =
+        result(&ResultView::read(&legacy), Era::Legacy, Era::Legacy, &Method::ToolsCall, None, Some("s:7"));
+    assert_eq!(translated, r#"{"task":{"taskId":"s:7","status":"working"}}"#);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use octroi_testkit::client::error::ClientError;
 use octroi_testkit::client::options::{ClientOptions, Era, Transport};
 use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::approvals::{asked, pending};
 use crate::audit::{of_kind, records};
@@ -170,6 +171,37 @@ async fn a_waiting_call_ends_with_its_token() {
             gateway.stop().await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_end_with_their_token() {
+    let token = format!("[[tokens]]\ntoken = \"{SECOND_TOKEN}\"\nrole = \"agent\"\nagent_id = \"second\"\n");
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::start(&octroi(), &format!("{config}{token}")).await;
+    let transport = || Transport::Http { url: gateway.url(), token: Some(SECOND_TOKEN.to_owned()) };
+    let modern =
+        TestClient::connect(transport(), Era::Modern, ClientOptions::default()).await.expect("a client");
+    let listening =
+        modern.start("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let legacy = TestClient::connect(transport(), Era::Legacy("2025-11-25"), ClientOptions::default());
+    let legacy = legacy.await.expect("a client");
+    let address = gateway.base.trim_start_matches("http://");
+    let mut stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
+    let session = legacy.session_id().expect("a session");
+    let head = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\
+         Authorization: Bearer {SECOND_TOKEN}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let mut began = [0; 12];
+    stream.read_exact(&mut began).await.expect("an answer");
+    assert_eq!(&began, b"HTTP/1.1 200");
+
+    gateway.rewrite_config(&config);
+    let ended = tokio::time::timeout(SOON, stream.read_to_end(&mut Vec::new())).await;
+    assert!(ended.is_ok(), "the stream of the session goes on");
+    assert!(tokio::time::timeout(SOON, listening.finish()).await.is_ok(), "the subscription goes on");
+    gateway.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -51,6 +51,15 @@ async fn what_is_read_is_recorded_before_and_after() {
             )
             .await;
         assert!(completed.is_ok(), "{completed:?}");
+        // What a server does not list would be free text for it.
+        for reference in [
+            json!({"type": "ref/prompt", "name": "peer_anything at all"}),
+            json!({"type": "ref/resource", "uri": "peer://peer/anything"}),
+        ] {
+            let params = json!({"ref": reference, "argument": {"name": "name", "value": "A"}});
+            let unlisted = agent.request("completion/complete", params).await;
+            assert!(unlisted.is_err_and(|error| error.code() == Some(-32602)), "{reference}");
+        }
     }
     let all = recorded(&gateway, 6).await;
     let (starts, ends) = (of_kind(&all, "request_start"), of_kind(&all, "request_end"));
