@@ -181,7 +181,7 @@ impl Approvals {
     ) -> Result<Settled, StoreError> {
         let arguments = asking.params.arguments();
         let call = asking.to_decide(arguments.as_deref(), self.now_ms());
-        let (authorization, revision) = match self.governance.decide_with(call, asking.context, &[]) {
+        let (authorization, revision) = match self.governance.decide(call, asking.context).await {
             Decision::Deny(denied) => return Ok(Settled::Denied(denied)),
             Decision::Ask(question) => {
                 let revision = question.trace().revision;
