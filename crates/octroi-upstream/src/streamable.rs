@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Response, header};
 use http_body_util::Full;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
@@ -24,8 +24,10 @@ use crate::wire::Body;
 
 mod call;
 mod listener;
+mod lost_session;
 
 pub(crate) use call::HttpCall;
+use lost_session::WholeResponse;
 
 /// How long to wait for the server's response when a session is closed.
 const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -237,13 +239,7 @@ impl Streamable {
             return Err(status_error(status));
         }
         let body = collect(response.into_body(), self.limit).await?;
-        match Envelope::parse(body) {
-            Ok(message) if message.kind() == Kind::Response => Ok(message),
-            Ok(_) | Err(_) if !status.is_success() => Err(status_error(status)),
-            Ok(_) | Err(_) => {
-                Err(UpstreamError::Protocol("the server's answer is not an MCP message".to_owned()))
-            }
-        }
+        WholeResponse { status, is_json, body }.answer()
     }
 
     /// Handles a request of the server: answers it, or forwards it to the call it belongs to.
@@ -333,11 +329,6 @@ impl Streamable {
         if let Some(event) = EventSink::event_of(notification) {
             self.events.send(event).await;
         }
-    }
-
-    /// Whether a response means that the server no longer knows the session.
-    fn is_session_lost(session: &LegacySession, status: StatusCode) -> bool {
-        session.id.is_some() && status == StatusCode::NOT_FOUND
     }
 }
 

@@ -81,6 +81,10 @@ pub struct PeerOptions {
     /// With `--fault session-lost`: after how many tool calls a session is lost.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub lost_after: u64,
+
+    /// With `http` and `--era legacy`: how requests of an unknown session are refused.
+    #[arg(long, value_enum, default_value_t = UnknownSession::NotFound)]
+    pub unknown_session: UnknownSession,
 }
 
 impl PeerOptions {
@@ -104,6 +108,23 @@ pub enum Transport {
     Http,
     /// The HTTP+SSE of 2024-11-05 at `/sse`; legacy only.
     Sse,
+}
+
+/// How a server refuses an unknown session, in the words of common SDKs and their examples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UnknownSession {
+    /// 404, as the specification says.
+    NotFound,
+    /// 400, as many examples do.
+    BadRequest,
+    /// 400, because no session was begun.
+    NotInitialized,
+    /// 401.
+    Unauthorized,
+    /// 422.
+    Unprocessable,
+    /// 200, with an error that belongs to no request.
+    Ok,
 }
 
 /// The protocol eras of a server.

@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue, Method as HttpMethod, Response, header};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Envelope, Era, Id, Kind, Method, envelope};
 
+use super::lost_session::{self, Delivered};
 use super::{Active, LegacySession, Mirror, Streamable};
 use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
@@ -192,7 +193,8 @@ enum Received {
     Nothing,
 }
 
-/// Sends a request; waits for the answer or for the stream that carries it.
+/// Sends a request; waits for the answer or for the stream that carries it. A server that lost the session
+/// refuses before it looks at the request, so sending it again in a new session does not call twice.
 async fn send(
     link: Arc<Streamable>,
     id: u64,
@@ -200,33 +202,49 @@ async fn send(
     mirror: Mirror,
     message: Bytes,
 ) -> Result<HttpAnswer, UpstreamError> {
-    let response = deliver(&link, &method, &mirror, message).await?;
-    if response.status().is_success() && is_type(&response, "text/event-stream") {
-        return Ok(HttpAnswer::Stream(Box::new(Stream::new(response.into_body(), link.limit))));
-    }
-    link.read_answer(response, &Id::number(id)).await.map(HttpAnswer::Once)
-}
-
-/// Sends a request and waits for the head of the response. A server that lost the session refuses before
-/// it looks at the request, so sending it again in a new session does not call twice.
-async fn deliver(
-    link: &Streamable,
-    method: &Method,
-    mirror: &Mirror,
-    message: Bytes,
-) -> Result<Response<Body>, UpstreamError> {
     let session = link.session.load_full();
-    let response = link.post(method, mirror, message.clone()).await?;
-    if !Streamable::is_session_lost(&session, response.status()) {
-        return Ok(response);
+    let response = link.post(&method, &mirror, message.clone()).await?;
+    if let Some(answer) = receive_answer(&link, &session, response, id).await? {
+        return Ok(answer);
     }
     Box::pin(link.reopen(&session)).await?;
     let session = link.session.load_full();
-    let response = Box::pin(link.post(method, mirror, message)).await?;
-    if Streamable::is_session_lost(&session, response.status()) {
-        return Err(UpstreamError::Closed("the server loses every session immediately".to_owned()));
+    let response = Box::pin(link.post(&method, &mirror, message)).await?;
+    Box::pin(receive_answer(&link, &session, response, id))
+        .await?
+        .ok_or_else(|| UpstreamError::Closed("the server loses every session immediately".to_owned()))
+}
+
+/// The answer, or `None` if the server does not know the session and has not looked at the request.
+async fn receive_answer(
+    link: &Arc<Streamable>,
+    session: &Arc<LegacySession>,
+    response: Response<Body>,
+    id: u64,
+) -> Result<Option<HttpAnswer>, UpstreamError> {
+    let response = match lost_session::read(session, response).await? {
+        Delivered::Response(response) => response,
+        Delivered::Refusal(refusal) => return refusal.answer().map(HttpAnswer::Once).map(Some),
+        Delivered::SessionLost => return Ok(None),
+    };
+    if response.status().is_success() && is_type(&response, "text/event-stream") {
+        return Ok(Some(HttpAnswer::Stream(Box::new(Stream::new(response.into_body(), link.limit)))));
     }
-    Ok(response)
+    let answer = link.read_answer(response, &Id::number(id)).await?;
+    if lost_session::is_session_error(session, &answer) {
+        if answer.id().as_ref().and_then(Id::as_number) != Some(id) {
+            return Ok(None);
+        }
+        // It answers this very request, so a tool may have said it: the error is passed on, and the next call
+        // has a new session.
+        let (link, session) = (Arc::clone(link), Arc::clone(session));
+        Arc::clone(&link).tasks.spawn("http-reopen", async move {
+            if let Err(error) = link.reopen(&session).await {
+                tracing::debug!(address = %link.address.display, %error, "no new session");
+            }
+        });
+    }
+    Ok(Some(HttpAnswer::Once(answer)))
 }
 
 /// The next question from the session stream; pending for ever if there is no such stream.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
 use octroi_mcp::{Kind, Method};
 use tokio_util::sync::CancellationToken;
 
 use super::call::Stream;
+use super::lost_session::{self, Delivered};
 use super::{LegacySession, Streamable};
 use crate::error::UpstreamError;
 
@@ -20,6 +20,8 @@ const OPENS_WITHIN: Duration = Duration::from_millis(500);
 enum Ended {
     /// The server does not offer the stream.
     Unsupported,
+    /// The server does not know the session.
+    SessionLost,
     /// It broke or was closed; the event to resume from and the requested delay.
     Broken { last_event: Option<String>, retry: Option<Duration> },
 }
@@ -40,6 +42,7 @@ impl Streamable {
     async fn listen(self: Arc<Self>, answered: CancellationToken) {
         let mut delay = FIRST_DELAY;
         let mut last_event = None;
+        let mut was_lost = false;
         loop {
             let session = self.session.load_full();
             let ended = tokio::select! {
@@ -49,7 +52,19 @@ impl Streamable {
             };
             match ended {
                 Ok(Ended::Unsupported) => return,
+                // It refuses the stream, whatever it says.
+                Ok(Ended::SessionLost) if was_lost => return,
+                Ok(Ended::SessionLost) => {
+                    was_lost = true;
+                    // While nobody calls: a new session, so that notifications keep coming.
+                    if let Err(error) = self.reopen(&session).await {
+                        tracing::debug!(address = %self.address.display, %error, "no new session");
+                        was_lost = false;
+                        delay = (delay * 2).min(LAST_DELAY);
+                    }
+                }
                 Ok(Ended::Broken { last_event: seen, retry }) => {
+                    was_lost = false;
                     last_event = seen;
                     delay = retry.unwrap_or(FIRST_DELAY);
                 }
@@ -75,13 +90,13 @@ impl Streamable {
         let response = self.open_stream(session, last_event.as_deref()).await;
         answered.cancel();
         let response = response?;
+        let response = match lost_session::read(session, response).await? {
+            Delivered::Response(response) => response,
+            Delivered::Refusal(_) => return Ok(Ended::Unsupported),
+            Delivered::SessionLost => return Ok(Ended::SessionLost),
+        };
         match response.status() {
             status if status.is_success() && crate::http::is_type(&response, "text/event-stream") => {}
-            StatusCode::NOT_FOUND if session.id.is_some() => {
-                // The server lost the session while idle: open a new one, so that notifications keep coming.
-                self.reopen(session).await?;
-                return Ok(Ended::Broken { last_event: None, retry: None });
-            }
             status if status.is_server_error() => return Err(UpstreamError::Status(status.as_u16())),
             _ => return Ok(Ended::Unsupported),
         }

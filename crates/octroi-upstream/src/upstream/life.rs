@@ -241,8 +241,9 @@ impl Upstream {
         let limit = CHECK_LIMIT.min(self.spec.timeouts.list);
         let outcome = connection.control(ControlRequest::Alive, limit).await;
         let error = match outcome {
-            // A server that answers with an error is alive.
-            Ok(_) | Err(UpstreamError::Refused(_)) => None,
+            Ok(_) => None,
+            // A server that does not know the question understood it.
+            Err(UpstreamError::Refused(error)) if error.code == octroi_mcp::code::METHOD_NOT_FOUND => None,
             Err(error) => Some(error),
         };
         let checks = {

@@ -46,6 +46,7 @@ mod processes;
 mod registry;
 mod reload;
 mod requests;
+mod restarted_servers;
 mod rug_pull;
 mod soak;
 mod stdio;

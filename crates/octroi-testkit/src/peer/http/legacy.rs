@@ -17,6 +17,7 @@ use crate::peer::call::{OUTBOX_SIZE, ServedCall, Side};
 use crate::peer::faults::{self, Fault};
 use crate::peer::guarded::Guarded;
 use crate::peer::legacy::PeerSession;
+use crate::peer::options::UnknownSession;
 use crate::peer::rpc::{self, LEGACY_BAD_REQUEST, LEGACY_SESSION_NOT_FOUND, Message, RpcError};
 
 /// A session and its stream of unsolicited messages.
@@ -58,7 +59,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
         }
         Message::Request { id, method, params } => {
             if method == "tools/call" && is_lost(server, &session) {
-                return Refusal::session_not_found().into_response();
+                return Refusal::unknown_session(server).into_response();
             }
             if let Some(response) =
                 faults::http::intercept(server.world.options.fault, &method, &params).await
@@ -165,9 +166,27 @@ impl Refusal {
         Self { status: StatusCode::BAD_REQUEST, error: RpcError::new(LEGACY_BAD_REQUEST, message) }
     }
 
-    fn session_not_found() -> Self {
-        let error = RpcError::new(LEGACY_SESSION_NOT_FOUND, "Session not found");
-        Self { status: StatusCode::NOT_FOUND, error }
+    fn unknown_session(server: &HttpServer) -> Self {
+        use UnknownSession as How;
+        let (status, code, message) = match server.world.options.unknown_session {
+            How::NotFound => (StatusCode::NOT_FOUND, LEGACY_SESSION_NOT_FOUND, "Session not found"),
+            How::BadRequest => {
+                (StatusCode::BAD_REQUEST, LEGACY_BAD_REQUEST, "Bad Request: No valid session ID provided")
+            }
+            How::NotInitialized => {
+                (StatusCode::BAD_REQUEST, LEGACY_BAD_REQUEST, "Bad Request: Server not initialized")
+            }
+            How::Unauthorized => {
+                (StatusCode::UNAUTHORIZED, LEGACY_SESSION_NOT_FOUND, "Unauthorized: Session not found")
+            }
+            How::Unprocessable => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                LEGACY_BAD_REQUEST,
+                "Unexpected message, expect initialize request",
+            ),
+            How::Ok => (StatusCode::OK, LEGACY_SESSION_NOT_FOUND, "Session not found"),
+        };
+        Self { status, error: RpcError::new(code, message) }
     }
 
     fn into_response(self) -> Response {
@@ -188,7 +207,7 @@ fn find(server: &HttpServer, headers: &HeaderMap) -> Result<Arc<HttpSession>, Re
     let Some(id) = headers::text(headers, headers::SESSION_ID) else {
         return Err(Refusal::bad_request("Bad Request: Mcp-Session-Id header is required"));
     };
-    server.sessions.with(|sessions| sessions.get(id).cloned()).ok_or_else(Refusal::session_not_found)
+    server.sessions.with(|sessions| sessions.get(id).cloned()).ok_or_else(|| Refusal::unknown_session(server))
 }
 
 fn forget(server: &HttpServer, session: &PeerSession) {
