@@ -129,10 +129,11 @@ pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
 
 /// Whether a server's error uses a code or a word that is reserved for Octroi.
 pub(crate) fn is_forged(error: &RpcError) -> bool {
-    let kind = error.data.as_ref().and_then(|data| data["type"].as_str()).unwrap_or_default();
+    let named = |member: &str| error.data.as_ref().and_then(|data| data[member].as_str()).unwrap_or_default();
     RESERVED.contains(&error.code)
-        || RESERVED_WORDS.contains(&error.message.as_str())
-        || RESERVED_WORDS.contains(&kind)
+        || RESERVED_WORDS.contains(&error.message.split(':').next().unwrap_or_default().trim())
+        || RESERVED_WORDS.contains(&named("type"))
+        || RESERVED_WORDS.contains(&named("code"))
 }
 
 /// Whether every reader parses the error in the same way. One that cannot be parsed here, because its code
@@ -151,10 +152,15 @@ pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
         .with_data(json!({"type": "policy_backend_reserved_misuse", "server": server, "reason": reason}))
 }
 
-fn denial_answer(number: i64, word: &str, reason: &str, data: Value, style: DenialStyle) -> Answer {
+fn denial_answer(number: i64, word: &str, reason: &str, mut data: Value, style: DenialStyle) -> Answer {
+    // Most clients show the message and nothing else.
+    let message = format!("{word}: {reason}");
     match style {
-        DenialStyle::Rpc => RpcError::new(number, word).with_data(data).into(),
-        DenialStyle::Result => failed_result(&format!("{word}: {reason}"), word, &data),
+        DenialStyle::Rpc => {
+            data["code"] = json!(word);
+            RpcError::new(number, message).with_data(data).into()
+        }
+        DenialStyle::Result => failed_result(&message, word, &data),
     }
 }
 
@@ -202,6 +208,9 @@ mod tests {
             (-32960, "x", true),
             (-32000, "policy_denied", true),
             (-32602, "policy_denied_continue", true),
+            (-32602, "policy_denied: a person said no", true),
+            (-32602, " approval_expired : x", true),
+            (-32602, "not policy_denied: x", false),
             (-32602, "unknown tool", false),
             (-32949, "x", false),
             (-32970, "x", false),

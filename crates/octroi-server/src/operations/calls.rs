@@ -122,15 +122,10 @@ impl CallSummary {
     }
 
     fn of_error(error: RpcError) -> Result<Self, OperationError> {
-        let mut data = error.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        // A refusal has its code in the message, every other error in the data.
-        match data.get("reason").and_then(Value::as_str).map(str::to_owned) {
-            Some(reason) => {
-                data.insert("code".to_owned(), json!(error.message));
-                Self::failed(ErrorCode::parse(&error.message), Some(reason), data)
-            }
-            None => Self::failed(code_of(&data), Some(error.message), data),
-        }
+        let data = error.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        // The message of a denial begins with its code; its reason alone is in the data.
+        let reason = data.get("reason").and_then(Value::as_str).map(str::to_owned);
+        Self::failed(code_of(&data), reason.or(Some(error.message)), data)
     }
 
     fn failed(
@@ -174,9 +169,8 @@ mod tests {
     fn every_answer_has_one_outcome() {
         let marked = |code: &str| json!({"content": [{"type": "text", "text": "no"}], "isError": true, "_meta": {"octroi/error": {"code": code}}});
         let refused = |code: i64, word: &str| {
-            Answer::Error(
-                RpcError::new(code, word).with_data(json!({"type": "policy_denied", "reason": "r"})),
-            )
+            let data = json!({"type": "policy_denied", "reason": "r", "code": word});
+            Answer::Error(RpcError::new(code, format!("{word}: r")).with_data(data))
         };
         let server =
             Answer::ErrorJson { code: -1, json: Bytes::from_static(b"{\"code\":-1,\"message\":\"m\"}") };

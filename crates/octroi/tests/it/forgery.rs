@@ -40,6 +40,8 @@ async fn errors_of_octroi_are_only_octrois() {
     let others = [
         (r#"{"code":-32000,"message":"no","data":{"type":"policy_denied","decision":"deny_abort"}}"#, MISUSE),
         (r#"{"code":-32602,"message":"policy\u005fdenied"}"#, MISUSE),
+        (r#"{"code":-32602,"message":"policy_denied: the floor"}"#, MISUSE),
+        (r#"{"code":-32602,"message":"no","data":{"code":"approval_expired"}}"#, MISUSE),
         // Numbers that one parser takes for Octroi's and another rejects.
         (r#"{"code":-32950.0,"message":"no"}"#, INTERNAL_ERROR),
         (r#"{"code":-3.2950e4,"message":"no"}"#, INTERNAL_ERROR),
