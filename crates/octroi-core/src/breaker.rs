@@ -4,8 +4,9 @@ use std::time::Duration;
 
 /// This many failures in a row open the circuit.
 const FAILURES_MAX: u32 = 5;
-const PAUSE_FIRST: Duration = Duration::from_secs(5);
-const PAUSE_LAST: Duration = Duration::from_mins(1);
+/// How long calls are refused. It does not grow: only one call finds out whether the server recovered, and nobody who
+/// calls should wait longer for that.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// A circuit breaker. Time is passed in as the span since some fixed moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,6 @@ pub struct Breaker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Open {
     until: Duration,
-    pause: Duration,
     is_probing: bool,
 }
 
@@ -56,14 +56,13 @@ impl Breaker {
     /// A call was not answered.
     pub fn failed(&mut self, now: Duration) {
         self.failures = self.failures.saturating_add(1);
-        let pause = match &self.open {
-            Some(open) if open.is_probing => (open.pause * 2).min(PAUSE_LAST),
+        match &self.open {
             // Calls that were in flight when it opened.
-            Some(_) => return,
+            Some(open) if !open.is_probing => return,
             None if self.failures < FAILURES_MAX => return,
-            None => PAUSE_FIRST,
-        };
-        self.open = Some(Open { until: now + pause, pause, is_probing: false });
+            Some(_) | None => {}
+        }
+        self.open = Some(Open { until: now + PAUSE, is_probing: false });
     }
 
     /// The probe was abandoned without a result.
@@ -118,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn each_failed_probe_doubles_the_pause() {
+    fn a_failed_probe_begins_the_pause_again() {
         let mut breaker = opened();
         let mut now = at(0);
-        for pause in [5, 10, 20, 40, 60, 60] {
-            assert_eq!(breaker.pass(now), Passage::Closed(at(pause)));
-            now += at(pause);
+        for _ in 0..6 {
+            assert_eq!(breaker.pass(now), Passage::Closed(PAUSE));
+            now += PAUSE;
             assert_eq!(breaker.pass(now), Passage::Probe);
             breaker.failed(now);
         }

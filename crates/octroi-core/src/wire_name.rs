@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::name::{CanonicalId, ServerKey};
 
-/// The limit of most clients; some add their own prefix, so it is configurable.
-pub const WIRE_NAME_MAX: usize = 64;
+/// The default limit. Most clients accept 64 characters, and some put a prefix like `mcp__octroi__` before the name.
+pub const WIRE_NAME_MAX: usize = 50;
 
 /// How many characters of the hash are added, initially and after each further collision. The longest cannot
 /// be brought to collide; the shortest might be, with enough effort.

@@ -67,6 +67,8 @@ pub struct GovernanceSettings {
     pub errors_of: HashMap<Arc<str>, DenialStyle>,
     /// Policies from files.
     pub policies: Vec<PolicyFile>,
+    /// The longest name of a tool or prompt in lists, unless it is the default.
+    pub wire_name_max: Option<usize>,
 }
 
 /// Everything that decides about calls.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use octroi_api::ResourceChange;
@@ -48,6 +49,7 @@ pub struct Registry {
     pins: Pins,
     /// Operator rules about the risk and side effects of tools.
     inference: ArcSwap<Vec<InferenceRule>>,
+    wire_name_max: AtomicUsize,
     /// The current server definitions.
     specs: ArcSwap<BTreeMap<ServerKey, ServerSpec>>,
     /// Lists from an earlier run, until their servers are configured in this one.
@@ -82,6 +84,7 @@ impl Registry {
             changing: Mutex::default(),
             pins: Pins::default(),
             inference: ArcSwap::default(),
+            wire_name_max: AtomicUsize::new(WIRE_NAME_MAX),
             specs: ArcSwap::default(),
             remembered: Mutex::default(),
         }
@@ -131,6 +134,7 @@ impl Registry {
     pub(crate) fn set_rules(&self, settings: &GovernanceSettings) {
         self.pins.set(settings.pins.clone());
         self.inference.store(Arc::new(settings.inference.clone()));
+        self.wire_name_max.store(settings.wire_name_max.unwrap_or(WIRE_NAME_MAX), Ordering::Relaxed);
     }
 
     /// Evaluates all definitions again, because the rules changed.
@@ -208,7 +212,8 @@ impl Registry {
     }
 
     fn replace(&self, offers: BTreeMap<ServerKey, Arc<Offer>>) {
-        let catalogue = Arc::new(Catalogue::new(offers, &self.builtins, WIRE_NAME_MAX));
+        let catalogue =
+            Arc::new(Catalogue::new(offers, &self.builtins, self.wire_name_max.load(Ordering::Relaxed)));
         self.current.store(Arc::clone(&catalogue));
         self.governance.set_tools(&catalogue);
     }

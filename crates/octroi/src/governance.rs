@@ -36,6 +36,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
             .map(|token| (token.label.clone(), token.errors))
             .collect(),
         policies: policies.collect(),
+        wire_name_max: Some(settings.mcp.wire_name_max),
     }
 }
 

@@ -204,6 +204,13 @@ pub const MCP: &[Key] = &[
         "How often the health of servers is checked, unless their entry says otherwise.",
     ),
     key("strict", Kind::Flag, "true", "Whether an unknown key is an error; `false` makes it a warning."),
+    key(
+        "wire_name_max",
+        Kind::Count(24),
+        "50",
+        "The longest name of a tool or prompt in lists; longer ones are cut and get a part of a hash. Most clients accept \
+        64 characters, and some put a prefix like `mcp__octroi__` before the name.",
+    ),
     key("servers", Kind::Tables(ENTRY), "", "The servers.").or(&["clients"]),
 ];
 

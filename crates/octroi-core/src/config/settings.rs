@@ -17,6 +17,7 @@ use super::tokens::admin_token;
 use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
 use crate::syntax::{Map, Origin, Value};
+use crate::wire_name::WIRE_NAME_MAX;
 
 /// The default listen address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
@@ -54,6 +55,8 @@ pub struct McpSection {
     pub auto_reload: AutoReload,
     /// The default interval of health checks.
     pub health_check_interval: Option<Duration>,
+    /// The longest name of a tool or prompt in lists.
+    pub wire_name_max: usize,
 }
 
 /// What a changed file does by itself.
@@ -151,6 +154,7 @@ impl Context<'_> {
             auto_reload: auto_reload(&mut reader),
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
+            wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
         };
         reader.flag("strict", true);
         (section, reader.settings, reader.log.problems)
