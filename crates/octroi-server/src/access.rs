@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use octroi_core::principal::{AdminToken, TokenHash, hash_token};
 use octroi_core::{Principal, Tokens};
 use parking_lot::Mutex;
@@ -98,6 +98,11 @@ impl Access {
         presented
             .zip(self.rules.load().admin_token.as_ref())
             .is_some_and(|(presented, token)| token.is(presented.trim()))
+    }
+
+    /// Whether the configuration names this origin.
+    pub(crate) fn names_origin(&self, origin: &HeaderValue) -> bool {
+        origin.to_str().is_ok_and(|origin| self.rules.load().origins.contains(&origin.to_ascii_lowercase()))
     }
 
     /// Checks the headers that distinguish a web page from a client.

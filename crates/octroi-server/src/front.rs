@@ -14,6 +14,7 @@ use octroi_gateway::View;
 use octroi_mcp::{RpcError, code};
 
 use crate::connection::{Connection, Phase};
+use crate::cors::PageOrigin;
 use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
 use crate::reply::{self, Reply};
@@ -64,14 +65,35 @@ impl Service<http::Request<Incoming>> for Front {
                 Ok(track(endpoint.refuse_slowly(bad_host(message)).await, &connection))
             });
         }
+        let page = PageOrigin::of(&self.endpoint.access, request.headers());
+        let preflight = page.as_ref().and_then(|page| page.preflight(&request));
+        if let Some(preflight) = preflight.filter(|_| is_mcp(request.uri().path())) {
+            return Box::pin(async move { Ok(track(preflight, &connection)) });
+        }
         // The token decides, not the path: people get management and agents get servers on both.
         let ("/mcp" | "/mcp/agent") = request.uri().path() else {
+            let page = page.filter(|_| is_mcp(request.uri().path()));
             request.extensions_mut().insert(Arc::clone(&connection));
             let answered = self.others.call(request);
-            return Box::pin(async move { answered.await.map(|reply| track(reply, &connection)) });
+            return Box::pin(async move {
+                answered.await.map(|reply| track(readable(reply, page.as_ref()), &connection))
+            });
         };
         let admitted = admit(Arc::clone(&self.endpoint), View::Merged, Arc::clone(&connection), request);
-        Box::pin(async move { Ok(track(admitted.await, &connection)) })
+        Box::pin(async move { Ok(track(readable(admitted.await, page.as_ref()), &connection)) })
+    }
+}
+
+/// Whether a path is one of MCP's.
+fn is_mcp(path: &str) -> bool {
+    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The answer, which the page that asked may read.
+fn readable(reply: Reply, page: Option<&PageOrigin>) -> Reply {
+    match page {
+        Some(page) => page.mark(reply),
+        None => reply,
     }
 }
 

@@ -10,6 +10,7 @@ mod coarse_clock;
 mod connection;
 mod connections;
 mod control;
+mod cors;
 mod dispatcher;
 mod endpoint;
 mod error;

@@ -16,7 +16,7 @@ pub const SERVER: &[Key] = &[
         "none",
         "Host names besides localhost under which clients reach Octroi.",
     ),
-    key("allowed_origins", Kind::Texts, "none", "Origins of web pages that may call Octroi."),
+    key("allowed_origins", Kind::Texts, "none", "Origins of web pages that may call Octroi from a browser."),
     key("max_body_bytes", Kind::Count(1), "4194304", "The largest request, in bytes."),
     key("session_idle", Kind::Duration, "30m", "A session ends after this time without a request."),
     key(

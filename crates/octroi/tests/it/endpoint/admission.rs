@@ -54,6 +54,43 @@ async fn web_pages_from_elsewhere_are_kept_out() {
 }
 
 #[tokio::test]
+async fn pages_of_allowed_origins_can_call_from_a_browser() {
+    let settings = "[server]\nallowed_origins = [\"https://app.example\"]\n";
+    let gateway = gateway_with(&format!("{settings}{}", stdio_entry("peer", &[]))).await;
+    let token = bearer(AGENT_TOKEN);
+    for (origin, is_allowed) in
+        [("https://app.example", true), ("https://evil.example", false), ("http://localhost:5173", false)]
+    {
+        let origin = ("origin", origin);
+        let asks = [
+            origin,
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "authorization,mcp-param-region"),
+        ];
+        for url in [gateway.url(), gateway.server_url("peer")] {
+            // A browser asks without a token.
+            let preflight = fetch("OPTIONS", &url, &asks, "").await;
+            let header = |name: &str| preflight.headers.get(name).and_then(|value| value.to_str().ok());
+            assert_eq!(preflight.status == 204, is_allowed, "{origin:?}: {}", preflight.status);
+            assert_eq!(header("access-control-allow-origin"), is_allowed.then_some(origin.1));
+            let headers = header("access-control-allow-headers");
+            assert_eq!(headers, is_allowed.then_some("authorization,mcp-param-region"));
+            for token in [None, Some(("authorization", token.as_str()))] {
+                let headers: Vec<_> = [origin, JSON, BOTH].into_iter().chain(token).collect();
+                let answer = fetch("POST", &url, &headers, &request("1", "ping", &json!({}))).await;
+                let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+                assert_eq!(header("access-control-allow-origin"), is_allowed.then_some(origin.1));
+                let exposed = header("access-control-expose-headers").unwrap_or_default();
+                assert_eq!(exposed.contains("mcp-session-id"), is_allowed, "{exposed}");
+            }
+        }
+    }
+    let health =
+        fetch("GET", &format!("{}/health", gateway.base), &[("origin", "https://app.example")], "").await;
+    assert!(!health.headers.contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test]
 async fn what_cannot_be_a_message_is_refused() {
     let gateway =
         gateway_with(&format!("[server]\nmax_body_bytes = 20000\n{}", stdio_entry("peer", &[]))).await;
