@@ -51,5 +51,6 @@ mod soak;
 mod stdio;
 mod suite;
 mod tasks;
+mod terminal;
 mod watching;
 mod whose_token;
