@@ -47,6 +47,7 @@ mod registry;
 mod reload;
 mod requests;
 mod rug_pull;
+mod secrets;
 mod soak;
 mod stdio;
 mod suite;
