@@ -114,7 +114,8 @@ impl UpstreamError {
 
     /// The error with secrets redacted from every text that a server may have written, or that may have been filled
     /// by a reference of the configuration.
-    pub(crate) fn redacted(self, redacted: impl Fn(&str) -> String) -> Self {
+    #[must_use]
+    pub fn redacted(self, redacted: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Spawn { command, reason } => {
                 Self::Spawn { reason: redacted(&reason), command: redacted(&command) }

@@ -315,6 +315,7 @@ fn ordinary_texts_stay_as_they_are() {
         "password = os.environ[\"DB_PASSWORD\"]; token = get_token(); secret = settings.secret",
         "const token = await fetchToken(user); let password = req.body.password;",
         "def login(user, password=None, token=None): return authenticate(user, password=password)",
+        "def login(user: str, password: str)->None: pass; def ask(password=None): return f(password=None).run()",
         "max_tokens=4096, temperature=0.2, next_page_token: none",
         "see https://example.com:8443/path?a=1&page=2#top and http://localhost:3000/a@b",
         "mail ann@example.com or bob@example.com; ratio 3:4; at 12:30:05",

@@ -143,7 +143,7 @@ impl Reloader {
             return Err(refused(Failure::from(problem), &gateway));
         }
         let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
-        let before = json!({"servers": names, "problems": *gateway.problems()});
+        let before = json!({"servers": names, "problems": gateway.problems()});
         let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
         let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         let applied: Vec<ConfigChange> =
@@ -167,7 +167,7 @@ impl Reloader {
             tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
             let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
-            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems().to_vec() })
+            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems() })
         }))
     }
 

@@ -5,6 +5,9 @@ use super::named::is_quote;
 /// How far back an open quote is searched for.
 const LOOKED_BACK: usize = 256;
 
+/// What ends a value in most texts.
+const ENDS: [char; 13] = ['"', '\'', '`', '<', '>', ',', ';', '&', '|', ')', '}', ']', '\\'];
+
 /// The quote before a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenQuote {
@@ -57,12 +60,20 @@ pub(super) fn unquoted_password(rest: &[u8], before: &[u8]) -> usize {
         let after = &rest[at + marks.len()..];
         let is_last = after.first().is_none_or(|byte| *byte <= b' ');
         let is_tag = marks.ends_with(b"<") && after.first() == Some(&b'/');
-        if is_last || is_tag || is_parameter(after) || closes(marks, before) {
+        // As in `f(password=x):`.
+        let is_closed = marks.last().is_some_and(|mark| b")]}".contains(mark))
+            && after.first().is_some_and(u8::is_ascii_punctuation);
+        if is_last || is_tag || is_closed || is_parameter(after) || closes(marks, before) {
             return at;
         }
         from = at + marks.len();
     }
     rest.len()
+}
+
+/// The part of a value before the first mark that could end it.
+pub(super) fn before_marks(value: &str) -> &str {
+    value.split(ENDS).next().unwrap_or_default()
 }
 
 /// Whether a parameter begins here: `name=`, `name: ` or `name":`.
@@ -118,6 +129,8 @@ mod tests {
             ("{", "ab, user: bob}", "ab"),
             ("", "ab; echo done", "ab"),
             ("f(", "ab)", "ab"),
+            ("f(", "ab):", "ab"),
+            ("f(", "ab)->None:", "ab"),
             ("<", "ab</password><host>h</host>", "ab"),
             ("'https://h/?", "ab'|sh", "ab"),
             ("[\"", "ab\",\"next\"]", "ab"),

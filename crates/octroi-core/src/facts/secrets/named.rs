@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::keys;
 use super::extent::{OpenQuote, unquoted_password};
-use super::value::{LOOKED_AT, Position, is_secret};
+use super::value::{LOOKED_AT, Position, is_secret, is_unquoted_password};
 use super::{FoundSecret, kind_of_name};
 
 /// The length limit of a name.
@@ -55,7 +55,11 @@ pub(super) fn value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     let before = &bytes[..word.start];
     let length = length_of(looked_at, quote, (name, kind), before);
     let value = std::str::from_utf8(&looked_at[..length]).ok()?;
-    if !is_secret(value, kind, position, quote.is_some()) {
+    let is_it = match (kind, quote) {
+        ("password", None) => is_unquoted_password(value, position),
+        _ => is_secret(value, kind, position, quote.is_some()),
+    };
+    if !is_it {
         return None;
     }
     let length = length_of(rest, quote, (name, kind), before);
