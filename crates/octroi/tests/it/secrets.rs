@@ -5,7 +5,7 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::json;
 
 use crate::approvals::recorded;
-use crate::harness::{connect, octroi};
+use crate::harness::{connect, octroi, stdio_entry};
 use crate::manage;
 
 /// A legacy server whose only tool fails with an error that holds secrets, and that writes a long line.
@@ -66,4 +66,26 @@ async fn secrets_of_the_configuration_and_of_errors_are_shown_to_nobody() {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
     }
+}
+
+/// Without its key nothing can wait for approval. People are told what to do, agents no path.
+#[tokio::test]
+async fn an_unusable_key_is_reported_to_people() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).expect("a directory");
+    std::fs::write(data.join("master.key"), "no key").expect("it can be written");
+    let config = format!(
+        "{}risk_overrides = {{ echo = \"high\" }}\n[policy]\nprofile = \"guarded\"\n",
+        stdio_entry("peer", &[])
+    );
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let client = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let answer = format!("{:?}", client.call("peer_echo", json!({"text": "x"})).await);
+    assert!(answer.contains("the gateway has no key to encrypt approvals with"), "{answer}");
+    assert!(!answer.contains(&*gateway.directory().to_string_lossy()), "{answer}");
+    let status = manage::command(&gateway, 0, &["status"]).await;
+    assert!(status.contains("master.key of the data directory cannot be used"), "{status}");
+    gateway.stop().await;
 }
