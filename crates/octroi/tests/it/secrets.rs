@@ -71,14 +71,12 @@ async fn secrets_of_the_configuration_and_of_errors_are_shown_to_nobody() {
 /// Without its key nothing can wait for approval. People are told what to do, agents no path.
 #[tokio::test]
 async fn an_unusable_key_is_reported_to_people() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let data = directory.path().join("data");
-    std::fs::create_dir(&data).expect("a directory");
-    std::fs::write(data.join("master.key"), "no key").expect("it can be written");
     let config = format!(
         "{}risk_overrides = {{ echo = \"high\" }}\n[policy]\nprofile = \"guarded\"\n",
         stdio_entry("peer", &[])
     );
+    let (directory, _) = TestGateway::start(&octroi(), &config).await.stop_and_keep().await;
+    std::fs::write(directory.path().join("data/master.key"), "no key").expect("it can be written");
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let client = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
