@@ -222,10 +222,7 @@ impl Approvals {
     ) -> Settled {
         match self.try_ask(question, asking, become_task).await {
             Ok(settled) => settled,
-            Err(error) => {
-                let reason = format!("approval cannot be requested: {error} ({})", error.hint());
-                Settled::Refused(denial::evaluator_error(&reason))
-            }
+            Err(error) => Settled::Refused(denial::store_failed("approval cannot be requested", &error)),
         }
     }
 

@@ -166,6 +166,7 @@ impl Exchange<'_> {
             let id = self.envelope.id().map(|id| id.to_string());
             tracing::warn!(server.name = %key, %method, request.id = id, "no answer in time");
         }
+        let failure = failure.redacted(&self.shared.context.redactor);
         tracing::debug!(server.name = %key, ?failure, "call failed");
         failure.to_answer(key, method).in_era(self.caller.era, method)
     }

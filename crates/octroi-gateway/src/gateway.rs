@@ -394,9 +394,29 @@ impl Gateway {
         self.pipeline.exchanges.readings()
     }
 
-    /// The problems of the configuration.
-    pub fn problems(&self) -> Arc<Vec<String>> {
-        self.problems.load_full()
+    /// The problems of the configuration, and what else people should know about.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = self.problems.load().to_vec();
+        if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
+            problems.push(
+                "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \
+                 backup, or move it away to make a new one, and restart"
+                    .to_owned(),
+            );
+        }
+        for upstream in self.servers.upstreams() {
+            let server = &upstream.spec().key;
+            let times = match upstream.n_killed_reapers() {
+                0 => continue,
+                1 => "once".to_owned(),
+                n_times => format!("{n_times} times"),
+            };
+            problems.push(format!(
+                "the reaper of server `{server}` was killed {times}, and what it watched was ended; see what the server \
+                 wrote with `octroi logs {server}`"
+            ));
+        }
+        problems
     }
 
     /// Changes of the configuration that wait for a person.

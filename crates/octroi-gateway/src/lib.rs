@@ -32,6 +32,7 @@ mod rebuild;
 mod registry;
 mod request_state;
 mod reserved_metadata;
+mod server_error;
 mod server_tasks;
 mod servers;
 mod state_snapshot;

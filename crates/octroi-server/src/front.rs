@@ -76,7 +76,7 @@ impl Service<http::Request<Incoming>> for Front {
 }
 
 /// A request names its host exactly once, so that every reader of it sees the same; one of HTTP/1.0 may name
-/// none.
+/// none. The host of a whole address needs the header too: what admits a request looks at the header only.
 fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -86,7 +86,7 @@ fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str>
             }
             Some(_) | None => Ok(()),
         },
-        (None, _) if request.version() == Version::HTTP_10 => Ok(()),
+        (None, _) if request.version() == Version::HTTP_10 && request.uri().authority().is_none() => Ok(()),
         (None, _) => Err("the Host header is missing"),
         (Some(_), Some(_)) => Err("there is more than one Host header"),
     }
@@ -109,6 +109,8 @@ mod tests {
             (Version::HTTP_11, "/mcp", &["localhost", "evil.example"], false),
             (Version::HTTP_10, "/mcp", &[], true),
             (Version::HTTP_10, "/mcp", &["localhost"], true),
+            (Version::HTTP_10, "http://evil.example/mcp", &[], false),
+            (Version::HTTP_10, "http://localhost/mcp", &["localhost"], true),
             (Version::HTTP_10, "/mcp", &["localhost", "localhost"], false),
             (Version::HTTP_11, "http://localhost/mcp", &["LOCALHOST"], true),
             (Version::HTTP_11, "http://evil.example/mcp", &["localhost"], false),

@@ -202,6 +202,28 @@ impl StoreError {
         }
     }
 
+    /// The error for the caller of a tool: what it means, without the paths of this machine.
+    pub fn for_caller(&self) -> &'static str {
+        match self {
+            Self::NoKey { .. } => "the gateway has no key to encrypt approvals with",
+            Self::InUse { .. }
+            | Self::NotADirectory { .. }
+            | Self::Exposed { .. }
+            | Self::PermissionDenied { .. }
+            | Self::ReadOnly { .. }
+            | Self::DiskFull { .. }
+            | Self::Busy { .. }
+            | Self::Corrupt { .. }
+            | Self::Unreadable { .. }
+            | Self::Foreign { .. }
+            | Self::MigrationChanged { .. }
+            | Self::Newer { .. }
+            | Self::UnknownServer { .. }
+            | Self::Io { .. }
+            | Self::Database { .. } => "the gateway cannot use its database",
+        }
+    }
+
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {

@@ -23,7 +23,7 @@ pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<S
     let gateway = &context.gateway;
     Ok(ServerList {
         servers: all(gateway)?,
-        problems: gateway.problems().to_vec(),
+        problems: gateway.problems(),
         waiting: gateway.waiting_changes().to_vec(),
         gates: gates(gateway)?,
     })

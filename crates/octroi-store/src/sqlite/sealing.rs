@@ -89,6 +89,10 @@ pub(super) async fn seal_plain(
 }
 
 impl Sqlite {
+    pub(crate) fn has_key(&self) -> bool {
+        self.arguments.is_some()
+    }
+
     /// A text as it is stored.
     pub(super) fn sealed(&self, id: &str, column: SealedColumn, text: &str) -> Result<String, StoreError> {
         let sealed = self.arguments.as_ref().and_then(|cipher| cipher.seal(text, &column.place(id)));

@@ -23,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::accepted::{Accepted, Agreement, ReadConfig};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 use crate::{governance, token};
 
 /// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
@@ -87,7 +88,7 @@ impl Reloader {
         settings.tokens.insert(self.own.local, Principal::local());
         let mut governance = governance::settings(&accepted.complete);
         governance.tokens = settings.tokens.clone();
-        let secrets = governance::secrets(&settings);
+        let secrets = settings.secrets();
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
             Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
@@ -142,7 +143,7 @@ impl Reloader {
             return Err(refused(Failure::from(problem), &gateway));
         }
         let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
-        let before = json!({"servers": names, "problems": *gateway.problems()});
+        let before = json!({"servers": names, "problems": gateway.problems()});
         let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
         let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         let applied: Vec<ConfigChange> =
@@ -166,7 +167,7 @@ impl Reloader {
             tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
             let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
-            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems().to_vec() })
+            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems() })
         }))
     }
 
@@ -175,10 +176,12 @@ impl Reloader {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
+        let terminal = Terminal::at_start();
         let mut seen = self.fingerprint();
         loop {
             let signalled = tokio::select! {
-                _ = hangup.recv() => Some(ReloadTrigger::Signal),
+                // The end of the terminal sends the same signal.
+                _ = hangup.recv() => (!terminal.is_closed()).then_some(ReloadTrigger::Signal),
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
             let found = self.fingerprint();

@@ -9,6 +9,7 @@ use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 use crate::{clock, config, printer};
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
@@ -23,9 +24,13 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let start = StartConfig::decide(&sources, config, accepting)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
     announce(file.as_deref(), &own);
+    let terminal = Terminal::at_start();
     own.serve(async {
-        wait_for_signal().await;
-        printer::say("  stopping");
+        tokio::select! {
+            () = wait_for_signal() => printer::say("  stopping"),
+            // Nobody could stop it from there any more, and nobody would see it.
+            () = terminal.closed() => tracing::warn!("the terminal was closed, stopping"),
+        }
     })
     .await
 }
