@@ -25,7 +25,7 @@ use tracing::{error, info, warn};
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
-use crate::audit_index::{AuditIndex, SnapshotWhen};
+use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::exchange::Exchanges;
@@ -281,6 +281,9 @@ impl Gateway {
         }
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
+            if let Some(persistence) = &self.persistence {
+                let _ = tokio::time::timeout(GOODBYE, note_signed(persistence.store(), log)).await;
+            }
         }
         if let Some(persistence) = &self.persistence {
             // A copy of the database file alone is complete then.

@@ -69,7 +69,7 @@ pub use persistence::{Persistence, PersistenceError};
 pub use pin_settings::PinSettings;
 pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
-pub use rebuild::rebuild_database;
+pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
 pub use servers::{Changes, Refreshed, ServerStatus, Servers};
 pub use state_snapshot::Rebuilt;

@@ -198,7 +198,14 @@ impl StoreError {
                 "restore the file master.key of the data directory, or remove it and restart to make a new one".to_owned()
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
-            Self::Io { .. } | Self::Database { .. } => "see the cause".to_owned(),
+            Self::Io { path, .. } => format!(
+                "look at it with `ls -ld {}`, or name another directory with --data DIR",
+                path.display()
+            ),
+            Self::Database { path, .. } => format!(
+                "restart; if it fails again, {}, and run `octroi db rebuild`",
+                moved_away(path)
+            ),
         }
     }
 
