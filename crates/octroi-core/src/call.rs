@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use crate::agent::AgentContext;
-use crate::arguments::Exactness;
+use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
 use crate::principal::{Principal, Role};
@@ -38,6 +38,34 @@ impl Subject<'_> {
     }
 }
 
+/// The members of `params` that MCP defines for a tool call, beside its tool and its arguments.
+const DEFINED_PARAMS: [&str; 1] = ["task"];
+
+/// What a call sends in `params` beside its tool and its arguments, parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadOtherParams {
+    /// An object; null if they cannot be read, which no rule expects.
+    pub value: Value,
+    /// Whether the value shows how its numbers are written.
+    pub exactness: Exactness,
+}
+
+impl ReadOtherParams {
+    /// Parses the object that holds them.
+    pub fn read(json: &[u8]) -> Self {
+        match read_exactly(json) {
+            Ok((value, exactness)) => Self { value, exactness },
+            Err(_) => Self { value: Value::Null, exactness: Exactness::Rounded },
+        }
+    }
+
+    /// Whether MCP defines all of them.
+    pub fn are_defined(&self) -> bool {
+        let members = self.value.as_object();
+        members.is_some_and(|members| members.keys().all(|name| DEFINED_PARAMS.contains(&name.as_str())))
+    }
+}
+
 /// One tool call: its caller, tool and arguments.
 pub struct Call<'a> {
     /// The role of the caller.
@@ -50,6 +78,8 @@ pub struct Call<'a> {
     pub arguments: &'a Value,
     /// Whether the arguments show how their numbers are written.
     pub exactness: Exactness,
+    /// What else it sends in `params`, if anything.
+    pub other_params: Option<&'a ReadOtherParams>,
     /// Whether the caller presented the admin token.
     pub has_admin_token: bool,
     /// The current time.
@@ -89,6 +119,7 @@ impl<'a> Call<'a> {
             tool,
             arguments,
             exactness: Exactness::Exact,
+            other_params: None,
             has_admin_token: false,
             now_ms,
             agent: agent.unwrap_or_default(),
@@ -100,6 +131,11 @@ impl<'a> Call<'a> {
     /// The id of the calling agent; empty for a person.
     pub fn agent(&self) -> &str {
         self.agent
+    }
+
+    /// Whether it sends params that MCP does not define.
+    pub fn has_undefined_params(&self) -> bool {
+        self.other_params.is_some_and(|params| !params.are_defined())
     }
 
     /// Facts derived from the arguments.

@@ -15,6 +15,8 @@ use crate::tool::ToolDescriptor;
 
 mod check;
 mod document;
+mod exact;
+mod example;
 mod index;
 mod names;
 mod predicate;
@@ -23,7 +25,8 @@ mod sentence;
 mod spelling;
 
 pub use check::{CheckContext, Complaint, Tested};
-pub use document::{Document, Example, Expected, TestCase};
+pub use document::Document;
+pub use example::{Example, Expected, TestCase};
 pub use rule::{Rule, ToolPattern, Word};
 
 /// The level of a policy.
@@ -96,6 +99,9 @@ impl Policy {
             Some(program) => program.judge(call)?,
             None => None,
         };
+        // A program sees arguments and no other params, so what it permits may be another call than the server sees.
+        let by_program =
+            by_program.filter(|verdict| verdict.word != Word::Allow || !call.has_undefined_params());
         Ok(match (by_rule, by_program) {
             (Some(rule), Some(program)) if program.word > rule.word => Some(program),
             (None, program) => program,

@@ -174,10 +174,9 @@ impl Exchange<'_> {
     async fn attempt(&self) -> Result<AnswerAndOutcome, Failure> {
         let mut round = Round::default();
         match self.position.clone() {
-            // A client may answer without a state, if the server gave none.
-            None => round.answers = self.params.input_responses(),
-            // The answer was for Octroi.
-            Some(Position::Again | Position::Approval(_)) => {}
+            // Every question reaches its client with a state, so without one nothing was asked: answers are dropped.
+            // After `Again` and `Approval`, the answer was for Octroi.
+            None | Some(Position::Again | Position::Approval(_)) => {}
             Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
             }

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::check::Complaint;
+use super::exact::{ExactArguments, ExactValue};
+use super::example::{Example, Expected, TestCase};
 use super::index::Index;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
-use super::rule::{ExactArguments, Rule, ToolPattern, Word};
+use super::rule::{Rule, ToolPattern, Word};
 use crate::agent::Mode;
-use crate::arguments::{self, Names};
+use crate::arguments::Names;
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
@@ -37,61 +39,8 @@ pub struct Document {
     pub(super) names: Names,
 }
 
-/// A hypothetical call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Example {
-    /// `server.tool`.
-    pub tool: String,
-    /// The calling agent.
-    pub agent: Option<String>,
-    /// The arguments of the call.
-    pub arguments: Json,
-    /// The mode of the agent.
-    pub mode: Option<Mode>,
-    /// The line in the document.
-    pub line: usize,
-}
-
-/// A call, and the verdict it must get.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TestCase {
-    /// The name of the test.
-    pub name: String,
-    /// The call.
-    pub call: Example,
-    /// The expected verdict.
-    pub expected: Expected,
-}
-
-/// An expected verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// This effect.
-    Word(Word),
-    /// No rule matches.
-    Silence,
-}
-
-impl Expected {
-    /// Its name in tests and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Word(word) => word.as_str(),
-            Self::Silence => "silent",
-        }
-    }
-
-    const ALL: [Self; 5] = [
-        Self::Word(Word::Allow),
-        Self::Word(Word::Ask),
-        Self::Word(Word::Deny),
-        Self::Word(Word::Abort),
-        Self::Silence,
-    ];
-}
-
 const ROOT_KEYS: [&str; 5] = ["deny", "ask", "allow", "cedar", "tests"];
-const RULE_KEYS: [&str; 13] = [
+const RULE_KEYS: [&str; 14] = [
     "id",
     "tool",
     "agent",
@@ -100,6 +49,7 @@ const RULE_KEYS: [&str; 13] = [
     "side_effects",
     "args",
     "exact_args",
+    "exact_params",
     "facts",
     "until",
     "reason",
@@ -331,15 +281,23 @@ impl Reading {
         tests
     }
 
-    /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
     fn exact_arguments(&mut self, map: &Map) -> Option<ExactArguments> {
-        let node = map.get("exact_args")?;
-        let read = node.as_text().map(|text| arguments::read_exactly(text.as_bytes()));
-        match read {
-            Some(Ok((value, exactness))) => return Some(ExactArguments { value, exactness }),
-            Some(Err(error)) => self.wrong(&node.origin, format!("`exact_args`: {error}")),
+        let (arguments, params) = (self.exact(map, "exact_args"), self.exact(map, "exact_params"));
+        if let (None, Some(node)) = (map.get("exact_args"), map.get("exact_params")) {
+            self.wrong(&node.origin, "`exact_params` needs `exact_args`");
+        }
+        Some(ExactArguments { value: arguments?, params })
+    }
+
+    /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
+    fn exact(&mut self, map: &Map, key: &str) -> Option<ExactValue> {
+        let node = map.get(key)?;
+        match node.as_text().map(|text| ExactValue::read(text.as_bytes())) {
+            Some(Ok(value)) => return Some(value),
+            Some(Err(error)) => self.wrong(&node.origin, format!("`{key}`: {error}")),
             None => {
-                let message = "`exact_args` must be a JSON object in quotes, as in '{\"path\":\"/tmp\"}'";
+                let message =
+                    format!("`{key}` must be a JSON object in quotes, as in '{{\"path\":\"/tmp\"}}'");
                 self.wrong(&node.origin, message);
             }
         }

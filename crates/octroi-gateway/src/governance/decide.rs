@@ -2,7 +2,7 @@
 
 use octroi_core::agent::AgentContext;
 use octroi_core::arguments::{self, Exactness};
-use octroi_core::call::Call;
+use octroi_core::call::{Call, ReadOtherParams};
 use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Denial, decide, decide_other};
 use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
@@ -32,6 +32,8 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) held: Option<&'a str>,
     /// The arguments, as JSON text.
     pub(crate) arguments: Option<&'a [u8]>,
+    /// What else it sends in `params`, as JSON text.
+    pub(crate) other_params: Option<&'a [u8]>,
     /// Whether it counts as a new call in quotas.
     pub(crate) counting: Counting,
     pub(crate) now_ms: i64,
@@ -58,6 +60,7 @@ pub(crate) struct Considered<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) arguments: &'a Value,
     pub(crate) exactness: Exactness,
+    pub(crate) other_params: Option<&'a ReadOtherParams>,
     pub(crate) circumstances: Circumstances<'a>,
     pub(crate) find_facts: &'a dyn Fn() -> Facts,
     pub(crate) now_ms: i64,
@@ -69,6 +72,7 @@ impl Considered<'_> {
         let mut call = Call::new(principal, context, &tool.descriptor, arguments, find_facts, now_ms);
         call.has_admin_token = self.has_admin_token;
         call.exactness = self.exactness;
+        call.other_params = self.other_params;
         decide(&call, &self.circumstances)
     }
 }
@@ -114,8 +118,14 @@ impl Governance {
             return decision;
         }
         // Few gateways have custom gates, so it is boxed: otherwise every call's future would reserve space.
-        let custom =
-            Box::pin(self.ask_gates(call.principal, context, call.tool, call.arguments_text())).await;
+        let custom = Box::pin(self.ask_gates(
+            call.principal,
+            context,
+            call.tool,
+            call.arguments_text(),
+            call.other_params,
+        ))
+        .await;
         if custom.is_empty() { decision } else { self.decide_with(call, context, &custom) }
     }
 
@@ -167,6 +177,7 @@ impl Governance {
         let agent = principal.agent_id.as_deref().unwrap_or_default();
         let policies = self.policies.load();
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
+        let other_params = call.other_params.map(ReadOtherParams::read);
         Considered {
             principal,
             context,
@@ -174,6 +185,7 @@ impl Governance {
             tool,
             arguments: &arguments.value,
             exactness: arguments.exactness,
+            other_params: other_params.as_ref(),
             circumstances: Circumstances {
                 server: call.server,
                 switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
