@@ -137,13 +137,13 @@ pub(crate) fn missing_files(directory: &Path, log: &Path, master_key: &str) -> V
     let was_signed = checkpoint_bytes.is_some_and(|n_bytes| n_bytes > 0);
     let had_log = has_segments || was_signed || has_later_file;
     let had_database = had_log || directory.join(master_key).exists();
-    let has_database = Store::exists(directory);
+    let is_database_there = Store::exists(directory);
     let mut losses = Vec::new();
-    losses.extend((had_database && !has_database).then_some(Loss::Database));
+    losses.extend((had_database && !is_database_there).then_some(Loss::Database));
     if has_segments {
         losses.extend((!has_key).then_some(Loss::SigningKey));
         losses.extend(checkpoint_bytes.is_none().then_some(Loss::Checkpoints));
-    } else if had_log && !has_database {
+    } else if had_log && !is_database_there {
         // With a database it is known how many records there were.
         losses.push(Loss::Log { n_known: None });
     }

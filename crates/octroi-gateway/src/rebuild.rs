@@ -55,11 +55,9 @@ pub enum RebuildError {
 }
 
 fn shown(problems: &[String]) -> String {
-    let mut text = problems.iter().take(PROBLEMS_SHOWN).cloned().collect::<Vec<_>>().join("; ");
-    if let Some(n_more) = problems.len().checked_sub(PROBLEMS_SHOWN + 1) {
-        text.push_str(&format!("; and {} more", n_more + 1));
-    }
-    text
+    let shown = problems.iter().take(PROBLEMS_SHOWN).cloned();
+    let n_more = problems.len().saturating_sub(PROBLEMS_SHOWN);
+    shown.chain((n_more > 0).then(|| format!("and {n_more} more"))).collect::<Vec<_>>().join("; ")
 }
 
 impl RebuildError {
