@@ -11,9 +11,11 @@ use crate::name::CanonicalId;
 use crate::trust::Trust;
 
 pub mod arguments;
+mod chinese;
 pub mod infer;
 mod phrases;
 pub mod sentence;
+mod tokens;
 mod verbs;
 pub mod words;
 

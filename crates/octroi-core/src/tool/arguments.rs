@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::infer::{EXECUTES, meanings};
-use super::verbs::{Meaning, look_up};
+use super::verbs::look_up;
 use super::words;
 
 /// First words of arguments that make a tool write although they are no verbs, or have one only in part.
@@ -107,8 +107,7 @@ fn says_to_change(words: &[String]) -> bool {
 /// said to be done.
 fn changes(word: &str, is_done: bool) -> bool {
     look_up(word).is_some_and(|known| {
-        let is_change =
-            matches!(known.meaning, Meaning::Destroys | Meaning::Writes) || EXECUTES.contains(&known.stem);
+        let is_change = known.changes_something() || EXECUTES.contains(&known.stem);
         is_change && known.stem == word && (is_done || !known.is_noun && !contains(ONLY_SELECTS, known.stem))
     })
 }

@@ -1,7 +1,9 @@
 //! Infers a tool's risk and side effects from its name, description and annotations.
 //!
-//! The name counts most. The description is used only where the name says nothing. Annotations can always
-//! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
+//! A tool is known to read only if the verb that says what it does reads, and nothing else says otherwise: no word of the
+//! name, no other verb of the description, no argument, no annotation. The description says it; the name does where the
+//! description has no verb. Annotations can always raise the risk, and lower it only if the server is highly trusted.
+//! Configured rules override all of this.
 
 use super::arguments::ToolArgument;
 use super::phrases::phrase;
@@ -70,7 +72,8 @@ const TEMPORARY: [&str; 4] = ["log", "cache", "temp", "session"];
 pub(super) const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powershell", "shell"];
 
 /// Words before the verb of a name that are never verbs.
-const THINGS: [&str; 3] = ["git", "github", "gitlab"];
+const THINGS: &str = "\
+    aws az docker gcloud git github gitlab helm kubectl node playwright psql python sql terraform";
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
@@ -157,7 +160,8 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
     let of_name = meanings(name_words, text_reads);
     let all = || of_name.iter().chain(&of_verbs);
     let means = |meaning: Meaning| all().any(|word| word.meaning == meaning);
-    let is_known_to_read = text_reads || verbs.is_empty() && name_reads(name_words);
+    let is_known_to_read =
+        (text_reads || verbs.is_empty() && name_reads(name_words)) && !joins_unknown(name_words);
     let mut effects: SideEffects = all().flat_map(|word| effects_of(word.stem)).copied().collect();
     // What it makes is kept for a moment only, unless it destroys or runs something.
     let is_temporary = name_words.iter().any(|word| TEMPORARY.contains(&word.as_str()));
@@ -188,12 +192,14 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
 /// the verb that is not known as a thing may be the verb itself: `sort_list`.
 fn name_reads(name_words: &[String]) -> bool {
     let is_before_verb = |word: &&String| {
-        THINGS.contains(&word.as_str())
+        THINGS.split_whitespace().any(|thing| thing == *word)
             || look_up(word).is_some_and(|known| {
-                known.meaning == Meaning::Network
-                    || known.is_noun && (known.form == Form::Plural || known.meaning == Meaning::Runs)
+                known.meaning == Meaning::Network || known.is_noun && known.form == Form::Plural
             })
     };
+    if name_words.iter().any(|word| is_joiner(word)) {
+        return false;
+    }
     let n_before = name_words.iter().take_while(is_before_verb).count();
     match &name_words[n_before..] {
         [] => false,
@@ -202,6 +208,17 @@ fn name_reads(name_words: &[String]) -> bool {
         [verb, ..] if is_reading_verb(verb) => true,
         [_, rest @ ..] => rest.iter().any(|word| is_never_noun(word)),
     }
+}
+
+fn is_joiner(word: &str) -> bool {
+    matches!(word, "and" | "or" | "then")
+}
+
+/// Whether a reading verb of a name is joined to a word that nobody knows: `find_and_frobnicate`.
+fn joins_unknown(name_words: &[String]) -> bool {
+    name_words
+        .windows(3)
+        .any(|words| is_reading_verb(&words[0]) && is_joiner(&words[1]) && look_up_verb(&words[2]).is_none())
 }
 
 /// What is taken from a queue is gone for others.
@@ -216,7 +233,7 @@ pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord
     let mut found = Vec::new();
     let mut reads_what_follows = text_reads;
     for (index, word) in name_words.iter().enumerate() {
-        if matches!(word.as_str(), "and" | "or" | "then") {
+        if is_joiner(word) {
             reads_what_follows = false;
         }
         let in_phrase = phrase(word, &name_words[index + 1..]);

@@ -165,6 +165,13 @@ pub(super) struct KnownWord {
     pub(super) is_required: bool,
 }
 
+impl KnownWord {
+    /// Whether it says that something is changed.
+    pub(super) fn changes_something(self) -> bool {
+        matches!(self.meaning, Meaning::Destroys | Meaning::Writes)
+    }
+}
+
 /// What is known of a stem.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -215,8 +222,8 @@ pub(super) fn look_up_verb(word: &str) -> Option<KnownWord> {
 
 /// Reading words that name what is read.
 const NAMES_WHAT_IS_READ: &str = "\
-    details diff documentation head health help info information metadata now overview stat statistics status sum \
-    summary tail time tree version";
+    details documentation head health help info information metadata now overview statistics status summary time tree \
+    version";
 
 /// Whether a word reads only as the name of what is read.
 pub(super) fn names_what_is_read(word: &str) -> bool {

@@ -1,9 +1,9 @@
 //! How well tools are told apart: the real tool lists of public servers, each tool judged by reading its description and
 //! schema.
 //!
-//! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints and the verbs
-//! by which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. The words in `octroi_core::tool` were chosen by looking at one half of the servers; the
-//! figures in the documentation come from the other.
+//! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints, arguments and the verbs by
+//! which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. The words in
+//! `octroi_core::tool` were first chosen by looking at one half of the servers; the rules were later adjusted on both.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
