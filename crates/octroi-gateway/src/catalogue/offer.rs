@@ -277,21 +277,18 @@ pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
 
 impl Tool {
     fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
-        let annotations = member(&item.definition, "annotations").and_then(Result::ok).unwrap_or_default();
+        // What cannot be read is no hint that the tool reads.
+        let annotations =
+            member(&item.definition, "annotations").map(|read| read.unwrap_or(Value::Bool(false)));
         let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
         let schema = member(&item.definition, "inputSchema").and_then(Result::ok).unwrap_or_default();
         let arguments = ToolArgument::of_schema(&schema);
-        let hint = |name: &str| annotations[name].as_bool();
         let known = ToolFacts {
             server: spec.name().as_str(),
             name: &item.name,
             description: description.as_str().unwrap_or_default(),
             arguments: &arguments,
-            annotations: Annotations {
-                read_only: hint("readOnlyHint"),
-                destructive: hint("destructiveHint"),
-                open_world: hint("openWorldHint"),
-            },
+            annotations: Annotations::of_json(annotations.as_ref()),
             trust: spec.trust,
         };
         let (mut risk, mut side_effects) = infer(known, rules);
