@@ -213,7 +213,13 @@ const CASES: &[Case] = &[
         "agent c: project_root!",
     ),
     ("[[agents]]\nid = \"c\"\n", "", "blacklist = []", "agent c: blacklist!", "agent c: blacklist"),
-    ("[[agents]]\nid = \"c\"\n", "", "spec_frozen = true", "agent c: spec_frozen", "agent c: spec_frozen!"),
+    (
+        "[[agents]]\nid = \"c\"\nprofile = \"strict\"\nspec_hash = \"abc\"\n",
+        "",
+        "spec_frozen = true",
+        "agent c: spec_frozen!",
+        "agent c: spec_frozen!",
+    ),
     ("", "", "[[agents]]\nid = \"c\"\nprofile = \"open\"", "agent c: profile!", "agent c: profile"),
     ("# a comment\n", "", "# another", "", ""),
 ];
@@ -278,8 +284,25 @@ fn a_policy_that_only_denies_more_takes_effect() {
         let found = differences(&with_policy(before), &with_policy(after));
         assert_eq!(found, [expected], "{before:?} {after:?}");
     }
+}
+
+/// What a level has without a file is in the database: a file would replace it, whatever the file says.
+#[test]
+fn the_first_file_of_a_level_waits() {
+    const DENY: &str = "[[deny]]\ntool = \"a.write\"\n";
     let none = read("");
-    assert_eq!(differences(&none, &with_policy(DENY)), ["policy global"]);
+    for source in ["", "# nothing\n", DENY, "[[allow]]\ntool = \"a.read\"\n"] {
+        assert_eq!(differences(&none, &with_policy(source)), ["policy global!"], "{source:?}");
+        let agent = CompleteConfig {
+            policies: with_policy(source)
+                .policies
+                .into_values()
+                .map(|text| ("agent c".to_owned(), text))
+                .collect(),
+            ..read("")
+        };
+        assert_eq!(differences(&none, &agent), ["policy agent c!"], "{source:?}");
+    }
     assert_eq!(differences(&with_policy(DENY), &none), ["policy global!"]);
 }
 
