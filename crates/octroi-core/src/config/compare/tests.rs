@@ -265,6 +265,19 @@ fn no_secret_is_in_a_difference() {
     assert!(!printed.contains("hunter"), "{printed}");
 }
 
+/// Whoever accepts a server sees what its environment makes it run.
+#[test]
+fn variables_of_a_server_are_in_its_difference() {
+    let env = "env = { NODE_OPTIONS = \"--require /tmp/x.js\", TOKEN = \"hunter2\" }";
+    for (accepted, new) in
+        [(String::new(), format!("{SERVER}{env}\n")), (SERVER.to_owned(), format!("{SERVER}{env}\n"))]
+    {
+        let comparison = compare(&read(&accepted), &read(&new));
+        let after = comparison.waiting().find_map(|change| change.after.clone()).unwrap_or_default();
+        assert!(after.contains("--require /tmp/x.js") && after.contains("TOKEN = \"***\""), "{after}");
+    }
+}
+
 #[test]
 fn a_policy_that_only_denies_more_takes_effect() {
     const ALLOW: &str = "[[allow]]\ntool = \"a.read\"\n";
