@@ -177,7 +177,7 @@ pub(super) async fn reload(options: &Reload) -> Result<(), Failure> {
             show_differences(&changes.waiting);
         }
         if !options.yes && !is_agreed(options, &changes, &digest)? {
-            return Err(Failure::new("nothing was accepted"));
+            return Err(Failure::new("not accepted: what waits still waits"));
         }
         let accepted = client.call::<ConfigReload>(&ReloadRequest { digest: Some(digest) }).await?;
         let before = changes;

@@ -302,7 +302,10 @@ async fn a_start_beside_another_file_changes_nothing() {
     assert_eq!(names, ["one"], "{status}");
     let settings: Vec<_> =
         status["waiting"].as_array().into_iter().flatten().map(|one| &one["setting"]).collect();
-    assert_eq!(settings, ["the configuration file", "server one", "server two"], "{status}");
+    assert_eq!(settings.first().and_then(|first| first.as_str()), Some("the configuration file"), "{status}");
+    for expected in ["server one", "server two"] {
+        assert!(settings.iter().any(|setting| *setting == expected), "{expected}: {status}");
+    }
     up.kill().await.expect("it ends");
 }
 
