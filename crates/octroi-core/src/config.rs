@@ -41,6 +41,7 @@ mod sections;
 mod settings;
 mod show;
 mod tokens;
+mod variables;
 
 pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};

@@ -68,7 +68,16 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
-    waiting_changes: ArcSwap<Vec<ConfigDifference>>,
+    waiting_changes: ArcSwap<WaitingChanges>,
+}
+
+/// Changes of the configuration that wait for a person.
+#[derive(Debug, Default)]
+pub struct WaitingChanges {
+    /// The changes.
+    pub changes: Vec<ConfigDifference>,
+    /// Identifies the files that they come from; `None` if nothing waits.
+    pub digest: Option<String>,
 }
 
 /// How the processes of servers are started and identified.
@@ -423,12 +432,12 @@ impl Gateway {
     }
 
     /// Changes of the configuration that wait for a person.
-    pub fn waiting_changes(&self) -> Arc<Vec<ConfigDifference>> {
+    pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
         self.waiting_changes.load_full()
     }
 
     /// Sets the changes of the configuration that wait for a person.
-    pub fn set_waiting_changes(&self, waiting: Vec<ConfigDifference>) {
+    pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
         self.waiting_changes.store(Arc::new(waiting));
         self.servers.announce();
     }

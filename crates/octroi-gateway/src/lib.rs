@@ -13,6 +13,7 @@ mod catalogue;
 mod change;
 mod contents;
 mod denial;
+mod earlier_state;
 mod error_code;
 mod exchange;
 mod gateway;
@@ -46,7 +47,8 @@ pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
 pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
-pub use gateway::{Gateway, GatewayOptions, Processes};
+pub use earlier_state::has_earlier_state;
+pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
     check_result, imagine, level_of,

@@ -2,11 +2,13 @@
 
 use octroi_core::config::schema::schema;
 use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
+use octroi_core::syntax::Origin;
 use serde_json::json;
 
 use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
-use crate::config::{ConfigError, load};
+use crate::config::accepted::ReadConfig;
+use crate::config::{ConfigError, FileSource, load, refuse_exposed};
 use crate::failure::Failure;
 use crate::printer;
 
@@ -26,7 +28,11 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         Ok(config) => {
             let mut problems = config.settings.problems.clone();
             problems.extend(config.settings.listen_problem());
-            (config.file, config.settings.servers.len(), problems)
+            let (file, n_servers) = (config.file.clone(), config.settings.servers.len());
+            // What a start and a reload refuse as well.
+            let read = refuse_exposed(&config).and_then(|()| ReadConfig::new(config, FileSource::Disk));
+            problems.extend(read.err().map(as_problem));
+            (file, n_servers, problems)
         }
         Err(ConfigError::Invalid { problems }) => (options.source.config, 0, problems),
         Err(error) => return Err(error.into()),
@@ -47,6 +53,12 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
     let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
     printer::say(&format!("{file}: fine, {}", printer::count(n_servers, "server")));
     Ok(())
+}
+
+fn as_problem(failure: Failure) -> Problem {
+    let Failure { message, causes, hint, .. } = failure;
+    let message = std::iter::once(message).chain(causes).collect::<Vec<_>>().join(": ");
+    Problem { severity: Severity::Fatal, origin: Origin::Default, subject: None, message, hint }
 }
 
 fn problem_line(problem: &Problem) -> String {

@@ -11,16 +11,15 @@ use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
 use octroi_core::principal::TokenHash;
 use octroi_core::{Principal, Tokens};
-use octroi_gateway::{Changes, Gateway, PlannedChange};
+use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
-    Access, AccessSettings, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, ReloadedBy,
-    Reloading,
+    Access, AccessSettings, Agreed, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
 };
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::accepted::{Accepted, Agreement, ReadConfig};
+use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -63,6 +62,8 @@ pub(super) struct Decided {
     pub(super) accepted: Accepted,
     /// The differences that wait for a person.
     pub(super) waiting: Vec<ConfigChange>,
+    /// Identifies the configuration on disk.
+    pub(super) digest: String,
     /// What to look at for changes.
     pub(super) watched: Vec<PathBuf>,
 }
@@ -80,7 +81,7 @@ impl Reloader {
 
     /// Puts a configuration into effect.
     pub(super) async fn apply(&self, decided: Decided, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
-        let Decided { accepted, waiting, watched } = decided;
+        let Decided { accepted, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
         settings.tokens.insert(self.own.admin, token::admin_principal());
@@ -112,7 +113,8 @@ impl Reloader {
         }
         let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(problems);
-        gateway.set_waiting_changes(differences(&waiting));
+        let digest = (!waiting.is_empty()).then_some(digest);
+        gateway.set_waiting_changes(WaitingChanges { changes: differences(&waiting), digest });
         Ok(changes)
     }
 
@@ -127,14 +129,16 @@ impl Reloader {
     async fn plan(
         self: Arc<Self>,
         gateway: Arc<Gateway>,
-        by: ReloadedBy,
+        agreed: Agreed,
     ) -> Result<PlannedReload, ReloadError> {
         // Held until the change is applied: a configuration that was read earlier must not be applied later.
         let reloading = Arc::clone(&self.reloading).lock_owned().await;
         let new = self.read().map_err(|failure| refused(failure, &gateway))?;
-        let agreement = match by {
-            ReloadedBy::Person => Agreement::Person,
-            ReloadedBy::Trigger => Agreement::Nobody,
+        let digest = new.digest();
+        let agreement = match agreed {
+            Agreed::ToDigest(seen) if seen == digest => Agreement::Person,
+            Agreed::ToDigest(_) => return Err(ReloadError::OtherDigest),
+            Agreed::ToNothing => Agreement::Nobody,
         };
         let accepted = self.state.lock().accepted.clone().unwrap_or_else(|| Accepted::all_of(&new));
         let review = accepted.review(&new, agreement);
@@ -153,12 +157,14 @@ impl Reloader {
             "problems": problems,
             "applied": differences(&applied),
             "waiting": differences(&review.waiting),
+            "digest": digest,
         });
         if !review.waiting.is_empty() {
             let n_waiting = review.waiting.len();
             tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
         }
-        let decided = Decided { accepted: review.accepted, waiting: review.waiting, watched: new.watched };
+        let Review { accepted, waiting, .. } = review;
+        let decided = Decided { accepted, waiting, digest, watched: new.watched };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;
@@ -167,7 +173,16 @@ impl Reloader {
             tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
             let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
-            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems() })
+            let (problems, waiting) = (gateway.problems(), gateway.waiting_changes());
+            Ok(ConfigChanges {
+                added,
+                changed,
+                removed,
+                unchanged,
+                problems,
+                waiting: waiting.changes.clone(),
+                waiting_digest: waiting.digest.clone(),
+            })
         }))
     }
 
@@ -217,8 +232,8 @@ impl Reloader {
 }
 
 impl Control for Reloader {
-    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, by: ReloadedBy) -> Reloading {
-        Box::pin(self.plan(gateway, by))
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading {
+        Box::pin(self.plan(gateway, agreed))
     }
 }
 
@@ -234,8 +249,11 @@ pub(super) fn differences(changes: &[ConfigChange]) -> Vec<ConfigDifference> {
 
 /// Reports in the log and in the status why the old configuration stays in effect.
 fn refused(failure: Failure, gateway: &Gateway) -> ReloadError {
-    let message = std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
+    let Failure { message, causes, hint, .. } = failure;
+    let message = std::iter::once(message).chain(causes).collect::<Vec<_>>().join(": ");
     tracing::warn!(error = message, "configuration not usable, the old one stays in effect");
-    gateway.set_problems(vec![format!("not reloaded, the old configuration stays in effect: {message}")]);
-    ReloadError { message, hint: None }
+    let next = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    gateway
+        .set_problems(vec![format!("not reloaded, the old configuration stays in effect: {message}{next}")]);
+    ReloadError::Unusable { message, hint }
 }

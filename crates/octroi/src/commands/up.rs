@@ -8,6 +8,7 @@ use octroi_gateway::{OnLoss, Persistence};
 use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
+use crate::config::accepted::mark_first_start;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use crate::{clock, config, printer};
@@ -18,6 +19,7 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let file = config.file.clone();
     let accepting = if options.accept_config { Accepting::Everything } else { Accepting::AskAtTerminal };
     let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
+    mark_first_start(&sources.data);
     let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss)
         .await
         .map_err(|error| no_store(&error))?;
