@@ -177,7 +177,10 @@ async fn other_params_are_shown_like_arguments() {
 
 /// As the buttons of the page write a path.
 fn hex(path: &str) -> String {
-    path.bytes().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    path.bytes()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 /// Sends a form of the page as a browser does.
