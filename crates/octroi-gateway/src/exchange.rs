@@ -16,7 +16,7 @@ use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_upstream::{
     CallEvent, CallOutcome, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream,
-    UpstreamError,
+    UpstreamError, leave_worker,
 };
 use tokio::time::Instant;
 
@@ -314,7 +314,10 @@ impl Exchange<'_> {
                 }
             };
             match event {
-                CallEvent::Answer(answer) => return Ok(Driven::Answered(answer)),
+                CallEvent::Answer(answer) => {
+                    leave_worker(answer.json().len()).await;
+                    return Ok(Driven::Answered(answer));
+                }
                 CallEvent::Notification(notification) => {
                     if *notification.method() == Method::Progress {
                         deadline = now() + timeouts.call;

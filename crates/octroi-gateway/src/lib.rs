@@ -48,7 +48,7 @@ pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
 pub use gateway::{Gateway, GatewayOptions, Processes};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
-    check_result, imagine, level_of,
+    check_length, check_result, imagine, level_of,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -60,8 +60,8 @@ pub use octroi_store::{
     PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{
-    BackgroundTasks, Heartbeat, Heartbeats, LogLine, Upstream, UpstreamError, raise_open_files,
-    start_watchdog, system_clock, take_over,
+    BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LogLine, Movable, Upstream, UpstreamError,
+    leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use operator_error::OperatorError;
 pub use persistence::{Persistence, PersistenceError};

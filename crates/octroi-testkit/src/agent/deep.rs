@@ -30,8 +30,13 @@ pub(crate) async fn run(attack: &Attack) {
         attack.call("liar_choices", &tree(100_000)),
         attack.call("liar_unique", &format!("{{\"items\":[{}0]}}", "1,2,".repeat(15_000))),
     ];
-    let answers =
-        [attack.call("liar_deep", "{}"), attack.call("liar_nested", "{}"), attack.call("liar_garbage", "{}")];
+    let answers = [
+        attack.call("liar_deep", "{}"),
+        attack.call("liar_nested", "{}"),
+        attack.call("liar_garbage", "{}"),
+        attack.call("liar_wrong_id", "{}"),
+        attack.call("liar_change", "{}"),
+    ];
     let policy = |source: String| attack.call("policy_check", &json!({ "source": source }).to_string());
     let propose = |source: String| {
         attack.call("policy_propose", &json!({ "source": source, "rationale": "because" }).to_string())
