@@ -60,8 +60,8 @@ pub use octroi_store::{
     PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{
-    BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LogLine, Movable, Upstream, UpstreamError,
-    leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
+    BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
+    UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use operator_error::OperatorError;
 pub use persistence::{Persistence, PersistenceError};

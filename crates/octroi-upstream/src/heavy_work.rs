@@ -17,11 +17,11 @@ use tokio::task::JoinHandle;
 
 use crate::background::BackgroundTasks;
 
-/// Larger messages are processed elsewhere: what is smaller takes less than a millisecond.
-pub const LARGE_BYTES: usize = 16 << 10;
+/// Larger requests are processed elsewhere. Checking arguments against a schema costs much for each byte.
+pub const LARGE_REQUEST_BYTES: usize = 16 << 10;
 
-/// At least as many threads, so that one expensive message does not delay all others.
-const THREADS_MIN: usize = 4;
+/// Larger answers and lists are processed elsewhere. They are only parsed and copied.
+pub const LARGE_ANSWER_BYTES: usize = 256 << 10;
 
 /// The priority of these threads: with few cores, small requests come first.
 #[cfg(target_os = "linux")]
@@ -52,9 +52,11 @@ pub struct HeavyThreads {
 impl HeavyThreads {
     /// Starts the threads.
     pub fn start() -> io::Result<Arc<Self>> {
+        // One core is left to small requests: a thread of lower priority still uses up its slice before
+        // another one gets the core.
         let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(n_cores.max(THREADS_MIN))
+            .worker_threads(n_cores.saturating_sub(1).max(1))
             .thread_name("heavy")
             .on_thread_start(lower_priority)
             .enable_all()
@@ -81,9 +83,9 @@ fn lower_priority() {
 #[cfg(not(target_os = "linux"))]
 fn lower_priority() {}
 
-/// To be called before something of this size is processed. A [`Movable`] goes on on another thread then.
-pub async fn leave_worker(n_bytes: usize) {
-    if n_bytes > LARGE_BYTES && PLACE.get() == Place::Movable {
+/// To be called before something large or expensive is processed. A [`Movable`] goes on on another thread then.
+pub async fn leave_worker() {
+    if PLACE.get() == Place::Movable {
         PLACE.set(Place::Leaving);
         // Gives control back to the `Movable`, once.
         let mut has_left = false;
@@ -173,11 +175,13 @@ mod tests {
         std::thread::current().id()
     }
 
-    async fn threads_of(n_bytes: usize, threads: Option<&Arc<HeavyThreads>>) -> Option<[ThreadId; 2]> {
+    async fn threads_of(is_large: bool, threads: Option<&Arc<HeavyThreads>>) -> Option<[ThreadId; 2]> {
         let work = async move {
             let before = here();
             tokio::task::yield_now().await;
-            leave_worker(n_bytes).await;
+            if is_large {
+                leave_worker().await;
+            }
             Some([before, here()])
         };
         Movable::new(Box::pin(work), threads, || None).await
@@ -186,15 +190,15 @@ mod tests {
     #[tokio::test]
     async fn only_large_work_moves() {
         let threads = HeavyThreads::start().unwrap();
-        let small = threads_of(LARGE_BYTES, Some(&threads)).await.unwrap();
+        let small = threads_of(false, Some(&threads)).await.unwrap();
         assert_eq!(small, [here(), here()]);
-        let large = threads_of(LARGE_BYTES + 1, Some(&threads)).await.unwrap();
+        let large = threads_of(true, Some(&threads)).await.unwrap();
         assert_eq!(large[0], here());
         assert_ne!(large[1], here());
-        let alone = threads_of(LARGE_BYTES + 1, None).await.unwrap();
+        let alone = threads_of(true, None).await.unwrap();
         assert_eq!(alone, [here(), here()]);
-        leave_worker(LARGE_BYTES + 1).await;
-        assert_eq!(threads_of(LARGE_BYTES, Some(&threads)).await.unwrap(), [here(), here()]);
+        leave_worker().await;
+        assert_eq!(threads_of(false, Some(&threads)).await.unwrap(), [here(), here()]);
     }
 
     #[tokio::test]
@@ -203,7 +207,7 @@ mod tests {
         let (sender, dropped) = tokio::sync::oneshot::channel::<()>();
         let (began, begun) = tokio::sync::oneshot::channel::<()>();
         let work = async move {
-            leave_worker(usize::MAX).await;
+            leave_worker().await;
             let _ = began.send(());
             std::future::pending::<()>().await;
             drop(sender);
@@ -221,7 +225,7 @@ mod tests {
     async fn a_panic_elsewhere_is_a_result_here() {
         let threads = HeavyThreads::start().unwrap();
         let work = async {
-            leave_worker(usize::MAX).await;
+            leave_worker().await;
             panic!("on purpose");
         };
         assert_eq!(Movable::new(Box::pin(work), Some(&threads), || 7).await, 7);

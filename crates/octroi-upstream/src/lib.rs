@@ -43,7 +43,7 @@ pub use connection::{Connection, ControlRequest, Outgoing, ServerIdentity};
 pub use error::UpstreamError;
 pub use event::{CallEvent, EventSink, Owner, ServerEvent, ServerQuestion};
 pub use gate::{GateAnswer, GateError, GateProgram};
-pub use heavy_work::{HeavyThreads, LARGE_BYTES, Movable, leave_worker};
+pub use heavy_work::{HeavyThreads, LARGE_ANSWER_BYTES, LARGE_REQUEST_BYTES, Movable, leave_worker};
 pub use http::HttpClient;
 pub use live::LiveCall;
 pub use logs::{LogLine, Logs};

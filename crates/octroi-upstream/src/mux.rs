@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyTo, ServerQuestion};
 use crate::event_queue::CallEventQueue;
-use crate::heavy_work::LARGE_BYTES;
+use crate::heavy_work::LARGE_ANSWER_BYTES;
 use crate::lines::guess_id;
 
 /// The calls and questions of one channel.
@@ -302,7 +302,7 @@ impl Mux {
 
 /// Parses a message; a large one elsewhere, so that the messages of other servers do not wait for it.
 async fn parse(json: Bytes) -> Result<Incoming, Malformed> {
-    if json.len() <= LARGE_BYTES {
+    if json.len() <= LARGE_ANSWER_BYTES {
         return Incoming::parse(json);
     }
     let parsing = tokio::task::spawn_blocking(move || Incoming::parse(json));

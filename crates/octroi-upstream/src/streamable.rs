@@ -18,7 +18,7 @@ use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, ReplyTo, ServerQuestion};
 use crate::event_queue::CallEventQueue;
-use crate::heavy_work::leave_worker;
+use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
 use crate::wire::Body;
 
@@ -249,7 +249,9 @@ impl Streamable {
             return Err(status_error(status));
         }
         let body = collect(response.into_body(), self.limit).await?;
-        leave_worker(body.len()).await;
+        if body.len() > LARGE_ANSWER_BYTES {
+            leave_worker().await;
+        }
         match Envelope::parse(body) {
             Ok(message) if message.kind() == Kind::Response => Ok(message),
             Ok(_) | Err(_) if !status.is_success() => Err(status_error(status)),

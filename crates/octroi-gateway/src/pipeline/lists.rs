@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use octroi_mcp::{Era, Method, RpcError, Version, code, meta, task};
-use octroi_upstream::{UpstreamError, leave_worker};
+use octroi_upstream::{LARGE_ANSWER_BYTES, UpstreamError, leave_worker};
 use serde_json::{Map, Value, json};
 
 use super::Pipeline;
@@ -27,11 +27,10 @@ impl Pipeline {
             return RpcError::invalid_params("unknown cursor").into();
         }
         self.servers.settled(view).await;
-        let answer = self.list_now(view, method, caller);
-        if let Answer::Result(list) = &answer {
-            leave_worker(list.len()).await;
+        if self.registry.catalogue().n_bytes(view, method) > LARGE_ANSWER_BYTES {
+            leave_worker().await;
         }
-        answer
+        self.list_now(view, method, caller)
     }
 
     fn list_now(&self, view: &View, method: &Method, caller: &Caller) -> Answer {

@@ -47,7 +47,7 @@ pub(super) async fn reject(
 }
 
 pub(super) async fn propose(context: &OperationContext, request: ProposeRequest) -> Plan<PolicyVersion> {
-    leave_worker(usize::MAX).await;
+    leave_worker().await;
     let governance = context.gateway.governance();
     let ProposeRequest { source, rationale } = request;
     let change = governance.propose_policy(context.principal(), &source, &rationale).await?;
@@ -67,7 +67,7 @@ pub(super) async fn check(
         (Some(source), None) => {
             check_length(&source)?;
             // Comparing rules with tools takes long, however short the source is.
-            leave_worker(usize::MAX).await;
+            leave_worker().await;
             Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source)))
         }
         (None, Some(tool)) => {

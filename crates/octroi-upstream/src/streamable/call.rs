@@ -15,7 +15,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, CancelReason, Owner};
 use crate::event_queue::CallEventQueue;
 use crate::events::EventStream;
-use crate::heavy_work::leave_worker;
+use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
 use crate::http::{is_type, status_error};
 use crate::wire::Body;
 
@@ -305,7 +305,9 @@ impl Stream {
             }
             let is_message = event.name.is_empty() || event.name == "message";
             if is_message && !event.data.is_empty() {
-                leave_worker(event.data.len()).await;
+                if event.data.len() > LARGE_ANSWER_BYTES {
+                    leave_worker().await;
+                }
                 match Envelope::parse(event.data) {
                     Ok(message) => return Ok(Some(message)),
                     Err(malformed) => {
