@@ -1,7 +1,7 @@
 //! Four hostile agents and a server that lies, while a fifth agent works: it does not notice.
 //!
-//! Agents are processes of their own. The hostile ones and the lying server have the lowest priority: on a
-//! machine with few cores, the test is about what the gateway does, and not about who gets a core.
+//! Agents are processes of their own. The hostile ones and the lying server get a core only when no other
+//! program wants it: the test is about what the gateway does for them, and not about what they do themselves.
 
 mod crowd;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::harness::{octroi, remote_entry};
 use crate::processes::{descendants, left_of};
 use crate::soak;
-use crowd::{Agent, Resources};
+use crowd::{Agent, LAST, Resources};
 
 /// Set by `cargo xtask soak`: a directory with optimised programs, to measure those.
 const PROGRAMS: &str = "OCTROI_SOAK_PROGRAMS";
@@ -35,6 +35,10 @@ const MEMORY_MAX: u64 = 300 << 20;
 const MEMORY_LEFT: u64 = 20 << 20;
 /// What a stop may take: the grace of calls, the grace of servers, and the last resort.
 const STOP_MAX: Duration = Duration::from_secs(26);
+
+/// A p99 below this counts as this. A request passes four threads of three processes; with two cores, one
+/// of them may have to wait until the kernel's slice of another thread of the gateway is over (3 ms).
+const P99_MIN_US: u64 = 2_000;
 
 /// How long each part takes.
 struct Plan {
@@ -107,7 +111,8 @@ impl Programs {
                 format!("[[tokens]]\ntoken = \"oct_agt_{name}\"\nrole = \"agent\"\nagent_id = \"{name}\"\n")
             })
             .collect();
-        let liar = json!(["nice", "-n", "19", self.liar]);
+        let program = self.liar.display().to_string();
+        let liar = json!([&LAST[..], &[program.as_str()]].concat());
         [
             "[policy]\nprofile = \"guarded\"\nproposals = true\n[approvals]\nwait = \"200ms\"\n".to_owned(),
             tokens,
@@ -138,7 +143,7 @@ async fn hostile_agents_harm_nobody() {
     let id = gateway.child.id().expect("it runs");
 
     let honest = ["--gateway", &gateway.base, "--token", AGENT_TOKEN, "--behaviour", "honest"];
-    let mut honest = Agent::start(&programs.agent, 0, &honest);
+    let mut honest = Agent::start(&programs.agent, &honest);
     // The first requests warm up what the others use.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let session = honest.report::<HonestReport>().await.session;
@@ -151,7 +156,7 @@ async fn hostile_agents_harm_nobody() {
         .map(|(name, behaviour)| {
             let token = format!("oct_agt_{name}");
             let common = ["--gateway", &gateway.base, "--token", &token, "--foreign-session", &session];
-            Agent::start(&programs.agent, 19, &[&common[..], behaviour].concat())
+            Agent::start_last(&programs.agent, &[&common[..], behaviour].concat())
         })
         .collect();
     let peak = Resources::peak_during(id, plan.during).await;
@@ -184,7 +189,8 @@ async fn hostile_agents_harm_nobody() {
     assert!(descendants(id).len() <= n_processes, "processes are left");
     if plan.is_timed {
         let (calm, busy) = (before.latencies["all"], during.latencies["all"]);
-        assert!(busy.p99_us <= 3 * calm.p99_us, "p99 {} µs, then {} µs", calm.p99_us, busy.p99_us);
+        let limit = 3 * calm.p99_us.max(P99_MIN_US);
+        assert!(busy.p99_us <= limit, "p99 {} µs, then {} µs", calm.p99_us, busy.p99_us);
     }
     stops_in_time(gateway, honest).await;
 }
