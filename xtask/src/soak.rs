@@ -2,6 +2,7 @@
 //!
 //! Each part runs for the same number of minutes. One that fails does not keep the others from running.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -31,11 +32,13 @@ enum SoakWork {
     Fuzz(&'static str),
     /// A test of the binary that runs for a given time.
     Test(&'static str),
+    /// The same with optimised programs, because it asserts how long things take.
+    MeasuredTest(&'static str),
     /// A long audit log, written and read.
     AuditLog,
 }
 
-const PARTS: [SoakPart; 9] = [
+const PARTS: [SoakPart; 10] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",
@@ -47,6 +50,11 @@ const PARTS: [SoakPart; 9] = [
         name: "chaos",
         what: "servers that crash, hang and talk nonsense while clients call healthy ones",
         work: SoakWork::Test("chaos::healthy_servers_do_not_notice"),
+    },
+    SoakPart {
+        name: "hostile",
+        what: "four hostile agents and a lying server while a fifth agent works",
+        work: SoakWork::MeasuredTest("hostile::hostile_agents_harm_nobody"),
     },
     SoakPart {
         name: "kill-calls",
@@ -91,7 +99,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let begun = Instant::now();
         let outcome = match work {
             SoakWork::Fuzz(target) => fuzz(target, options.minutes),
-            SoakWork::Test(test) => run_test(test, options.minutes),
+            SoakWork::Test(test) => run_test(test, options.minutes, None),
+            SoakWork::MeasuredTest(test) => run_measured_test(test, options.minutes),
             SoakWork::AuditLog => audit_log(options.minutes),
         };
         let result = match outcome {
@@ -175,7 +184,13 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
     })
 }
 
-fn run_test(test: &str, minutes: u64) -> Result<(), Failure> {
+fn run_measured_test(test: &str, minutes: u64) -> Result<(), Failure> {
+    crate::build_for_measurement()?;
+    run_test(test, minutes, Some(&target().join("release")))
+}
+
+/// Runs a test of the binary, with the programs in a directory if one is given.
+fn run_test(test: &str, minutes: u64, directory: Option<&Path>) -> Result<(), Failure> {
     let programs = programs::build()?;
     let program: &Program =
         programs.iter().find(|program| program.label == programs::BINARY).ok_or_else(|| {
@@ -187,12 +202,12 @@ fn run_test(test: &str, minutes: u64) -> Result<(), Failure> {
     if !program.tests()?.iter().any(|known| known == test) {
         return Err(Failure::new(format!("there is no test `{test}`"), "correct PARTS in xtask/src/soak.rs"));
     }
-    shell::run_long(
-        program
-            .command()
-            .args(["--exact", test, "--nocapture"])
-            .env("OCTROI_SOAK_MINUTES", minutes.to_string()),
-    )
+    let mut command = program.command();
+    command.args(["--exact", test, "--nocapture"]).env("OCTROI_SOAK_MINUTES", minutes.to_string());
+    if let Some(directory) = directory {
+        command.env("OCTROI_SOAK_PROGRAMS", directory);
+    }
+    shell::run_long(&mut command)
 }
 
 fn audit_log(minutes: u64) -> Result<(), Failure> {

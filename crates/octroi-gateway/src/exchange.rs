@@ -15,8 +15,8 @@ use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_upstream::{
-    CallEvent, CallOutcome, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream,
-    UpstreamError,
+    CallEvent, CallOutcome, Connection, Context, LARGE_ANSWER_BYTES, LiveCall, Outgoing, ServerQuestion,
+    Sharer, Upstream, UpstreamError, leave_worker,
 };
 use tokio::time::Instant;
 
@@ -314,7 +314,12 @@ impl Exchange<'_> {
                 }
             };
             match event {
-                CallEvent::Answer(answer) => return Ok(Driven::Answered(answer)),
+                CallEvent::Answer(answer) => {
+                    if answer.json().len() > LARGE_ANSWER_BYTES {
+                        leave_worker().await;
+                    }
+                    return Ok(Driven::Answered(answer));
+                }
                 CallEvent::Notification(notification) => {
                     if *notification.method() == Method::Progress {
                         deadline = now() + timeouts.call;

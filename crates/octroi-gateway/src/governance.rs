@@ -36,7 +36,7 @@ pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
 pub use gates::GateStatus;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
-pub use proposals::check_result;
+pub use proposals::{check_length, check_result};
 pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
 pub(crate) use uses::Uses;
 

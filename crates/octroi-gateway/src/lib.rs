@@ -51,7 +51,7 @@ pub use earlier_state::has_earlier_state;
 pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
-    check_result, imagine, level_of,
+    check_length, check_result, imagine, level_of,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -63,8 +63,8 @@ pub use octroi_store::{
     PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{
-    BackgroundTasks, Heartbeat, Heartbeats, LogLine, Upstream, UpstreamError, raise_open_files,
-    start_watchdog, system_clock, take_over,
+    BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
+    UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use operator_error::OperatorError;
 pub use persistence::{Persistence, PersistenceError};

@@ -10,7 +10,7 @@ use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use octroi_gateway::View;
+use octroi_gateway::{Movable, View};
 use octroi_mcp::{RpcError, code};
 
 use crate::connection::{Connection, Phase};
@@ -50,10 +50,20 @@ impl Front {
 impl Service<http::Request<Incoming>> for Front {
     type Response = Reply;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+    type Future = Movable<Result<Reply, Infallible>>;
 
+    fn call(&self, request: http::Request<Incoming>) -> Self::Future {
+        Movable::new(self.answer(request), self.endpoint.heavy.as_ref(), || {
+            Ok(reply::empty(StatusCode::INTERNAL_SERVER_ERROR))
+        })
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+
+impl Front {
     /// The two paths of all calls bypass the router, which would cost each call microseconds.
-    fn call(&self, mut request: http::Request<Incoming>) -> Self::Future {
+    fn answer(&self, mut request: http::Request<Incoming>) -> Answering {
         let Some(connection) = self.connection.clone() else {
             return Box::pin(async { Ok(reply::empty(StatusCode::SERVICE_UNAVAILABLE)) });
         };

@@ -28,6 +28,11 @@ pub fn check_result(complaints: &[Complaint]) -> Value {
     json!({"ok": complaints.is_empty(), "complaints": each.collect::<Vec<_>>()})
 }
 
+/// Refuses a policy of an agent that is too long: every rule is compared with every tool.
+pub fn check_length(source: &str) -> Result<(), PolicyError> {
+    if source.len() > SOURCE_BYTES_MAX { Err(PolicyError::TooLong(SOURCE_BYTES_MAX)) } else { Ok(()) }
+}
+
 /// A planned change of a policy.
 type PolicyChange = PlannedChange<PolicyRecord, PolicyError>;
 
@@ -69,9 +74,7 @@ impl Governance {
         rationale: &str,
     ) -> Result<PolicyChange, PolicyError> {
         let agent = proposing_agent(by)?;
-        if source.len() > SOURCE_BYTES_MAX {
-            return Err(PolicyError::TooLong(SOURCE_BYTES_MAX));
-        }
+        check_length(source)?;
         let level = PolicyLevel::Agent(agent.to_owned());
         if self.policy_file(&level).is_some() {
             return Err(PolicyError::InSomeFile);

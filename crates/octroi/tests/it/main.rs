@@ -28,6 +28,7 @@ mod gates;
 mod grid;
 mod guide;
 mod harness;
+mod hostile;
 mod leaks;
 mod life;
 mod limits;
