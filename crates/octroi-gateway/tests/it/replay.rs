@@ -16,8 +16,7 @@ fn kept_inputs_cost_what_they_may() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (name, target) in TARGETS {
         let directory = seeds.join(name);
-        let mut files: Vec<_> =
-            directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<_> = directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         assert!(files.len() >= 5, "{} has only {} files", directory.display(), files.len());
         for file in files {

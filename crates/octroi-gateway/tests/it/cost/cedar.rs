@@ -64,7 +64,12 @@ pub(crate) fn run(input: &[u8], meter: &mut Meter<'_>) {
             arguments: &value,
             exactness,
             facts: &facts,
-            session: SessionState { mode: "execution", project: None, is_spec_frozen: false, spec_hash: None },
+            session: SessionState {
+                mode: "execution",
+                project: None,
+                is_spec_frozen: false,
+                spec_hash: None,
+            },
         });
         drop(judgement);
     });

@@ -68,14 +68,11 @@ fn requests(message: &Envelope, n_bytes: usize, meter: &mut Meter<'_>) {
 
 fn translate_request(message: &Envelope) {
     let Ok(params) = Params::read(message.params()) else { return };
-    let subject =
-        Subject { name: Some("n".to_owned()), uri: Some("x://y".to_owned()), ..Subject::default() };
+    let subject = Subject { name: Some("n".to_owned()), uri: Some("x://y".to_owned()), ..Subject::default() };
     let sender = Sender { capabilities: None, info: None, log_level: Some("info".to_owned()) };
-    let round =
-        Round { answers: Some(Bytes::from_static(b"{}")), state: Some("sealed".to_owned()) };
+    let round = Round { answers: Some(Bytes::from_static(b"{}")), state: Some("sealed".to_owned()) };
     for era in [Era::Legacy, Era::Modern] {
-        let sent =
-            translate::request(message, &params, era, &Id::number(7), &subject, Some(&sender), &round);
+        let sent = translate::request(message, &params, era, &Id::number(7), &subject, Some(&sender), &round);
         drop(sent);
     }
     drop(message.with(Some(&Id::number(7)), &[Edit::Set("x", b"[1]")]));

@@ -116,7 +116,8 @@ fn keyword(choices: &mut Choices<'_>, depth: usize, members: &mut Map<String, Va
             set("else", schema_at(choices, depth + 1));
         }
         9..=12 => {
-            let targets = ["#", "#/$defs/d0", "#/$defs/d1", "#/$defs/d2", "#/$defs/d3", "#x", "#/properties/a"];
+            let targets =
+                ["#", "#/$defs/d0", "#/$defs/d1", "#/$defs/d2", "#/$defs/d3", "#x", "#/properties/a"];
             set("$ref", json!(choices.of(&targets)));
         }
         13 => set("$dynamicRef", json!("#x")),
@@ -260,7 +261,8 @@ fn test(choices: &mut Choices<'_>, depth: usize) -> String {
         }
         _ => {
             let piece = choices.of(&["*a", "x*/"]);
-            let all: Vec<String> = (0..choices.count(1_000).max(1)).map(|n| format!("\"{piece}{n}\"")).collect();
+            let all: Vec<String> =
+                (0..choices.count(1_000).max(1)).map(|n| format!("\"{piece}{n}\"")).collect();
             format!("[{}]", all.join(", "))
         }
     }
