@@ -12,6 +12,7 @@ use serde_json::{Map, Number, Value};
 mod cost;
 mod exact;
 mod explain;
+mod in_place;
 mod limits;
 mod names;
 mod pattern;
@@ -90,6 +91,7 @@ impl ArgumentSchema {
         let Shape { is_plain } = limits::check(schema)?;
         let schema = Box::new(schema.clone());
         let references = References::of(&schema)?;
+        in_place::check(&schema, &references)?;
         cost::check_unevaluated(&schema, &references)?;
         let patterns =
             PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX).size_limit(PATTERN_BYTES_MAX);

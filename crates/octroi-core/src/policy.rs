@@ -15,6 +15,8 @@ use crate::tool::ToolDescriptor;
 
 mod check;
 mod document;
+mod evaluation;
+mod example;
 mod index;
 mod names;
 mod predicate;
@@ -22,8 +24,11 @@ mod rule;
 mod sentence;
 mod spelling;
 
+pub(crate) use evaluation::Evaluation;
+
 pub use check::{CheckContext, Complaint, Tested};
-pub use document::{Document, Example, Expected, TestCase};
+pub use document::Document;
+pub use example::{Example, Expected, TestCase};
 pub use rule::{Rule, ToolPattern, Word};
 
 /// The level of a policy.
@@ -92,6 +97,11 @@ impl Policy {
             by: rule.name.clone(),
             reason: rule.reason.clone(),
         });
+        if call.has_too_many_tests() {
+            return Err(
+                "the rules about arguments would take too many steps for arguments like these".to_owned()
+            );
+        }
         let by_program = match &self.program {
             Some(program) => program.judge(call)?,
             None => None,

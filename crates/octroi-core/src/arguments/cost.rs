@@ -169,8 +169,6 @@ impl<'a> Walk<'a> {
         if let Some(steps) = self.seen.get(&key) {
             return Ok(steps.again());
         }
-        // While it is being looked at it costs one: the validator ends a reference that leads back to itself.
-        self.remember(key, Steps::ONE)?;
         let steps = self.pair(schema, value, depth)?;
         self.remember(key, steps)?;
         Ok(steps)

@@ -8,6 +8,7 @@ use super::context::AgentContext;
 use crate::arguments::Exactness;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
+use crate::policy::Evaluation;
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
 
@@ -57,6 +58,7 @@ pub struct Call<'a> {
     agent: &'a str,
     find_facts: &'a dyn Fn() -> Facts,
     facts: OnceCell<Facts>,
+    evaluation: OnceCell<Evaluation>,
 }
 
 impl<'a> Call<'a> {
@@ -94,12 +96,23 @@ impl<'a> Call<'a> {
             agent: agent.unwrap_or_default(),
             find_facts,
             facts: OnceCell::new(),
+            evaluation: OnceCell::new(),
         }
     }
 
     /// The id of the calling agent; empty for a person.
     pub fn agent(&self) -> &str {
         self.agent
+    }
+
+    /// What all rules share that look at this call.
+    pub(crate) fn evaluation(&self) -> &Evaluation {
+        self.evaluation.get_or_init(|| Evaluation::of(self.arguments))
+    }
+
+    /// Whether testing the arguments took too many steps, so that nothing is known about them.
+    pub(crate) fn has_too_many_tests(&self) -> bool {
+        self.evaluation.get().is_some_and(Evaluation::is_over)
     }
 
     /// Facts derived from the arguments.

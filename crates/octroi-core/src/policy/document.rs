@@ -1,15 +1,16 @@
 //! The source form of a policy: TOML with lists of rules, a program, and tests.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::check::Complaint;
+use super::example::{Example, Expected, TestCase};
 use super::index::Index;
-use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
+use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Pattern, Test};
 use super::rule::{ExactArguments, Rule, ToolPattern, Word};
 use crate::arguments::{self, Names};
 use crate::config::{Format, Map, Member, Node, Origin, Value, parse};
@@ -34,60 +35,16 @@ pub struct Document {
     index: Index,
     /// The arguments that its rules test.
     pub(super) names: Names,
+    /// The positions of the rules that test each of them.
+    pub(super) rules_by_argument: HashMap<Box<str>, Vec<usize>>,
 }
 
-/// A hypothetical call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Example {
-    /// `server.tool`.
-    pub tool: String,
-    /// The calling agent.
-    pub agent: Option<String>,
-    /// The arguments of the call.
-    pub arguments: Json,
-    /// The mode of the agent.
-    pub mode: Option<Mode>,
-    /// The line in the document.
-    pub line: usize,
-}
-
-/// A call, and the verdict it must get.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TestCase {
-    /// The name of the test.
-    pub name: String,
-    /// The call.
-    pub call: Example,
-    /// The expected verdict.
-    pub expected: Expected,
-}
-
-/// An expected verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// This effect.
-    Word(Word),
-    /// No rule matches.
-    Silence,
-}
-
-impl Expected {
-    /// Its name in tests and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Word(word) => word.as_str(),
-            Self::Silence => "silent",
-        }
-    }
-
-    const ALL: [Self; 5] = [
-        Self::Word(Word::Allow),
-        Self::Word(Word::Ask),
-        Self::Word(Word::Deny),
-        Self::Word(Word::Abort),
-        Self::Silence,
-    ];
-}
+/// A longer policy is refused.
+const SOURCE_BYTES_MAX: usize = 1024 * 1024;
+/// More rules or tests than this are refused: rules are compared with each other.
+const ENTRIES_MAX: usize = 3_000;
+/// After this many complaints nothing is suggested any more.
+const HINTS_MAX: usize = 50;
 
 const ROOT_KEYS: [&str; 5] = ["deny", "ask", "allow", "cedar", "tests"];
 const RULE_KEYS: [&str; 13] = [
@@ -111,6 +68,10 @@ const TEST_KEYS: [&str; 6] = ["name", "tool", "agent", "arguments", "mode", "exp
 impl Document {
     /// Parses a policy; all problems are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
+        if text.len() > SOURCE_BYTES_MAX {
+            let message = format!("the policy is longer than {SOURCE_BYTES_MAX} bytes");
+            return Err(vec![Complaint::at(0, message)]);
+        }
         let path: Arc<Path> = Path::new("policy").into();
         let node = parse(Format::Toml, text, &path).map_err(|error| {
             vec![Complaint::at(error.line, format!("{}\n{}", error.message, error.excerpt))]
@@ -120,6 +81,12 @@ impl Document {
         let empty = Map::default();
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
+        for key in ["deny", "ask", "allow", "tests"] {
+            if reading.list(root, key).len() > ENTRIES_MAX {
+                let message = format!("there are more than {ENTRIES_MAX} entries in `{key}`");
+                return Err(vec![Complaint::at(0, message)]);
+            }
+        }
         for (key, word) in [("deny", Word::Deny), ("ask", Word::Ask), ("allow", Word::Allow)] {
             for (index, node) in reading.list(root, key).iter().enumerate() {
                 let name = format!("{key}[{}]", index + 1);
@@ -139,8 +106,11 @@ impl Document {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
         document.index = Index::of(&document.rules);
-        for name in document.rules.iter().flat_map(Rule::argument_names) {
-            document.names.insert(name);
+        for (position, rule) in document.rules.iter().enumerate() {
+            for name in rule.argument_names() {
+                document.names.insert(name);
+                document.rules_by_argument.entry(name.into()).or_default().push(position);
+            }
         }
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
     }
@@ -180,7 +150,9 @@ impl Reading {
     fn known_keys(&mut self, map: &Map, known: &[&str]) {
         for member in map {
             if !known.contains(&member.key.as_str()) {
-                let hint = did_you_mean(&member.key, known.iter().copied());
+                // Nobody reads hundreds of suggestions, and each takes a while to find.
+                let has_hint = self.complaints.len() < HINTS_MAX;
+                let hint = has_hint.then(|| did_you_mean(&member.key, known.iter().copied())).flatten();
                 let hint = hint.unwrap_or_else(|| format!("known are {}", known.join(", ")));
                 self.wrong(&member.origin, format!("unknown key `{}`; {hint}", member.key));
             }
@@ -368,7 +340,7 @@ impl Reading {
 
     fn value_test(&mut self, node: &Node, name: &str) -> Option<Test> {
         let test = match &node.value {
-            Value::Text(text) => Test::Patterns(vec![Glob::new(text)]),
+            Value::Text(text) => Test::Patterns(vec![Pattern::new(text)]),
             Value::Bool(_) | Value::Integer(_) => Test::Values(vec![json_of(node)]),
             Value::List(items) => {
                 Test::Any(items.iter().filter_map(|item| self.value_test(item, name)).collect())

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::predicate::{ArgumentTest, FactTest, Lean, equals};
+use super::predicate::{ArgumentTest, FactTest, Lean, Tester, equals};
 use crate::arguments::Exactness;
 use crate::decision::Call;
 use crate::glob::Glob;
@@ -117,8 +117,8 @@ pub struct Rule {
     /// The complete arguments, which must be equal.
     pub(super) exact_arguments: Option<ExactArguments>,
     pub(super) facts: Vec<FactTest>,
-    pub(super) matching: Vec<super::document::Example>,
-    pub(super) not_matching: Vec<super::document::Example>,
+    pub(super) matching: Vec<super::example::Example>,
+    pub(super) not_matching: Vec<super::example::Example>,
 }
 
 impl Rule {
@@ -126,13 +126,17 @@ impl Rule {
     pub fn matches(&self, call: &Call<'_>) -> bool {
         self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
-            && self
-                .arguments
-                .iter()
-                .all(|test| test.holds(call.arguments, call.context.project_root.as_deref(), self.lean()))
             && self.concerns(call.tool)
+            && (self.arguments.is_empty()
+                || self.arguments.iter().all(|test| test.holds(call.arguments, self.tester(call))))
             && self.exact_arguments.as_ref().is_none_or(|exact| exact.are_those_of(call, self.lean()))
-            && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
+            && (self.facts.is_empty()
+                || self.facts.iter().all(|test| test.holds(call.facts(), self.tester(call))))
+    }
+
+    fn tester<'c>(&self, call: &'c Call<'_>) -> Tester<'c> {
+        let root = call.context.project_root.as_deref();
+        Tester { evaluation: call.evaluation(), root, lean: self.lean() }
     }
 
     /// The names of the arguments that it tests.

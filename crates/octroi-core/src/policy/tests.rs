@@ -12,6 +12,7 @@ use crate::tool::infer::{self, infer};
 use crate::tool::{Annotations, Source, ToolDescriptor};
 
 mod exact;
+mod limits;
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::ToolFacts {

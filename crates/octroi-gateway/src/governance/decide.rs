@@ -1,5 +1,7 @@
 //! Decides one request with the current state. It counts, reserves and records nothing.
 
+use std::sync::Arc;
+
 use octroi_core::arguments::{self, Exactness};
 use octroi_core::decision::{
     AgentContext, Call, Circumstances, CustomVerdict, Decision, Denial, decide, decide_other,
@@ -27,7 +29,7 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) is_enabled: bool,
     /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
-    pub(crate) tool: &'a Tool,
+    pub(crate) tool: &'a Arc<Tool>,
     /// Why the tool's definition is quarantined, if it is.
     pub(crate) held: Option<&'a str>,
     /// The arguments, as JSON text.
@@ -108,15 +110,28 @@ impl ReadArguments {
 impl Governance {
     /// Decides a tool call with all gates, including custom gates. Those are not asked about calls that are
     /// denied anyway.
-    pub(crate) async fn decide(&self, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
-        let decision = self.decide_with(call, context, &[]);
+    pub(crate) async fn decide(self: &Arc<Self>, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
+        let decision = self.decide_here_or_elsewhere(call, context, &[]).await;
         if self.gates.is_empty() || matches!(decision, Decision::Deny(_)) {
             return decision;
         }
         // Few gateways have custom gates, so it is boxed: otherwise every call's future would reserve space.
         let custom =
             Box::pin(self.ask_gates(call.principal, context, call.tool, call.arguments_text())).await;
-        if custom.is_empty() { decision } else { self.decide_with(call, context, &custom) }
+        if custom.is_empty() { decision } else { self.decide_here_or_elsewhere(call, context, &custom).await }
+    }
+
+    async fn decide_here_or_elsewhere(
+        self: &Arc<Self>,
+        call: CallToDecide<'_>,
+        context: &AgentContext,
+        custom: &[CustomVerdict],
+    ) -> Decision {
+        if call.is_heavy() {
+            // Few calls are, so it is boxed: otherwise every call's future would reserve space.
+            return Box::pin(self.decide_elsewhere(call, context, custom)).await;
+        }
+        self.decide_with(call, context, custom)
     }
 
     /// The same with given verdicts of custom gates.

@@ -64,7 +64,7 @@ pub(super) async fn check(
 ) -> Result<CheckedOwn, OperationError> {
     match (request.source, request.tool) {
         (Some(source), None) => {
-            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source)))
+            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source).await))
         }
         (None, Some(tool)) => {
             let agent_id = context.principal().agent_id.as_deref().map(str::to_owned);

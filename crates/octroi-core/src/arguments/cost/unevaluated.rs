@@ -5,34 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::super::pointer::{References, address, is_reference};
+use super::super::in_place::{self, Application};
+use super::super::pointer::{References, address};
 use super::{Steps, TooCostly, Walk};
 
-/// So many schemas may be looked at again when a schema is compiled.
-const COMPILED_MAX: u64 = 20_000;
-
-/// The schemas that apply to the same value as this one.
-fn in_place<'a>(
-    schema: &'a Map<String, Value>,
-    root: &'a Value,
-    references: &References,
-) -> Vec<(&'a Value, bool)> {
-    let mut parts = Vec::new();
-    for (keyword, part) in schema {
-        match (keyword.as_str(), part) {
-            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
-                parts.extend(all.iter().map(|part| (part, true)))
-            }
-            ("if" | "then" | "else", part) => parts.push((part, true)),
-            ("dependentSchemas", Value::Object(all)) => parts.extend(all.values().map(|part| (part, true))),
-            (keyword, reference) if is_reference(keyword) => {
-                parts.extend(references.target(root, reference).map(|target| (target, false)));
-            }
-            _ => {}
-        }
-    }
-    parts
-}
+/// So many schemas may be looked at again when a schema is compiled; each takes four kilobytes.
+const COMPILED_MAX: u64 = 2_000;
 
 /// Whether a schema with these keywords can be compiled in a bounded number of steps.
 pub(in super::super) fn check(root: &Value, references: &References) -> Result<(), String> {
@@ -68,8 +46,8 @@ impl<'a> Compiling<'a> {
         if let Some(steps) = self.known.get(&address(schema)) {
             return *steps;
         }
-        self.known.insert(address(schema), 1);
-        let parts = in_place(members, self.root, self.references);
+        // Nothing leads back to itself here, so that this ends.
+        let parts = in_place::schemas(members, self.root, self.references);
         let steps = parts.into_iter().fold(1, |sum: u64, (part, _)| sum.saturating_add(self.again(part)));
         self.known.insert(address(schema), steps);
         steps
@@ -91,15 +69,14 @@ impl<'a> Walk<'a> {
         if depth > super::DEPTH_MAX {
             return Err(self.too_costly());
         }
-        self.marked.insert(key, Steps::ONE);
         let n_children = match value {
             Value::Array(items) => items.len(),
             Value::Object(members) => members.len(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
         };
         let mut steps = self.found(1 + 2 * n_children as u64)?;
-        for (part, is_checked) in in_place(schema, self.root, self.references) {
-            if is_checked {
+        for (part, application) in in_place::schemas(schema, self.root, self.references) {
+            if application == Application::Part {
                 // It was looked at before, so that what can be remembered is.
                 steps.add(self.shared_pair(part, value, depth + 1)?);
             }

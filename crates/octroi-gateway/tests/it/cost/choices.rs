@@ -43,6 +43,13 @@ impl<'a> Choices<'a> {
         count
     }
 
+    /// How often something of this size is repeated, up to a limit.
+    pub(crate) fn copies(&mut self, limit: usize, size: usize) -> usize {
+        let count = self.of(&COUNTS).min(limit).min(self.left / size.max(1));
+        self.left -= count * size;
+        count
+    }
+
     /// Takes one part from what may still be generated.
     pub(crate) fn part(&mut self) {
         self.left = self.left.saturating_sub(1);

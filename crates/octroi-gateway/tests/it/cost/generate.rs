@@ -83,7 +83,8 @@ fn schema_at(choices: &mut Choices<'_>, depth: usize) -> Value {
 
 fn schemas(choices: &mut Choices<'_>, depth: usize) -> Value {
     let child = schema_at(choices, depth + 1);
-    let mut all = vec![child; choices.count(300)];
+    let n_copies = choices.copies(300, size(&child));
+    let mut all = vec![child; n_copies];
     all.push(schema_at(choices, depth + 1));
     Value::Array(all)
 }
@@ -94,7 +95,7 @@ fn named(choices: &mut Choices<'_>, depth: usize, names: &[&str]) -> Value {
         members.insert(choices.of(names).to_owned(), schema_at(choices, depth + 1));
     }
     let child = schema_at(choices, depth + 1);
-    for index in 0..choices.count(200) {
+    for index in 0..choices.copies(200, size(&child)) {
         members.insert(format!("m{index}"), child.clone());
     }
     Value::Object(members)
@@ -178,7 +179,11 @@ fn value_at(choices: &mut Choices<'_>, depth: usize) -> Value {
         2 => json!(i64::MAX - i64::from(choices.byte())),
         3 => Value::Null,
         4 | 5 => Value::String(text(choices)),
-        6 | 7 => Value::Array(vec![value_at(choices, depth + 1); choices.count(20_000)]),
+        6 | 7 => {
+            let child = value_at(choices, depth + 1);
+            let n_copies = choices.copies(20_000, size(&child));
+            Value::Array(vec![child; n_copies])
+        }
         8 => (0..choices.count(20_000)).map(Value::from).collect(),
         9 => {
             let first = value_at(choices, depth + 1);
@@ -187,16 +192,18 @@ fn value_at(choices: &mut Choices<'_>, depth: usize) -> Value {
         10 => object_at(choices, depth),
         11 => {
             let child = value_at(choices, depth + 1);
-            (0..choices.count(5_000)).map(|index| (format!("m{index}"), child.clone())).collect()
+            let n_copies = choices.copies(5_000, size(&child));
+            (0..n_copies).map(|index| (format!("m{index}"), child.clone())).collect()
         }
         12 => {
             let child = value_at(choices, depth + 1);
-            (0..choices.count(2_000)).map(|index| (format!("{index}args"), child.clone())).collect()
+            let n_copies = choices.copies(2_000, size(&child));
+            (0..n_copies).map(|index| (format!("{index}args"), child.clone())).collect()
         }
         _ => {
             let name = choices.of(&NAMES);
             let inner = value_at(choices, depth + 1);
-            (0..choices.count(50)).fold(inner, |inner, _| json!({name: inner}))
+            (0..choices.count(40)).fold(inner, |inner, _| json!({name: inner}))
         }
     }
 }
@@ -214,12 +221,24 @@ fn text(choices: &mut Choices<'_>) -> String {
     let mut text = String::new();
     for _ in 0..=choices.byte() % 3 {
         let piece = [choices.of(&TEXTS), choices.of(&TEXTS)].concat();
-        for _ in 0..choices.count(5_000) {
+        for _ in 0..choices.copies(5_000, 1 + piece.len() / 8) {
             text.push_str(&piece);
         }
         text.push_str(&piece);
     }
     text
+}
+
+/// How many parts a value has; eight bytes of a text are one.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => 1 + text.len() / 8,
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(name, value)| 1 + name.len() / 8 + size(value)).sum::<usize>()
+        }
+    }
 }
 
 /// A policy of rules.
@@ -228,7 +247,7 @@ pub(crate) fn policy(choices: &mut Choices<'_>) -> String {
     for _ in 0..=choices.byte() % 6 {
         let word = choices.of(&["deny", "ask", "allow"]);
         let test = test(choices, 0);
-        let n_rules = choices.count(300).max(1);
+        let n_rules = choices.copies(300, 4 + test.len() / 8).max(1);
         for _ in 0..n_rules {
             let _ = writeln!(out, "[[{word}]]\ntool = \"{}\"", choices.of(&["*", "files.*", "files.read_*"]));
             let place = choices.of(&["args", "facts"]);
@@ -257,7 +276,8 @@ fn test(choices: &mut Choices<'_>, depth: usize) -> String {
         4 => format!("{{ not = {} }}", test(choices, depth + 1)),
         5 => {
             let one = test(choices, depth + 1);
-            format!("[{}]", vec![one; choices.count(300).max(1)].join(", "))
+            let n_copies = choices.copies(300, 1 + one.len() / 8).max(1);
+            format!("[{}]", vec![one; n_copies].join(", "))
         }
         _ => {
             let piece = choices.of(&["*a", "x*/"]);
@@ -279,7 +299,7 @@ pub(crate) fn cedar(choices: &mut Choices<'_>) -> String {
             "principal, action in Action::\"files.*\", resource",
         ]);
         let condition = expression(choices, 0);
-        for _ in 0..choices.count(3_000).max(1) {
+        for _ in 0..choices.copies(3_000, 4 + condition.len() / 8).max(1) {
             let _ = writeln!(out, "{word} ({scope}) when {{ {condition} }};");
         }
     }
@@ -305,7 +325,8 @@ fn expression(choices: &mut Choices<'_>, depth: usize) -> String {
         7 | 8 => {
             let operator = choices.of(&[" && ", " || "]);
             let one = expression(choices, depth + 1);
-            format!("({})", vec![one; choices.count(150).max(2)].join(operator))
+            let n_copies = choices.copies(150, 1 + one.len() / 8).max(2);
+            format!("({})", vec![one; n_copies].join(operator))
         }
         9 => format!("!({})", expression(choices, depth + 1)),
         10 => format!(
