@@ -38,7 +38,7 @@ enum SoakWork {
     AuditLog,
 }
 
-const PARTS: [SoakPart; 10] = [
+const PARTS: [SoakPart; 14] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",
@@ -46,6 +46,26 @@ const PARTS: [SoakPart; 10] = [
         work: SoakWork::Fuzz("translate"),
     },
     SoakPart { name: "fuzz-sse", what: "any bytes as an event stream", work: SoakWork::Fuzz("sse") },
+    SoakPart {
+        name: "cost-arguments",
+        what: "what any schema and any arguments cost",
+        work: SoakWork::Fuzz("cost-arguments"),
+    },
+    SoakPart {
+        name: "cost-cedar",
+        what: "what any Cedar policies cost, loaded and asked",
+        work: SoakWork::Fuzz("cost-cedar"),
+    },
+    SoakPart {
+        name: "cost-envelope",
+        what: "what any bytes as a message cost",
+        work: SoakWork::Fuzz("cost-envelope"),
+    },
+    SoakPart {
+        name: "cost-rules",
+        what: "what any rules, facts and redaction cost",
+        work: SoakWork::Fuzz("cost-rules"),
+    },
     SoakPart {
         name: "chaos",
         what: "servers that crash, hang and talk nonsense while clients call healthy ones",
@@ -155,9 +175,11 @@ impl SoakOptions {
 
 fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
     let built = target().join("fuzz");
+    let host = shell::host_triple()?;
+    // With a target, the flags are not for build scripts, which are not linked with libFuzzer.
     shell::run_long(
         Command::new(shell::cargo_program())
-            .args(["build", "--release", "--bin", name, "--target-dir"])
+            .args(["build", "--release", "--bin", name, "--target", &host, "--target-dir"])
             .arg(&built)
             .env("RUSTFLAGS", COVERAGE)
             .current_dir(root().join("fuzz")),
@@ -169,13 +191,16 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
             Failure::new(format!("cannot create {}: {error}", directory.display()), "is the disk full?")
         })?;
     }
-    let mut command = Command::new(built.join("release").join(name));
+    let seeds = root().join("fuzz/seeds").join(name);
+    let words = if seeds.is_dir() { "fuzz/cost.dict" } else { "fuzz/words.dict" };
+    let mut command = Command::new(built.join(host).join("release").join(name));
     command
         .arg(&corpus)
+        .args(seeds.is_dir().then_some(&seeds))
         .arg(format!("-max_total_time={}", Duration::from_mins(minutes).as_secs()))
-        .arg(format!("-dict={}", root().join("fuzz/words.dict").display()))
+        .arg(format!("-dict={}", root().join(words).display()))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        .args(["-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048"]);
+        .args(["-print_final_stats=1", "-timeout=30", "-rss_limit_mb=2048", "-reload=0"]);
     shell::run_long(&mut command).map_err(|failure| {
         Failure::new(
             failure.message,

@@ -8,6 +8,7 @@ use crate::agent::AgentContext;
 use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
+use crate::policy::Evaluation;
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
 
@@ -87,6 +88,7 @@ pub struct Call<'a> {
     agent: &'a str,
     find_facts: &'a dyn Fn() -> Facts,
     facts: OnceCell<Facts>,
+    evaluation: OnceCell<Evaluation>,
 }
 
 impl<'a> Call<'a> {
@@ -125,6 +127,7 @@ impl<'a> Call<'a> {
             agent: agent.unwrap_or_default(),
             find_facts,
             facts: OnceCell::new(),
+            evaluation: OnceCell::new(),
         }
     }
 
@@ -136,6 +139,16 @@ impl<'a> Call<'a> {
     /// Whether it sends params that MCP does not define.
     pub fn has_undefined_params(&self) -> bool {
         self.other_params.is_some_and(|params| !params.are_defined())
+    }
+
+    /// What all rules share that look at this call.
+    pub(crate) fn evaluation(&self) -> &Evaluation {
+        self.evaluation.get_or_init(|| Evaluation::of(self.arguments))
+    }
+
+    /// Whether testing the arguments took too many steps, so that nothing is known about them.
+    pub(crate) fn has_too_many_tests(&self) -> bool {
+        self.evaluation.get().is_some_and(Evaluation::is_over)
     }
 
     /// Facts derived from the arguments.

@@ -15,6 +15,7 @@ use crate::tool::ToolDescriptor;
 
 mod check;
 mod document;
+mod evaluation;
 mod exact;
 mod example;
 mod index;
@@ -23,6 +24,8 @@ mod predicate;
 mod rule;
 mod sentence;
 mod spelling;
+
+pub(crate) use evaluation::Evaluation;
 
 pub use check::{CheckContext, Complaint, Tested};
 pub use document::Document;
@@ -95,6 +98,11 @@ impl Policy {
             by: rule.name.clone(),
             reason: rule.reason.clone(),
         });
+        if call.has_too_many_tests() {
+            return Err(
+                "the rules about arguments would take too many steps for arguments like these".to_owned()
+            );
+        }
         let by_program = match &self.program {
             Some(program) => program.judge(call)?,
             None => None,

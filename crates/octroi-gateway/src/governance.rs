@@ -24,6 +24,7 @@ use revoked::Revoked;
 mod agents;
 mod cedar;
 mod decide;
+mod elsewhere;
 mod gates;
 mod policies;
 mod proposals;
@@ -120,7 +121,7 @@ impl Governance {
     }
 
     /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
-    pub(crate) async fn recall(&self, store: &Store) {
+    pub(crate) async fn recall(self: &Arc<Self>, store: &Store) {
         match store.agents().await {
             Ok(agents) => self.set_agents(agents),
             Err(error) => error!(%error, hint = %error.hint(), "agent settings could not be loaded"),

@@ -16,6 +16,9 @@ use crate::schema::Schema;
 /// those do not exist when a call is judged.
 const DEREFERENCES_MAX: u32 = 1;
 
+/// At most this many errors and warnings are reported: each is looked up in the text.
+const PROBLEMS_MAX: usize = 200;
+
 pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
     let set = match PolicySet::from_policies(all.iter().map(|loaded| loaded.policy.clone())) {
         Ok(set) => set,
@@ -41,7 +44,7 @@ fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Probl
     let errors = result.validation_errors().filter(|error| !is_reported(error));
     let problem =
         |error: &ValidationError| problem(text, spans, error.policy_id(), &DetailedError::from(error));
-    errors.map(|error| problem(error).with_believable_help()).collect()
+    errors.take(PROBLEMS_MAX).map(|error| problem(error).with_believable_help()).collect()
 }
 
 /// Warnings that follow from an error are not reported.
@@ -52,7 +55,8 @@ fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Pro
     let nowhere: BTreeSet<&PolicyId> =
         result.validation_warnings().filter(is_nowhere).map(ValidationWarning::policy_id).collect();
     let mut problems = Vec::new();
-    for warning in result.validation_warnings().filter(|warning| !wrong.contains(warning.policy_id())) {
+    let others = result.validation_warnings().filter(|warning| !wrong.contains(warning.policy_id()));
+    for warning in others.take(PROBLEMS_MAX) {
         let id = warning.policy_id();
         let problem = problem(text, spans, id, &DetailedError::from(warning));
         let never = |help: &str| Problem {

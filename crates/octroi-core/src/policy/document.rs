@@ -1,7 +1,7 @@
 //! The source form of a policy: TOML with lists of rules, a program, and tests.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::check::Complaint;
 use super::exact::{ExactArguments, ExactValue};
 use super::example::{Example, Expected, TestCase};
 use super::index::Index;
-use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
+use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Pattern, Test};
 use super::rule::{Rule, ToolPattern, Word};
 use crate::agent::Mode;
-use crate::arguments::Names;
+use crate::arguments::{self, Names};
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
@@ -37,7 +37,16 @@ pub struct Document {
     index: Index,
     /// The arguments that its rules test.
     pub(super) names: Names,
+    /// The positions of the rules that test each of them.
+    pub(super) rules_by_argument: HashMap<Box<str>, Vec<usize>>,
 }
+
+/// A longer policy is refused.
+const SOURCE_BYTES_MAX: usize = 1024 * 1024;
+/// More rules or tests than this are refused: rules are compared with each other.
+const ENTRIES_MAX: usize = 3_000;
+/// After this many complaints nothing is suggested any more.
+const HINTS_MAX: usize = 50;
 
 const ROOT_KEYS: [&str; 5] = ["deny", "ask", "allow", "cedar", "tests"];
 const RULE_KEYS: [&str; 14] = [
@@ -62,6 +71,10 @@ const TEST_KEYS: [&str; 6] = ["name", "tool", "agent", "arguments", "mode", "exp
 impl Document {
     /// Parses a policy; all problems are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
+        if text.len() > SOURCE_BYTES_MAX {
+            let message = format!("the policy is longer than {SOURCE_BYTES_MAX} bytes");
+            return Err(vec![Complaint::at(0, message)]);
+        }
         let path: Arc<Path> = Path::new("policy").into();
         let node = parse(Format::Toml, text, &path).map_err(|error| {
             vec![Complaint::at(error.line, format!("{}\n{}", error.message, error.excerpt))]
@@ -71,6 +84,12 @@ impl Document {
         let empty = Map::default();
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
+        for key in ["deny", "ask", "allow", "tests"] {
+            if reading.list(root, key).len() > ENTRIES_MAX {
+                let message = format!("there are more than {ENTRIES_MAX} entries in `{key}`");
+                return Err(vec![Complaint::at(0, message)]);
+            }
+        }
         for (key, word) in [("deny", Word::Deny), ("ask", Word::Ask), ("allow", Word::Allow)] {
             for (index, node) in reading.list(root, key).iter().enumerate() {
                 let name = format!("{key}[{}]", index + 1);
@@ -90,8 +109,11 @@ impl Document {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
         document.index = Index::of(&document.rules);
-        for name in document.rules.iter().flat_map(Rule::argument_names) {
-            document.names.insert(name);
+        for (position, rule) in document.rules.iter().enumerate() {
+            for name in rule.argument_names() {
+                document.names.insert(name);
+                document.rules_by_argument.entry(name.into()).or_default().push(position);
+            }
         }
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
     }
@@ -131,7 +153,9 @@ impl Reading {
     fn known_keys(&mut self, map: &Map, known: &[&str]) {
         for member in map {
             if !known.contains(&member.key.as_str()) {
-                let hint = did_you_mean(&member.key, known.iter().copied());
+                // Nobody reads hundreds of suggestions, and each takes a while to find.
+                let has_hint = self.complaints.len() < HINTS_MAX;
+                let hint = has_hint.then(|| did_you_mean(&member.key, known.iter().copied())).flatten();
                 let hint = hint.unwrap_or_else(|| format!("known are {}", known.join(", ")));
                 self.wrong(&member.origin, format!("unknown key `{}`; {hint}", member.key));
             }
@@ -327,7 +351,7 @@ impl Reading {
 
     fn value_test(&mut self, node: &Node, name: &str) -> Option<Test> {
         let test = match &node.value {
-            Value::Text(text) => Test::Patterns(vec![Glob::new(text)]),
+            Value::Text(text) => Test::Patterns(vec![Pattern::new(text)]),
             Value::Bool(_) | Value::Integer(_) => Test::Values(vec![json_of(node)]),
             Value::List(items) => {
                 Test::Any(items.iter().filter_map(|item| self.value_test(item, name)).collect())

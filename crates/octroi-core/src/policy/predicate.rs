@@ -6,7 +6,8 @@
 
 use serde_json::{Number, Value};
 
-use super::spelling;
+use super::evaluation::Evaluation;
+use super::spelling::{self, SpelledGlob};
 use crate::facts::Facts;
 use crate::glob::Glob;
 
@@ -23,7 +24,7 @@ pub(super) enum Lean {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     /// A string that matches one of these patterns.
-    Patterns(Vec<Glob>),
+    Patterns(Vec<Pattern>),
     /// Equal to one of these values.
     Values(Vec<Value>),
     /// A number within inclusive bounds.
@@ -34,6 +35,31 @@ pub(super) enum Test {
     Any(Vec<Test>),
     /// This test fails.
     Not(Box<Test>),
+}
+
+/// A pattern for a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pattern {
+    pub(super) glob: Glob,
+    /// Set if it is about paths or addresses.
+    spelled: Option<SpelledGlob>,
+}
+
+impl Pattern {
+    pub(super) fn new(text: &str) -> Self {
+        let glob = Glob::new(text);
+        let spelled = SpelledGlob::of(&glob);
+        Self { glob, spelled }
+    }
+}
+
+/// How values of one call are tested.
+#[derive(Clone, Copy)]
+pub(super) struct Tester<'c> {
+    pub(super) evaluation: &'c Evaluation,
+    /// Where relative paths begin.
+    pub(super) root: Option<&'c str>,
+    pub(super) lean: Lean,
 }
 
 /// A test of the argument at a path of member names.
@@ -78,8 +104,8 @@ pub(super) const FACT_NAMES: [(&str, FactName); 9] = [
 ];
 
 impl ArgumentTest {
-    pub(super) fn holds(&self, arguments: &Value, root: Option<&str>, lean: Lean) -> bool {
-        at(arguments, &self.path, &self.test, root, lean)
+    pub(super) fn holds(&self, arguments: &Value, tester: Tester<'_>) -> bool {
+        tester.at(arguments, &self.path, &self.test)
     }
 
     /// The argument that must be present for the test to pass, if there is one.
@@ -89,21 +115,80 @@ impl ArgumentTest {
     }
 }
 
-fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lean) -> bool {
-    match (value, path) {
-        (Value::Array(items), _) if !items.is_empty() => {
-            let mut each = items.iter().map(|item| at(item, path, test, root, lean));
-            match lean {
-                Lean::Match => each.any(|holds| holds),
-                Lean::Miss => each.all(|holds| holds),
+impl Tester<'_> {
+    fn at(self, value: &Value, path: &[String], test: &Test) -> bool {
+        match (value, path) {
+            (Value::Array(items), _) if !items.is_empty() => {
+                let mut each = items.iter().map(|item| self.at(item, path, test));
+                match self.lean {
+                    Lean::Match => each.any(|holds| holds),
+                    Lean::Miss => each.all(|holds| holds),
+                }
             }
+            (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
+                Some(member) => self.at(member, rest, test),
+                None => missing(test, self.lean),
+            },
+            (_, [_, ..]) => missing(test, self.lean),
+            (value, []) => self.holds(test, value),
         }
-        (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
-            Some(member) => at(member, rest, test, root, lean),
-            None => missing(test, lean),
-        },
-        (_, [_, ..]) => missing(test, lean),
-        (value, []) => holds(test, value, root, lean),
+    }
+
+    fn holds(self, test: &Test, value: &Value) -> bool {
+        // What is answered now does not count: the call is denied.
+        if !self.evaluation.take("") {
+            return self.lean == Lean::Match;
+        }
+        match (test, value) {
+            (Test::Any(tests), _) => tests.iter().any(|test| self.holds(test, value)),
+            (Test::Not(inner), _) => !self.other().holds(inner, value),
+            (Test::Present(present), _) => *present,
+            (_, Value::String(text)) => self.text_holds(test, text),
+            (Test::Patterns(_), _) => false,
+            (Test::Values(values), _) => values.iter().any(|expected| equals(expected, value, self.lean)),
+            (Test::Range { min, max }, Value::Number(number)) => within(number, *min, *max, self.lean),
+            (Test::Range { .. }, Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => false,
+        }
+    }
+
+    fn text_holds(self, test: &Test, text: &str) -> bool {
+        match test {
+            Test::Patterns(patterns) => patterns.iter().any(|pattern| self.fits(pattern, text)),
+            Test::Values(values) => values.iter().any(|expected| expected.as_str() == Some(text)),
+            Test::Range { min, max } => {
+                spelling::number(text).is_some_and(|number| within(&number, *min, *max, self.lean))
+            }
+            Test::Present(present) => *present,
+            Test::Any(tests) => tests.iter().any(|test| self.text_holds(test, text)),
+            Test::Not(inner) => !self.other().text_holds(inner, text),
+        }
+    }
+
+    /// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
+    /// relative to the agent's project.
+    fn fits(self, pattern: &Pattern, text: &str) -> bool {
+        let Pattern { glob, spelled } = pattern;
+        let has_steps = match spelled {
+            None => self.evaluation.take(text),
+            Some(_) => self.evaluation.take_for_readings(text),
+        };
+        if !has_steps {
+            return self.lean == Lean::Match;
+        }
+        let Some(spelled) = spelled else { return glob.matches(text) };
+        let root = self.root.filter(|_| glob.as_str().starts_with(['/', '~', '*']));
+        let readings = self.evaluation.readings(text, root);
+        match (self.lean, &*readings) {
+            (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(spelled, reading)),
+            (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
+                normal.iter().all(|reading| glob.matches(&reading.text))
+            }
+            (Lean::Miss, _) => glob.matches(text),
+        }
+    }
+
+    fn other(self) -> Self {
+        Self { lean: self.lean.other(), ..self }
     }
 }
 
@@ -113,25 +198,6 @@ fn missing(test: &Test, lean: Lean) -> bool {
         Test::Not(_) => lean == Lean::Match,
         Test::Any(tests) => tests.iter().any(|test| missing(test, lean)),
         Test::Patterns(_) | Test::Values(_) | Test::Range { .. } => false,
-    }
-}
-
-fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
-    match test {
-        Test::Patterns(patterns) => {
-            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, root, lean)))
-        }
-        Test::Values(values) => values.iter().any(|expected| equals(expected, value, lean)),
-        Test::Range { min, max } => match value {
-            Value::Number(number) => within(number, *min, *max, lean),
-            Value::String(written) => {
-                spelling::number(written).is_some_and(|number| within(&number, *min, *max, lean))
-            }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
-        },
-        Test::Present(present) => *present,
-        Test::Any(tests) => tests.iter().any(|test| holds(test, value, root, lean)),
-        Test::Not(inner) => !holds(inner, value, root, lean.other()),
     }
 }
 
@@ -180,23 +246,6 @@ fn within(number: &Number, min: Option<i64>, max: Option<i64>, lean: Lean) -> bo
     }
 }
 
-/// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
-/// relative to the agent's project.
-fn fits(pattern: &Glob, text: &str, root: Option<&str>, lean: Lean) -> bool {
-    if !spelling::has_spellings(pattern.as_str()) {
-        return pattern.matches(text);
-    }
-    let root = root.filter(|_| pattern.as_str().starts_with(['/', '~', '*']));
-    let readings = spelling::readings(text, root);
-    match (lean, readings.as_slice()) {
-        (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(pattern, reading)),
-        (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
-            normal.iter().all(|reading| pattern.matches(reading))
-        }
-        (Lean::Miss, _) => pattern.matches(text),
-    }
-}
-
 impl Lean {
     fn other(self) -> Self {
         match self {
@@ -214,7 +263,9 @@ impl FactName {
 }
 
 impl FactTest {
-    pub(super) fn holds(&self, facts: &Facts, lean: Lean) -> bool {
+    pub(super) fn holds(&self, facts: &Facts, tester: Tester<'_>) -> bool {
+        // Facts are resolved already.
+        let tester = Tester { root: None, ..tester };
         let set = match self.fact {
             FactName::Paths => &facts.paths,
             FactName::PathsOutsideProject => &facts.paths_outside_project,
@@ -222,17 +273,17 @@ impl FactTest {
             FactName::SqlVerbs => &facts.sql_verbs,
             FactName::ShellHeads => &facts.shell_heads,
             FactName::Secrets => &facts.secrets,
-            FactName::PayloadBytes => return holds(&self.test, &facts.payload_bytes.into(), None, lean),
-            FactName::IsFirstUse => return holds(&self.test, &facts.is_first_use.into(), None, lean),
+            FactName::PayloadBytes => return tester.holds(&self.test, &facts.payload_bytes.into()),
+            FactName::IsFirstUse => return tester.holds(&self.test, &facts.is_first_use.into()),
             FactName::CallsLastMinute => {
-                return holds(&self.test, &facts.calls_last_minute.into(), None, lean);
+                return tester.holds(&self.test, &facts.calls_last_minute.into());
             }
         };
         match &self.test {
             Test::Present(present) => set.is_empty() != *present,
             test => {
-                let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), None, lean));
-                match lean {
+                let mut each = set.iter().map(|item| tester.text_holds(test, item));
+                match tester.lean {
                     Lean::Match => each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.
                     Lean::Miss => !set.is_empty() && each.all(|holds| holds),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::exact::ExactArguments;
 use super::example::Example;
-use super::predicate::{ArgumentTest, FactTest, Lean};
+use super::predicate::{ArgumentTest, FactTest, Lean, Tester};
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
@@ -109,14 +109,18 @@ impl Rule {
     pub fn matches(&self, call: &Call<'_>) -> bool {
         self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
-            && self
-                .arguments
-                .iter()
-                .all(|test| test.holds(call.arguments, call.context.project_root.as_deref(), self.lean()))
             && self.concerns(call.tool)
             && self.sees_all_of(call)
+            && (self.arguments.is_empty()
+                || self.arguments.iter().all(|test| test.holds(call.arguments, self.tester(call))))
             && self.exact_arguments.as_ref().is_none_or(|exact| exact.are_those_of(call, self.lean()))
-            && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
+            && (self.facts.is_empty()
+                || self.facts.iter().all(|test| test.holds(call.facts(), self.tester(call))))
+    }
+
+    fn tester<'c>(&self, call: &'c Call<'_>) -> Tester<'c> {
+        let root = call.context.project_root.as_deref();
+        Tester { evaluation: call.evaluation(), root, lean: self.lean() }
     }
 
     /// Whether nothing escapes its tests. What is tested are arguments, and a server may read other params instead, so

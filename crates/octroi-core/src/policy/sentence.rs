@@ -84,7 +84,9 @@ fn of_fact(test: &FactTest) -> String {
 
 fn of(test: &Test) -> String {
     match test {
-        Test::Patterns(patterns) => format!("is like {}", globs(patterns)),
+        Test::Patterns(patterns) => {
+            format!("is like {}", globs(patterns.iter().map(|pattern| &pattern.glob)))
+        }
         Test::Values(values) => {
             let values: Vec<String> = values.iter().map(Value::to_string).collect();
             format!("is {}", values.join(" or "))
@@ -100,8 +102,8 @@ fn of(test: &Test) -> String {
     }
 }
 
-fn globs(globs: &[Glob]) -> String {
-    globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(" or ")
+fn globs<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> String {
+    globs.into_iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]

@@ -16,16 +16,59 @@ use crate::glob::Glob;
 const DECODED_MAX: usize = 2;
 
 /// Whether a pattern is about paths or addresses, so that spellings matter.
-pub(super) fn has_spellings(pattern: &str) -> bool {
+fn has_spellings(pattern: &str) -> bool {
     pattern.contains(['/', '\\', '~']) || pattern.starts_with("*.") || pattern.starts_with('.')
 }
 
+/// One reading of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) text: String,
+    /// Without case, as file systems and hosts may fold it; `None` if that changes nothing.
+    folded: Option<String>,
+    /// A relative path, without case, as if it began at the root.
+    anchored: Option<String>,
+    /// Whether it begins with `..`, so that it may end anywhere.
+    climbs: bool,
+}
+
+impl Reading {
+    fn new(text: String) -> Self {
+        let folded = Some(text.to_lowercase()).filter(|folded| *folded != text);
+        let without_case = folded.as_deref().unwrap_or(&text);
+        let climbed = without_case.trim_start_matches("../");
+        let climbs = climbed.len() < without_case.len();
+        let is_relative = !without_case.starts_with(['/', '~']) && !is_url(without_case);
+        let anchored = is_relative.then(|| format!("/{climbed}"));
+        Self { folded, anchored, climbs, text }
+    }
+}
+
+/// A pattern about paths or addresses.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SpelledGlob {
+    glob: Glob,
+    /// Without case; `None` if that changes nothing.
+    folded: Option<Glob>,
+}
+
+impl SpelledGlob {
+    /// The pattern, if spellings matter for it.
+    pub(super) fn of(glob: &Glob) -> Option<Self> {
+        if !has_spellings(glob.as_str()) {
+            return None;
+        }
+        let folded = Some(glob.as_str().to_lowercase()).filter(|folded| *folded != glob.as_str());
+        Some(Self { folded: folded.map(|folded| Glob::new(&folded)), glob: glob.clone() })
+    }
+}
+
 /// The readings of a text as a path or URL, the text itself first. Most texts have one.
-pub(super) fn readings<'a>(text: &'a str, root: Option<&str>) -> Vec<Cow<'a, str>> {
-    let mut readings: Vec<Cow<'a, str>> = vec![Cow::Borrowed(text)];
+pub(super) fn readings(text: &str, root: Option<&str>) -> Vec<Reading> {
+    let mut readings = vec![Reading::new(text.to_owned())];
     let mut add = |reading: String| {
-        if !readings.iter().any(|known| *known == reading) {
-            readings.push(Cow::Owned(reading));
+        if !readings.iter().any(|known| known.text == reading) {
+            readings.push(Reading::new(reading));
         }
     };
     let mut current = Cow::Borrowed(cut(text));
@@ -46,22 +89,19 @@ pub(super) fn readings<'a>(text: &'a str, root: Option<&str>) -> Vec<Cow<'a, str
     readings
 }
 
-/// Whether a pattern matches one reading when in doubt it should: without case, as file systems and hosts may fold it,
-/// and wherever a relative path may begin.
-pub(super) fn may_match(pattern: &Glob, reading: &str) -> bool {
-    if pattern.matches(reading) {
+/// Whether a pattern matches one reading when in doubt it should: without case, and wherever a relative path may begin.
+pub(super) fn may_match(pattern: &SpelledGlob, reading: &Reading) -> bool {
+    if pattern.glob.matches(&reading.text) {
         return true;
     }
-    let folded = Glob::new(&pattern.as_str().to_lowercase());
-    let reading = reading.to_lowercase();
-    if folded.matches(&reading) {
+    let folded = pattern.folded.as_ref().unwrap_or(&pattern.glob);
+    let has_case = pattern.folded.is_some() || reading.folded.is_some();
+    if has_case && folded.matches(reading.folded.as_deref().unwrap_or(&reading.text)) {
         return true;
     }
     // A relative path may begin anywhere; one that climbs may end anywhere.
-    let climbed = reading.trim_start_matches("../");
-    let is_relative = !reading.starts_with(['/', '~']) && !is_url(&reading);
-    let may_be_anywhere = folded.as_str().starts_with('*') || climbed.len() < reading.len();
-    is_relative && may_be_anywhere && folded.matches(&format!("/{climbed}"))
+    let may_be_anywhere = reading.climbs || folded.as_str().starts_with('*');
+    may_be_anywhere && reading.anchored.as_ref().is_some_and(|anchored| folded.matches(anchored))
 }
 
 /// A number that is written as a text: `5000`, `5_000`, `5,000`, `5e3`, `$5000`.
@@ -160,7 +200,7 @@ mod tests {
     ];
 
     fn denies(pattern: &str, text: &str, root: Option<&str>) -> bool {
-        let pattern = Glob::new(pattern);
+        let pattern = SpelledGlob::of(&Glob::new(pattern)).expect("spellings matter");
         readings(text, root).iter().any(|reading| may_match(&pattern, reading))
     }
 
@@ -192,7 +232,7 @@ mod tests {
             let pattern = Glob::new("/project/*");
             let readings = readings(text, Some("/project"));
             let normal = if readings.len() > 1 { &readings[1..] } else { &readings[..] };
-            normal.iter().all(|reading| pattern.matches(reading))
+            normal.iter().all(|reading| pattern.matches(&reading.text))
         };
         for (text, expected) in [
             ("/project/a.txt", true),

@@ -13,6 +13,7 @@ use crate::tool::{Annotations, Source, ToolDescriptor};
 use crate::trust::Trust;
 
 mod exact;
+mod limits;
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::ToolFacts {

@@ -296,9 +296,12 @@ fn named<'a>(
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
 }
 
+/// Longer names are not compared: it takes as many steps as their lengths multiplied.
+const DISTANCE_LENGTH_MAX: usize = 128;
+
 /// Edit distance, for suggestions.
 fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 3 {
+    if left.len().abs_diff(right.len()) > 3 || left.len() > DISTANCE_LENGTH_MAX {
         return usize::MAX;
     }
     strsim::levenshtein(left, right)

@@ -22,6 +22,9 @@ use tracing::warn;
 use super::distance;
 use super::fetch::{Item, ServerLists, fits_template};
 
+/// Compiling a schema in a definition of this size may take more than a millisecond.
+const HEAVY_BYTES: usize = 8 * 1024;
+
 /// One server's lists.
 #[derive(Debug)]
 pub(crate) struct Offer {
@@ -373,6 +376,12 @@ impl Tool {
                 Some(format!("the tool cannot be called, its input schema is not valid: {reason}"))
             }
         }
+    }
+
+    /// Whether using its schema may take long, so that it does not belong on a serving thread: it is large and was not
+    /// compiled yet.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.definition.len() > HEAVY_BYTES && self.schema.get().is_none()
     }
 
     /// The schema of its arguments, compiled at the first use.

@@ -1,5 +1,7 @@
 //! Decides one request with the current state. It counts, reserves and records nothing.
 
+use std::sync::Arc;
+
 use octroi_core::agent::AgentContext;
 use octroi_core::arguments::{self, Exactness};
 use octroi_core::call::{Call, ReadOtherParams};
@@ -8,6 +10,7 @@ use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
 use octroi_core::{Principal, ServerKey};
+use octroi_upstream::{LARGE_REQUEST_BYTES, leave_worker};
 use serde_json::Value;
 
 use super::Governance;
@@ -27,7 +30,7 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) is_enabled: bool,
     /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
-    pub(crate) tool: &'a Tool,
+    pub(crate) tool: &'a Arc<Tool>,
     /// Why the tool's definition is quarantined, if it is.
     pub(crate) held: Option<&'a str>,
     /// The arguments, as JSON text.
@@ -44,6 +47,11 @@ impl<'a> CallToDecide<'a> {
     pub(crate) fn quota_subject(&self) -> QuotaSubject<'a> {
         let agent = self.principal.agent_id.as_deref().unwrap_or_default();
         QuotaSubject { token: &self.principal.token, agent, tool: &self.tool.descriptor }
+    }
+
+    /// Whether deciding it may take so long that others should not wait behind it.
+    fn is_heavy(&self) -> bool {
+        self.arguments.is_some_and(|arguments| arguments.len() > LARGE_REQUEST_BYTES) || self.tool.is_heavy()
     }
 
     /// The arguments as JSON text; an empty object if there are none.
@@ -113,6 +121,9 @@ impl Governance {
     /// Decides a tool call with all gates, including custom gates. Those are not asked about calls that are
     /// denied anyway.
     pub(crate) async fn decide(&self, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
+        if call.is_heavy() {
+            leave_worker().await;
+        }
         let decision = self.decide_with(call, context, &[]);
         if self.gates.is_empty() || matches!(decision, Decision::Deny(_)) {
             return decision;

@@ -53,7 +53,7 @@ impl Governance {
             rationale: None,
             check_result: None,
         };
-        self.check_draft(&draft)?;
+        self.check_draft(&draft).await?;
         let active = self.active_policy(&draft.level).await?;
         let before = active.as_ref().map_or(Value::Null, described);
         let after = json!({"source": draft.source, "author": draft.author});
@@ -84,13 +84,14 @@ impl Governance {
         if waiting.len() >= WAITING_MAX {
             return Err(PolicyError::TooMany(WAITING_MAX));
         }
+        let complaints = self.check_policy(Level::Agent, source).await;
         let draft = PolicyDraft {
             level,
             language: "rules".to_owned(),
             source: source.to_owned(),
             author: agent.to_owned(),
             rationale: Some(rationale.to_owned()),
-            check_result: Some(check_result(&self.check_policy(Level::Agent, source)).to_string()),
+            check_result: Some(check_result(&complaints).to_string()),
         };
         let after = json!({"source": draft.source, "rationale": rationale, "status": "proposed"});
         let governance = Arc::clone(self);
@@ -134,7 +135,7 @@ impl Governance {
             return Err(PolicyError::InFile(file));
         }
         // Servers and tools may have changed since it was made.
-        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source);
+        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source).await;
         if !complaints.is_empty() {
             return Err(PolicyError::Unusable(complaints));
         }

@@ -6,7 +6,7 @@ use octroi_api::operations::proposals::{
     RejectProposalRequest,
 };
 use octroi_core::policy::Level;
-use octroi_gateway::{PolicyError, PolicyRefusal, check_length, leave_worker};
+use octroi_gateway::{PolicyError, PolicyRefusal, check_length};
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -47,7 +47,6 @@ pub(super) async fn reject(
 }
 
 pub(super) async fn propose(context: &OperationContext, request: ProposeRequest) -> Plan<PolicyVersion> {
-    leave_worker().await;
     let governance = context.gateway.governance();
     let ProposeRequest { source, rationale } = request;
     let change = governance.propose_policy(context.principal(), &source, &rationale).await?;
@@ -66,9 +65,7 @@ pub(super) async fn check(
     match (request.source, request.tool) {
         (Some(source), None) => {
             check_length(&source)?;
-            // Comparing rules with tools takes long, however short the source is.
-            leave_worker().await;
-            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source)))
+            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source).await))
         }
         (None, Some(tool)) => {
             let agent_id = context.principal().agent_id.as_deref().map(str::to_owned);

@@ -296,3 +296,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_definition_that_changes_everywhere_is_shown_as_a_whole() {
+    let definition = |item: usize| {
+        let mut inner = serde_json::json!(vec![item; 5_000]);
+        for level in 0..100 {
+            inner = serde_json::json!({format!("{level:0>80}"): inner});
+        }
+        serde_json::json!({"name": "x", "other": inner}).to_string()
+    };
+    let (old, new) = (definition(1), definition(2));
+    let changes = difference(old.as_bytes(), new.as_bytes());
+    assert_eq!((changes.len(), changes[0].path.as_str()), (1, ""));
+    assert_eq!(difference(old.as_bytes(), old.as_bytes()), []);
+}

@@ -8,7 +8,7 @@ use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway, stdio_transport};
 use serde_json::json;
 
 use super::{Modern, RawSession, call, gateway, next, next_message};
-use crate::peer::faults::signal_term;
+use crate::faults::signal_term;
 use crate::harness::{octroi, stdio_entry};
 use crate::processes::{descendants, left_of};
 

@@ -1,0 +1,104 @@
+//! What `unevaluatedProperties` and `unevaluatedItems` cost: to find out what is evaluated, every schema that applies to
+//! the same value is looked at again.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::super::in_place::{self, Application};
+use super::super::pointer::{References, address};
+use super::{Steps, TooCostly, Walk};
+
+/// So many schemas may be looked at again when a schema is compiled; each takes four kilobytes.
+const COMPILED_MAX: u64 = 2_000;
+
+/// Whether a schema with these keywords can be compiled in a bounded number of steps.
+pub(in super::super) fn check(root: &Value, references: &References) -> Result<(), String> {
+    let mut compiling = Compiling { root, references, known: HashMap::new() };
+    if compiling.all(root) > COMPILED_MAX {
+        return Err("its `unevaluatedProperties` or `unevaluatedItems` refer to too many schemas".to_owned());
+    }
+    Ok(())
+}
+
+struct Compiling<'a> {
+    root: &'a Value,
+    references: &'a References,
+    known: HashMap<usize, u64>,
+}
+
+impl<'a> Compiling<'a> {
+    fn all(&mut self, value: &'a Value) -> u64 {
+        match value {
+            Value::Object(members) => {
+                let is_one =
+                    members.contains_key("unevaluatedProperties") || members.contains_key("unevaluatedItems");
+                let own = if is_one { self.again(value) } else { 0 };
+                members.values().fold(own, |sum, part| sum.saturating_add(self.all(part)))
+            }
+            Value::Array(items) => items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.all(item))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        }
+    }
+
+    fn again(&mut self, schema: &'a Value) -> u64 {
+        let Value::Object(members) = schema else { return 1 };
+        if let Some(steps) = self.known.get(&address(schema)) {
+            return *steps;
+        }
+        // Nothing leads back to itself here, so that this ends.
+        let parts = in_place::schemas(members, self.root, self.references);
+        let steps = parts.into_iter().fold(1, |sum: u64, (part, _)| sum.saturating_add(self.again(part)));
+        self.known.insert(address(schema), steps);
+        steps
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// The steps of finding out what a schema evaluates of a value.
+    pub(super) fn marking(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        value: &'a Value,
+        depth: usize,
+    ) -> Result<Steps, TooCostly> {
+        let key = (std::ptr::from_ref(schema) as usize, address(value));
+        if let Some(steps) = self.marked.get(&key) {
+            return Ok(steps.again());
+        }
+        if depth > super::DEPTH_MAX {
+            return Err(self.too_costly());
+        }
+        let n_children = match value {
+            Value::Array(items) => items.len(),
+            Value::Object(members) => members.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        };
+        let mut steps = self.found(1 + 2 * n_children as u64)?;
+        for (part, application) in in_place::schemas(schema, self.root, self.references) {
+            if application == Application::Part {
+                // It was looked at before, so that what can be remembered is.
+                steps.add(self.shared_pair(part, value, depth + 1)?);
+            }
+            if let Value::Object(part) = part {
+                steps.add(self.marking(part, value, depth + 1)?);
+            }
+        }
+        for keyword in ["unevaluatedProperties", "unevaluatedItems", "contains", "prefixItems", "items"] {
+            if let Some(part @ Value::Object(_)) = schema.get(keyword) {
+                steps.add(self.children(part, value, depth + 1)?);
+            }
+        }
+        if let Some(Value::Object(patterns)) = schema.get("patternProperties")
+            && let Value::Object(members) = value
+        {
+            let length = members.keys().map(String::len).max().unwrap_or_default() as u64;
+            for pattern in patterns.keys() {
+                let of_name = self.pattern(pattern, length);
+                steps.add(self.found(of_name.saturating_mul(members.len() as u64))?);
+            }
+        }
+        self.marked.insert(key, steps);
+        Ok(steps)
+    }
+}
