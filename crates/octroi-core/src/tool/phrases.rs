@@ -17,8 +17,9 @@ const fn with_object(verbs: &'static str, before: &'static str, means: &'static 
     Phrase { verbs, before, may_have_article: true, means }
 }
 
-const PHRASES: [Phrase; 16] = [
+const PHRASES: [Phrase; 17] = [
     with_object("make", "get", "get"),
+    adjacent("how", "far long many much often old", "count"),
     adjacent("get", "rid", "remove"),
     adjacent("get", "ready", "prepare"),
     with_object("get", "lock lease", "acquire"),

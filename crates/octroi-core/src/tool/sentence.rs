@@ -143,8 +143,10 @@ fn first_word(sentence: &[Token<'_>], start: usize) -> FirstWord {
     }
     let has_article = start > 0 && contains("a an the", &sentence[start - 1].lower);
     let is_noun = has_article && known.is_some_and(|known| known.is_noun && !known.meaning.is_reading());
-    if known.is_some() && !is_noun || has_object || is_joined_on {
-        FirstWord::Verb(verb_with(first, &sentence[start + 1..]))
+    let verb = verb_with(first, &sentence[start + 1..]);
+    let is_phrase = verb != first.lower;
+    if is_phrase || known.is_some() && !is_noun || has_object || is_joined_on {
+        FirstWord::Verb(verb)
     } else {
         FirstWord::Thing(first.lower.clone())
     }
@@ -332,6 +334,7 @@ mod tests {
             ("Status update of an order and read it", "update read"),
             ("Version a model", "change"),
             ("Weather forecast for a city", ""),
+            ("How many calls were seen", "count"),
             ("Yank a version", "yank"),
             ("Performs a web search", "search"),
             ("Shop - API: This is the API of a shop. Retrieves an order.", "retrieves"),

@@ -107,7 +107,7 @@ const READS: &str = "\
 /// Words that read as the first verb of a description, and are unsure in names: `check_in`, `return_order`.
 const READS_IN_TEXT: &str = "\
     analyse analyze assess audit calculate check compute convert details detect determine diagnose discover \
-    documentation estimate examine extract gather identify information investigate locate look measure \
+    divide documentation estimate examine extract gather identify information investigate locate look measure \
     metadata monitor observe overview parse preview rank return scan statistics summarize \
     summary trace translate";
 
