@@ -13,10 +13,13 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::tool::ToolDescriptor;
 
+mod address;
 mod check;
 mod document;
 mod index;
 mod names;
+mod number;
+mod pattern;
 mod predicate;
 mod rule;
 mod sentence;

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::check::Complaint;
 use super::index::Index;
+use super::pattern::TextPattern;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{ExactArguments, Rule, ToolPattern, Word};
 use crate::agent::Mode;
@@ -117,7 +118,7 @@ impl Document {
             vec![Complaint::at(error.line, format!("{}\n{}", error.message, error.excerpt))]
         })?;
         let mut reading = Reading::default();
-        let mut document = Self::default();
+        let mut document = Self { names: Names::of_rules(), ..Self::default() };
         let empty = Map::default();
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
@@ -369,7 +370,7 @@ impl Reading {
 
     fn value_test(&mut self, node: &Node, name: &str) -> Option<Test> {
         let test = match &node.value {
-            Value::Text(text) => Test::Patterns(vec![Glob::new(text)]),
+            Value::Text(text) => Test::Patterns(vec![TextPattern::new(text, name)]),
             Value::Bool(_) | Value::Integer(_) => Test::Values(vec![json_of(node)]),
             Value::List(items) => {
                 Test::Any(items.iter().filter_map(|item| self.value_test(item, name)).collect())

@@ -6,9 +6,10 @@
 
 use serde_json::{Number, Value};
 
-use super::spelling;
-use crate::facts::Facts;
-use crate::glob::Glob;
+use super::number::{self, Written};
+use super::pattern::TextPattern;
+use crate::facts::{Facts, INCOMPLETE};
+use crate::fold::fold;
 
 /// In which direction a test errs when in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(super) enum Lean {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     /// A string that matches one of these patterns.
-    Patterns(Vec<Glob>),
+    Patterns(Vec<TextPattern>),
     /// Equal to one of these values.
     Values(Vec<Value>),
     /// A number within inclusive bounds.
@@ -102,9 +103,19 @@ fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lea
             Some(member) => at(member, rest, test, root, lean),
             None => missing(test, lean),
         },
+        (Value::String(text), path) if lean == Lean::Match && may_be_json(text) => {
+            let nested = serde_json::from_str::<Value>(text).ok().filter(|nested| !nested.is_string());
+            nested.is_some_and(|nested| at(&nested, path, test, root, lean))
+                || if path.is_empty() { holds(test, value, root, lean) } else { missing(test, lean) }
+        }
         (_, [_, ..]) => missing(test, lean),
         (value, []) => holds(test, value, root, lean),
     }
+}
+
+/// Some servers parse texts that are lists or objects in JSON.
+fn may_be_json(text: &str) -> bool {
+    text.trim_start().starts_with(['[', '{'])
 }
 
 fn missing(test: &Test, lean: Lean) -> bool {
@@ -118,16 +129,34 @@ fn missing(test: &Test, lean: Lean) -> bool {
 
 fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
     match test {
-        Test::Patterns(patterns) => {
-            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, root, lean)))
-        }
-        Test::Values(values) => values.iter().any(|expected| equals(expected, value, lean)),
-        Test::Range { min, max } => match value {
-            Value::Number(number) => within(number, *min, *max, lean),
-            Value::String(written) => {
-                spelling::number(written).is_some_and(|number| within(&number, *min, *max, lean))
+        Test::Patterns(patterns) => match (value, lean) {
+            (Value::String(text), Lean::Match) => {
+                patterns.iter().any(|pattern| pattern.may_match(text, root))
             }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+            (Value::String(text), Lean::Miss) => {
+                patterns.iter().any(|pattern| pattern.surely_matches(text, root))
+            }
+            (Value::Number(_) | Value::Bool(_), Lean::Match) => {
+                let text = value.to_string();
+                patterns.iter().any(|pattern| pattern.may_match(&text, root))
+            }
+            (_, Lean::Match) => any_inside(test, value, root),
+            (_, Lean::Miss) => false,
+        },
+        Test::Values(values) => {
+            values.iter().any(|expected| equals(expected, value, lean))
+                || lean == Lean::Match && any_inside(test, value, root)
+        }
+        Test::Range { min, max } => match (value, lean) {
+            (Value::Number(number), lean) => within(number, *min, *max, lean),
+            (Value::String(text), lean) => match number::written(text) {
+                Written::Plain(number) => within(&number, *min, *max, lean),
+                Written::Some => lean == Lean::Match,
+                Written::None => false,
+            },
+            (Value::Bool(flag), Lean::Match) => within(&u8::from(*flag).into(), *min, *max, lean),
+            (_, Lean::Match) => any_inside(test, value, root),
+            (_, Lean::Miss) => false,
         },
         Test::Present(present) => *present,
         Test::Any(tests) => tests.iter().any(|test| holds(test, value, root, lean)),
@@ -135,14 +164,37 @@ fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
     }
 }
 
-/// Whether a value is the expected one. Numbers that are equal count as equal for a rule that denies or asks, however
-/// they are written; a rule that allows expects the same digits.
+/// Whether something inside of a list or an object is what the test looks for, where it expects a single value: servers
+/// may take `{"path": "/etc"}` for a path.
+fn any_inside(test: &Test, value: &Value, root: Option<&str>) -> bool {
+    let fits = |value: &Value| holds(test, value, root, Lean::Match);
+    match value {
+        Value::Array(items) => items.iter().any(fits),
+        Value::Object(members) => {
+            members.iter().any(|(name, value)| fits(value) || fits(&Value::from(name.as_str())))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Whether a value is the expected one. A rule that denies or asks compares by value, however it is written: `12345` is
+/// `"12345"`, and what counts as true is true. A rule that allows expects the same type and digits.
 pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
     if lean == Lean::Miss {
         return expected == value;
     }
     match (expected, value) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(number), Value::String(text)) | (Value::String(text), Value::Number(number)) => {
+            number::may_equal(text, number)
+        }
+        (Value::Number(number), Value::Bool(flag)) | (Value::Bool(flag), Value::Number(number)) => {
+            (number.as_f64() != Some(0.0)) == *flag
+        }
+        (Value::Bool(flag), Value::String(text)) | (Value::String(text), Value::Bool(flag)) => {
+            may_be(*flag, text)
+        }
+        (Value::String(one), Value::String(other)) => one == other || fold(one) == fold(other),
         (Value::Array(ones), Value::Array(others)) => {
             ones.len() == others.len() && ones.iter().zip(others).all(|(one, other)| equals(one, other, lean))
         }
@@ -153,6 +205,16 @@ pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
             ones.len() == others.len() && ones.iter().all(is_equal)
         }
         (one, other) => one == other,
+    }
+}
+
+/// Whether a text may count as true, or as false. To some servers every text is true that is not empty.
+fn may_be(flag: bool, text: &str) -> bool {
+    let folded = fold(text);
+    if flag {
+        !folded.is_empty()
+    } else {
+        matches!(&*folded, "" | "false" | "f" | "no" | "n" | "off" | "0" | "none" | "null" | "undefined")
     }
 }
 
@@ -177,23 +239,6 @@ fn within(number: &Number, min: Option<i64>, max: Option<i64>, lean: Lean) -> bo
             min.is_none_or(|min| is_exact(min) && double > min as f64)
                 && max.is_none_or(|max| is_exact(max) && double < max as f64)
         }
-    }
-}
-
-/// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
-/// relative to the agent's project.
-fn fits(pattern: &Glob, text: &str, root: Option<&str>, lean: Lean) -> bool {
-    if !spelling::has_spellings(pattern.as_str()) {
-        return pattern.matches(text);
-    }
-    let root = root.filter(|_| pattern.as_str().starts_with(['/', '~', '*']));
-    let readings = spelling::readings(text, root);
-    match (lean, readings.as_slice()) {
-        (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(pattern, reading)),
-        (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
-            normal.iter().all(|reading| pattern.matches(reading))
-        }
-        (Lean::Miss, _) => pattern.matches(text),
     }
 }
 
@@ -233,7 +278,8 @@ impl FactTest {
             test => {
                 let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), None, lean));
                 match lean {
-                    Lean::Match => each.any(|holds| holds),
+                    // What is missing in an incomplete set may match.
+                    Lean::Match => set.contains(INCOMPLETE) || each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.
                     Lean::Miss => !set.is_empty() && each.all(|holds| holds),
                 }

@@ -1,0 +1,196 @@
+//! Patterns for texts, with what they are about: a path, an address, a host, or any text.
+
+use std::fmt;
+
+use super::address::{self, AddressPattern, is_plain_host};
+use super::spelling::{layers, paths, with_variables, written_paths};
+use crate::facts::keys::Use;
+use crate::facts::paths::{HOMES, resolve};
+use crate::fold::{fold, has_invisible};
+use crate::glob::Glob;
+
+/// Longer texts are no paths or addresses that could be read in every way: they match rules that deny or ask, and none
+/// that allow.
+const TEXT_BYTES_MAX: usize = 65_536;
+/// In longer texts a pattern for any text is looked for as it is, not as a path or host.
+const NAME_BYTES_MAX: usize = 4_096;
+
+/// A pattern in a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TextPattern {
+    written: Glob,
+    /// The same for texts in small letters and in the usual form.
+    folded: Vec<Glob>,
+    subject: Subject,
+    /// Whether a text may be meant that names a host.
+    may_be_host: bool,
+}
+
+/// What a pattern is about.
+#[derive(Clone, Debug, PartialEq)]
+enum Subject {
+    Anything,
+    Text,
+    Path,
+    Host,
+    Address(AddressPattern),
+}
+
+impl TextPattern {
+    /// Compiles a pattern for the argument or fact of this name.
+    pub(super) fn new(text: &str, name: &str) -> Self {
+        let used = Use::of(name.rsplit('.').next().unwrap_or(name));
+        let written = Glob::new(text);
+        let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*:".contains(&byte);
+        let is_absolute = text.starts_with(['/', '~', '.', '\\']);
+        let subject = if written.is_anything() {
+            Subject::Anything
+        } else if text.contains("://") || used.is_address && text.contains('/') && !is_absolute {
+            Subject::Address(AddressPattern::new(text))
+        } else if (used.is_host || used.is_address) && text.bytes().all(is_host) {
+            Subject::Host
+        } else if text.contains(['/', '\\', '~']) || text.starts_with("*.") || text.starts_with('.') {
+            Subject::Path
+        } else {
+            Subject::Text
+        };
+        let mut folded = vec![Glob::new(&fold(text))];
+        match &subject {
+            Subject::Address(pattern) => folded.push(Glob::new(&pattern.usual())),
+            Subject::Host => folded.push(Glob::new(fold(text).trim_end_matches('.'))),
+            Subject::Text | Subject::Path if !text.is_ascii() => {
+                folded.push(Glob::new(&address::in_ascii(&fold(text))));
+            }
+            Subject::Anything | Subject::Text | Subject::Path => {}
+        }
+        let is_address = matches!(subject, Subject::Host | Subject::Address(_));
+        let may_be_host = is_address || text.contains(['.', ':']) || text.contains("localhost");
+        Self { written, folded, subject, may_be_host }
+    }
+
+    /// Whether one reading of the text matches.
+    pub(super) fn may_match(&self, text: &str, root: Option<&str>) -> bool {
+        if self.written.matches(text) || self.fits(&fold(text)) {
+            return true;
+        }
+        if text.len() > TEXT_BYTES_MAX {
+            return self.subject != Subject::Text;
+        }
+        let Some(layers) = layers(text) else { return true };
+        let root = self.root(root);
+        layers.iter().any(|layer| {
+            let is_name = self.subject != Subject::Text || layer.len() <= NAME_BYTES_MAX;
+            self.fits(&fold(layer))
+                || is_name && paths(layer, root).iter().any(|path| self.fits_path(path))
+                || is_name && self.may_be_host && self.fits_address(layer)
+        })
+    }
+
+    /// Whether every reading of the text matches.
+    pub(super) fn surely_matches(&self, text: &str, root: Option<&str>) -> bool {
+        let root = self.root(root);
+        match &self.subject {
+            Subject::Anything => true,
+            _ if text.len() > TEXT_BYTES_MAX || text.chars().any(char::is_control) => false,
+            Subject::Address(pattern) => pattern.surely_matches(text),
+            Subject::Host => is_plain_host(text) && self.written.matches(text),
+            Subject::Path => {
+                !has_invisible(text)
+                    && layers(text)
+                        .is_some_and(|layers| layers.iter().all(|layer| self.surely_fits_path(layer, root)))
+            }
+            Subject::Text => {
+                let is_fit = |layer: &str| !layer.chars().any(char::is_control) && self.fits(&fold(layer));
+                self.written.matches(text)
+                    && layers(text).is_some_and(|layers| layers.iter().all(|layer| is_fit(layer)))
+            }
+        }
+    }
+
+    /// Paths that a pattern anchors are relative to the agent's project.
+    fn root<'a>(&self, root: Option<&'a str>) -> Option<&'a str> {
+        root.filter(|_| self.written.as_str().starts_with(['/', '~', '*']))
+    }
+
+    fn fits(&self, reading: &str) -> bool {
+        self.folded.iter().any(|pattern| pattern.matches(reading))
+    }
+
+    fn fits_address(&self, layer: &str) -> bool {
+        address::readings(layer).iter().any(|reading| self.fits(reading))
+    }
+
+    /// Whether a path may match: as a directory, too, and wherever a relative path may begin.
+    fn fits_path(&self, path: &str) -> bool {
+        if self.fits(path) || self.fits(&format!("{path}/")) {
+            return true;
+        }
+        // A relative path may begin anywhere; one that climbs may end anywhere.
+        let climbed = path.trim_start_matches("../");
+        let is_relative = !path.starts_with(['/', '~']) && !path.contains("://");
+        let is_open = self.written.as_str().starts_with('*') || climbed.len() < path.len();
+        if is_relative && is_open && self.fits(&format!("/{climbed}")) {
+            return true;
+        }
+        // What a shell or a system puts in may match.
+        self.subject == Subject::Path
+            && !path.contains(' ')
+            && is_partly_known(path)
+            && self.folded.iter().any(|pattern| pattern.overlaps(&with_stars(path)))
+    }
+
+    fn surely_fits_path(&self, layer: &str, root: Option<&str>) -> bool {
+        let has_home = HOMES.iter().any(|home| layer.starts_with(home));
+        let is_open = !has_home && with_variables(layer, "").is_some() || layer.contains(['`', '\u{fffd}']);
+        if is_open || has_invisible(layer) || may_climb_in_shell(layer) {
+            return false;
+        }
+        let n_up = |path: &str| path.split('/').filter(|name| *name == "..").count();
+        written_paths(layer).iter().all(|path| {
+            let path = resolve(root, path);
+            // A star takes no `..`: nobody knows where that leads.
+            n_up(&path) <= n_up(self.written.as_str())
+                && self.written.matches(&path)
+                && self.fits(&fold(&path))
+        })
+    }
+}
+
+/// Whether a path has parts that a shell or a system fills in.
+fn is_partly_known(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{', crate::glob::UNKNOWN])
+}
+
+/// A path with a star for everything that a shell fills in.
+fn with_stars(path: &str) -> String {
+    let mut filled = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find(['?', '[', '{']) {
+        filled.push_str(&rest[..at]);
+        let end = match rest.as_bytes()[at] {
+            b'[' => rest[at..].find(']').map(|end| at + end + 1),
+            b'{' => rest[at..].find('}').map(|end| at + end + 1),
+            _ => Some(at + 1),
+        };
+        match end {
+            Some(end) => filled.push(if rest[at..end].starts_with('{') { crate::glob::UNKNOWN } else { '*' }),
+            None => filled.push_str(&rest[at..=at]),
+        }
+        rest = &rest[end.unwrap_or(at + 1)..];
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// Whether a shell may make `..` of a name: `.?`, `.[.]`, `{.,x}.`.
+fn may_climb_in_shell(path: &str) -> bool {
+    let has_braces = path.contains('{') && (path.contains(',') || path.contains(".."));
+    let names = path.split(['/', '\\']);
+    has_braces || names.into_iter().any(|name| name.starts_with('.') && name.contains(['?', '*', '[']))
+}
+
+impl fmt::Display for TextPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.written, formatter)
+    }
+}
