@@ -46,9 +46,8 @@ impl AddressPattern {
         let (scheme, after) = match text.split_once("://") {
             Some((name, after)) if scheme(text).is_some_and(|(scheme, _)| scheme == name) => (name, after),
             // Only a pattern that names no scheme takes an address without one.
-            Some(_) => return false,
             None if self.scheme.is_anything() => ("", text),
-            None => return false,
+            Some(_) | None => return false,
         };
         let scheme = without_case(scheme);
         let (authority, rest) = after.split_at(after.find(['/', '?', '#']).unwrap_or(after.len()));
@@ -114,7 +113,8 @@ pub(super) fn readings(text: &str) -> Vec<String> {
     // Without a scheme, readers add one.
     let bare = text.trim().trim_start_matches(['/', '\\']);
     if !bare.contains(char::is_whitespace) && (bare.len() == text.trim().len() || bare.contains('.')) {
-        ["https", "http"].into_iter().for_each(|scheme| add(&mut found, scheme, bare));
+        add(&mut found, "https", bare);
+        add(&mut found, "http", bare);
     }
     found
 }

@@ -46,7 +46,7 @@ pub(super) fn may_equal(text: &str, number: &Number) -> bool {
         .collect();
     let radix = [("0x", 16), ("0o", 8), ("0b", 2), ("0", 8)];
     let in_base = radix.iter().find_map(|(prefix, radix)| {
-        i64::from_str_radix(numeral.strip_prefix(prefix)?, *radix).ok().map(|value| Number::from(value))
+        i64::from_str_radix(numeral.strip_prefix(prefix)?, *radix).ok().map(Number::from)
     });
     let in_tens =
         [numeral, &digits, &first, numeral.trim_end_matches(|letter: char| !letter.is_ascii_digit())];

@@ -7,11 +7,11 @@ use super::spelling::{layers, paths, with_variables, written_paths};
 use crate::facts::keys::Use;
 use crate::facts::paths::{HOMES, resolve};
 use crate::fold::{fold, has_invisible};
-use crate::glob::Glob;
+use crate::glob::{Glob, UNKNOWN};
 
 /// Longer texts are no paths or addresses that could be read in every way: they match rules that deny or ask, and none
 /// that allow.
-const TEXT_BYTES_MAX: usize = 65_536;
+pub(super) const TEXT_BYTES_MAX: usize = 65_536;
 /// In longer texts a pattern for any text is looked for as it is, not as a path or host.
 const NAME_BYTES_MAX: usize = 4_096;
 
@@ -158,7 +158,7 @@ impl TextPattern {
 
 /// Whether a path has parts that a shell or a system fills in.
 fn is_partly_known(path: &str) -> bool {
-    path.contains(['*', '?', '[', '{', crate::glob::UNKNOWN])
+    path.contains(['*', '?', '[', '{', UNKNOWN])
 }
 
 /// A path with a star for everything that a shell fills in.
@@ -173,7 +173,7 @@ fn with_stars(path: &str) -> String {
             _ => Some(at + 1),
         };
         match end {
-            Some(end) => filled.push(if rest[at..end].starts_with('{') { crate::glob::UNKNOWN } else { '*' }),
+            Some(end) => filled.push(if rest[at..end].starts_with('{') { UNKNOWN } else { '*' }),
             None => filled.push_str(&rest[at..=at]),
         }
         rest = &rest[end.unwrap_or(at + 1)..];

@@ -7,7 +7,7 @@
 use serde_json::{Number, Value};
 
 use super::number::{self, Written};
-use super::pattern::TextPattern;
+use super::pattern::{TEXT_BYTES_MAX, TextPattern};
 use crate::facts::{Facts, INCOMPLETE};
 use crate::fold::fold;
 
@@ -103,8 +103,8 @@ fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lea
             Some(member) => at(member, rest, test, root, lean),
             None => missing(test, lean),
         },
-        (Value::String(text), path) if lean == Lean::Match && may_be_json(text) => {
-            let nested = serde_json::from_str::<Value>(text).ok().filter(|nested| !nested.is_string());
+        (Value::String(written), path) if lean == Lean::Match && may_be_json(written) => {
+            let nested = serde_json::from_str::<Value>(written).ok().filter(|nested| !nested.is_string());
             nested.is_some_and(|nested| at(&nested, path, test, root, lean))
                 || if path.is_empty() { holds(test, value, root, lean) } else { missing(test, lean) }
         }
@@ -113,9 +113,9 @@ fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lea
     }
 }
 
-/// Some servers parse texts that are lists or objects in JSON.
+/// Some servers parse texts that are lists or objects in JSON. Long ones are only looked at as texts.
 fn may_be_json(text: &str) -> bool {
-    text.trim_start().starts_with(['[', '{'])
+    text.len() <= TEXT_BYTES_MAX && text.trim_start().starts_with(['[', '{'])
 }
 
 fn missing(test: &Test, lean: Lean) -> bool {
@@ -130,15 +130,15 @@ fn missing(test: &Test, lean: Lean) -> bool {
 fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
     match test {
         Test::Patterns(patterns) => match (value, lean) {
-            (Value::String(text), Lean::Match) => {
-                patterns.iter().any(|pattern| pattern.may_match(text, root))
+            (Value::String(written), Lean::Match) => {
+                patterns.iter().any(|pattern| pattern.may_match(written, root))
             }
-            (Value::String(text), Lean::Miss) => {
-                patterns.iter().any(|pattern| pattern.surely_matches(text, root))
+            (Value::String(written), Lean::Miss) => {
+                patterns.iter().any(|pattern| pattern.surely_matches(written, root))
             }
             (Value::Number(_) | Value::Bool(_), Lean::Match) => {
-                let text = value.to_string();
-                patterns.iter().any(|pattern| pattern.may_match(&text, root))
+                let written = value.to_string();
+                patterns.iter().any(|pattern| pattern.may_match(&written, root))
             }
             (_, Lean::Match) => any_inside(test, value, root),
             (_, Lean::Miss) => false,
@@ -149,7 +149,7 @@ fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
         }
         Test::Range { min, max } => match (value, lean) {
             (Value::Number(number), lean) => within(number, *min, *max, lean),
-            (Value::String(text), lean) => match number::written(text) {
+            (Value::String(written), lean) => match number::written(written) {
                 Written::Plain(number) => within(&number, *min, *max, lean),
                 Written::Some => lean == Lean::Match,
                 Written::None => false,
