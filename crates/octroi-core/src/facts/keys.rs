@@ -80,7 +80,7 @@ impl Use {
         }
     }
     /// Whether it is a command or part of one.
-    pub(super) const fn is_of_command(self) -> bool {
+    pub(crate) const fn is_of_command(self) -> bool {
         self.is_command || self.is_arguments
     }
 }

@@ -1,6 +1,6 @@
 //! Addresses in rules: URLs and hosts as the readers of URLs see them.
 
-use super::spelling::{layers, scheme};
+use super::spelling::{layers, scheme, with_variables};
 use crate::facts::hosts::{is_lenient, names};
 use crate::facts::paths::resolve;
 use crate::fold::{has_invisible, without_case};
@@ -56,7 +56,10 @@ impl AddressPattern {
             return false;
         }
         let is_rest = |rest: &str| {
-            !has_invisible(rest) && !rest.contains(['\\', '$']) && self.rest.matches(&usual_rest(rest))
+            !has_invisible(rest)
+                && !rest.contains('\\')
+                && with_variables(rest, "").is_none()
+                && self.rest.matches(&usual_rest(rest))
         };
         let authority = authority.strip_suffix('.').unwrap_or(&authority);
         self.scheme.matches(&scheme)
@@ -72,6 +75,14 @@ pub(super) fn in_ascii(pattern: &str) -> String {
         Ok(_) | Err(_) => label.to_owned(),
     };
     pattern.split('.').map(label).collect::<Vec<_>>().join(".")
+}
+
+/// Whether a pattern may be one of hosts, with an optional port.
+pub(super) fn is_host_pattern(text: &str) -> bool {
+    let (host, port) = text.split_once(':').unwrap_or((text, ""));
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
+    text.parse::<std::net::Ipv6Addr>().is_ok()
+        || host.bytes().all(is_host) && port.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*')
 }
 
 /// Whether a host is written as everybody writes it, so that it means one thing.
@@ -121,8 +132,8 @@ pub(super) fn readings(text: &str) -> Vec<String> {
 
 /// Adds what may be meant by an address after its scheme and slashes.
 fn add(found: &mut Vec<String>, scheme: &str, text: &str) {
-    // A backslash ends the host for some, and not for others.
-    for ends in [&['/', '?', '#'][..], &['/', '?', '#', '\\']] {
+    // A backslash ends the host for some, and not for others; to old readers only a slash does.
+    for ends in [&['/', '?', '#'][..], &['/', '?', '#', '\\'], &['/']] {
         let (authority, rest) = text.split_at(text.find(ends).unwrap_or(text.len()));
         let host = authority.rsplit('@').next().unwrap_or(authority);
         let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']'));

@@ -15,10 +15,26 @@ use crate::glob::UNKNOWN;
 const DECODED_MAX: usize = 2;
 /// A text with more ways to read it is ambiguous.
 const LAYERS_MAX: usize = 24;
+const QUOTES: [char; 4] = ['\'', '"', '\\', '`'];
+/// What may stand around a name: `<https://a.example>`, `@/file`, `[table]`.
+const WRAPPERS: [char; 9] = ['<', '>', '(', ')', '[', ']', '@', ';', ','];
 /// So many parts between NULs are looked at.
 const PARTS_MAX: usize = 4;
-/// Prefixes that do not change where a path leads, on some system.
-const SAME: [&str; 6] = ["/private/", "//?/", "//./", "/proc/self/root/", "/proc/1/root/", "/proc/self/cwd/"];
+/// Prefixes of paths that lead to the same place with another one, on some system.
+const SAME: [(&str, &str); 10] = [
+    ("/private/", "/"),
+    ("//?/", ""),
+    ("//./", ""),
+    ("//localhost/c$/", "c:/"),
+    ("//127.0.0.1/c$/", "c:/"),
+    ("/mnt/", "/"),
+    ("/proc/self/root/", "/"),
+    ("/proc/1/root/", "/"),
+    ("/root/", "~/"),
+    ("/var/root/", "~/"),
+];
+/// So often such prefixes are replaced.
+const SAME_MAX: usize = 3;
 /// Where systems keep the home directories of users.
 const USERS: [&str; 3] = ["/home/", "/users/", "c:/users/"];
 
@@ -27,7 +43,7 @@ const USERS: [&str; 3] = ["/home/", "/users/", "c:/users/"];
 pub(super) fn layers(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"%\\'\"`".contains(&byte);
     let mut layers = vec![Cow::Borrowed(text)];
-    if text.bytes().all(is_plain) {
+    if text.bytes().all(is_plain) && text.trim_matches(WRAPPERS).len() == text.len() {
         return Some(layers);
     }
     let mut n_decoded = vec![0];
@@ -45,11 +61,18 @@ pub(super) fn layers(text: &str) -> Option<Vec<Cow<'_, str>>> {
             add(&clean(&layer.replace('\0', "")), n);
             layer.split('\0').take(PARTS_MAX).for_each(|part| add(&clean(part), n));
         }
-        if layer.contains(['\'', '"', '\\', '`']) {
-            add(&layer.replace(['\'', '"', '\\', '`'], ""), n);
+        if layer.contains(QUOTES) {
+            add(&layer.replace("$'", "'").replace("$\"", "\"").replace(QUOTES, ""), n);
         }
+        if layer.contains(char::is_whitespace) {
+            add(&layer.split_whitespace().collect::<Vec<_>>().join(" "), n);
+        }
+        add(layer.trim_matches(WRAPPERS), n);
         if let Some(decoded) = percent::decode(&layer).filter(|_| n < DECODED_MAX) {
             add(&decoded, n + 1);
+            // A careless decoder accepts a dot and a slash in two bytes.
+            let short = layer.to_ascii_lowercase().replace("%c0%ae", ".").replace("%c0%af", "/");
+            add(&short, n + 1);
         }
         if layers.len() > LAYERS_MAX {
             return None;
@@ -85,28 +108,38 @@ fn add(found: &mut Vec<String>, root: Option<&str>, path: &str) {
     if let Some(home) = resolved.strip_prefix('~') {
         add_home(found, home);
     }
-    for users in USERS {
-        let rest = resolved.strip_prefix(users).and_then(|rest| rest.split_once('/'));
-        found.extend(rest.map(|(_, rest)| format!("~/{rest}")));
-    }
-    found.extend(resolved.strip_prefix("/root/").map(|rest| format!("~/{rest}")));
-    for same in SAME {
-        if let Some(rest) = resolved.strip_prefix(same) {
-            found.push(resolve(None, &format!("/{rest}")));
-            found.push(rest.to_owned());
-        }
-    }
-    if let [letter, b':', b'/', ..] = resolved.as_bytes()
-        && letter.is_ascii_alphabetic()
-    {
-        found.push(resolved[2..].to_owned());
-    }
-    if path.contains(['$', '%']) {
+    if path.contains(['$', '%', '`']) {
         add_variables(found, root, path);
     }
     let trimmed = without_ends(&resolved);
-    found.extend((trimmed != resolved).then_some(trimmed));
-    found.push(resolved);
+    if trimmed != resolved {
+        add_same(found, trimmed, SAME_MAX);
+    }
+    add_same(found, resolved, SAME_MAX);
+}
+
+/// Adds a resolved path, and others that lead to the same place on some system.
+fn add_same(found: &mut Vec<String>, path: String, n_left: usize) {
+    if n_left > 0 {
+        for (prefix, replacement) in SAME {
+            if let Some(rest) = path.strip_prefix(prefix) {
+                add_same(found, format!("{replacement}{rest}"), n_left - 1);
+            }
+        }
+        for users in USERS {
+            let rest = path.strip_prefix(users).and_then(|rest| rest.split_once('/'));
+            found.extend(rest.map(|(_, rest)| format!("~/{rest}")));
+        }
+        match path.as_bytes() {
+            [letter, b':', b'/', ..] if letter.is_ascii_alphabetic() => found.push(path[2..].to_owned()),
+            // As some programs on Windows write a drive.
+            [b'/', letter, b'/', ..] if letter.is_ascii_alphabetic() => {
+                add_same(found, format!("{}:{}", char::from(*letter), &path[2..]), n_left - 1);
+            }
+            _ => {}
+        }
+    }
+    found.push(path);
 }
 
 /// A path below a home directory, given as what follows `~`.
@@ -139,12 +172,12 @@ fn add_variables(found: &mut Vec<String>, root: Option<&str>, path: &str) {
     }
 }
 
-/// The text with a value in the place of `$NAME`, `${…}` and `%NAME%`; `None` if there is none of them.
+/// The text with a value in the place of `$NAME`, `${…}`, `%NAME%` and commands; `None` if there is none of them.
 pub(super) fn with_variables(text: &str, value: &str) -> Option<String> {
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['$', '%']) {
+    while let Some(at) = rest.find(['$', '%', '`']) {
         filled.push_str(&rest[..at]);
         let (sign, after) = rest[at..].split_at(1);
         let length = match (sign, after.as_bytes().first()) {
@@ -153,6 +186,7 @@ pub(super) fn with_variables(text: &str, value: &str) -> Option<String> {
             ("$", Some(first)) if first.is_ascii_alphabetic() || *first == b'_' => {
                 Some(after.find(|character| !is_name(character)).unwrap_or(after.len()))
             }
+            ("`", _) => after.find('`').map(|end| end + 1),
             ("%", Some(first)) if first.is_ascii_alphabetic() => {
                 after.find('%').filter(|end| after[..*end].chars().all(is_name)).map(|end| end + 1)
             }

@@ -79,6 +79,15 @@ fn denied_paths_are_denied_in_every_spelling() {
                 "%2Fetc%2Fpasswd",
                 "%252fetc%252fpasswd",
                 "%EF%BC%8Fetc/passwd",
+                "..%c0%af..%c0%afetc/passwd",
+                "`pwd`/../etc/passwd",
+                "$(pwd)/../etc/passwd",
+                "/project/$'..'/etc/passwd",
+                "@/etc/passwd",
+                "<file:///etc/passwd>",
+                "a.txt\n/etc/passwd",
+                "a.txt,/etc/passwd",
+                "a.txt:/etc/passwd",
             ][..],
         ),
         (
@@ -92,6 +101,25 @@ fn denied_paths_are_denied_in_every_spelling() {
                 "~ana/.aws/x",
             ],
         ),
+        (
+            "~/.ssh/*",
+            &[
+                "/proc/self/root/home/ana/.ssh/id",
+                "/var/root/.ssh/id",
+                "/mnt/c/Users/ana/.ssh/id",
+                "../../home/ana/.ssh/id",
+            ],
+        ),
+        ("$HOME/.ssh/*", &["~/.ssh/id", "/home/ana/.ssh/id"]),
+        ("/home/ana/*", &["~", "$HOME", "~ana"]),
+        (".env", &["/project/.env", "./.env", ".ENV", "x/../.env"]),
+        (
+            "C:/Windows/*",
+            &["c:\\windows\\x", "/c/Windows/x", "\\\\?\\C:\\Windows\\x", "\\\\localhost\\c$\\windows\\x"],
+        ),
+        ("C:\\\\Windows\\\\*", &["c:/windows/x", "C:\\Windows\\x"]),
+        ("rm *", &["RM -rf", "'rm' -rf", "r\\m -rf", "rm\t-rf", "echo; rm -rf"]),
+        ("users", &["\"users\"", "`users`", "[users]", "users;", "USERS"]),
         ("/root/.aws/*", &["~/.aws/x", "~root/.aws/x", "$HOME/.aws/x"]),
         ("/home/ana/.aws/*", &["~/.aws/x", "~ana/.aws/x", "%USERPROFILE%\\.aws\\x"]),
         (
@@ -201,6 +229,17 @@ fn only_plain_paths_are_allowed() {
         ("/project/*", "/project/%2e%2e/etc", false),
         ("/project/*", "/project/%00/../../etc", false),
         ("/project/*", "file:///etc/passwd", false),
+        ("/project/*", "/project/.../etc", false),
+        ("/project/*", "/project/.. /etc", false),
+        ("/project/*", "/project/..;/etc", false),
+        ("/project/*", "/project/%c0%ae%c0%ae/etc", false),
+        ("/project/*", "/project/x,/etc/passwd", false),
+        ("/project/*", "/project/x:/etc/passwd", false),
+        ("/project/*", "/project/x /etc/passwd", false),
+        ("/project/*", "/project/x ../../etc/passwd", false),
+        ("/project/*", "[\"/etc/passwd\"]", false),
+        ("/project/*", "/project/a b.txt", true),
+        ("/project/*", "/project/a%20b.txt", true),
         ("/project/*", "~/../project/x", false),
         ("/project/*", "~/x", false),
         ("src/*", "src/x", true),
@@ -221,6 +260,28 @@ fn only_plain_paths_are_allowed() {
         assert_eq!(got, is_allowed, "{pattern} {text:?}");
     }
     assert!(!argument("allow", "path", "\"/project/*\"", &json!({"path": "/project/a"})), "no text");
+}
+
+#[test]
+fn a_star_in_a_command_takes_no_other_command() {
+    for (text, is_allowed) in [
+        ("git status", true),
+        ("git log --format='%h %s'", true),
+        ("git commit -m \"a b\"", true),
+        ("git status; rm -rf /", false),
+        ("git status && rm -rf /", false),
+        ("git log | sh", false),
+        ("git log > /etc/passwd", false),
+        ("git $(rm -rf /)", false),
+        ("git `rm`", false),
+        ("git status\nrm -rf /", false),
+    ] {
+        assert_eq!(argument("allow", "command", "\"git *\"", &json!(text)), is_allowed, "{text:?}");
+    }
+    assert!(
+        argument("allow", "command", "\"git log | head*\"", &json!("git log | head -3")),
+        "as the rule says"
+    );
 }
 
 #[test]
