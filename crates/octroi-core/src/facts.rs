@@ -4,7 +4,7 @@
 //! Where parsers differ (shell quoting, the end of a URL's host) every interpretation counts. Each finder
 //! works in one pass, in time linear in the length of the arguments.
 
-mod hosts;
+pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod paths;
 pub(crate) mod percent;

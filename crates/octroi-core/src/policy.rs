@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::tool::ToolDescriptor;
 
+mod address;
 mod check;
 mod document;
 mod evaluation;
@@ -20,6 +21,8 @@ mod exact;
 mod example;
 mod index;
 mod names;
+mod number;
+mod pattern;
 mod predicate;
 mod rule;
 mod sentence;

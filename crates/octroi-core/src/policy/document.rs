@@ -11,7 +11,8 @@ use super::check::Complaint;
 use super::exact::{ExactArguments, ExactValue};
 use super::example::{Example, Expected, TestCase};
 use super::index::Index;
-use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Pattern, Test};
+use super::pattern::TextPattern;
+use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, ToolPattern, Word};
 use crate::agent::Mode;
 use crate::arguments::{self, Names};
@@ -80,7 +81,7 @@ impl Document {
             vec![Complaint::at(error.line, format!("{}\n{}", error.message, error.excerpt))]
         })?;
         let mut reading = Reading::default();
-        let mut document = Self::default();
+        let mut document = Self { names: Names::of_rules(), ..Self::default() };
         let empty = Map::default();
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
@@ -351,7 +352,7 @@ impl Reading {
 
     fn value_test(&mut self, node: &Node, name: &str) -> Option<Test> {
         let test = match &node.value {
-            Value::Text(text) => Test::Patterns(vec![Pattern::new(text)]),
+            Value::Text(text) => Test::Patterns(vec![TextPattern::new(text, name)]),
             Value::Bool(_) | Value::Integer(_) => Test::Values(vec![json_of(node)]),
             Value::List(items) => {
                 Test::Any(items.iter().filter_map(|item| self.value_test(item, name)).collect())

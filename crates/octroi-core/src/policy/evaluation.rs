@@ -1,45 +1,34 @@
-//! What the rules of a policy share while they look at one call: the readings of its texts, and a limit on the work.
+//! A limit on the work of all rules that look at one call.
 //!
-//! Rules multiply with arguments: a thousand rules about paths and a thousand paths are a million tests. So each text
-//! is read once for all rules, and a call that would take too many steps is denied.
+//! Rules multiply with arguments: a thousand rules about paths and a thousand paths are a million tests. So tests take
+//! steps, and a call that would take too many is denied.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::cell::Cell;
 
 use serde_json::Value;
-
-use super::spelling::{self, Reading};
 
 /// All rules together may take this many steps, and some more for each byte of the arguments. A step is a tenth of a
 /// microsecond or less.
 const STEPS_MAX: u64 = 200_000;
 const STEPS_FOR_BYTE: u64 = 8;
-/// One step looks at this many bytes of a text.
-const TEXT_BYTES: usize = 128;
-/// A text that may be a path has about this many readings.
-const READINGS: u64 = 4;
-/// Finding the readings of a text takes this many steps, and one for so many bytes.
-const READING_STEPS: u64 = 20;
-const READING_BYTES: usize = 16;
-/// Readings are kept of texts up to this length altogether.
-const KEPT_BYTES_MAX: usize = 1024 * 1024;
+/// One step looks at this many bytes of a text with one reading.
+const PLAIN_BYTES: usize = 32;
+/// A text with several readings takes this many steps, and one for so many bytes.
+const READING_STEPS: u64 = 50;
+const READING_BYTES: usize = 2;
 
 /// The state of looking at one call.
 #[derive(Default)]
 pub(crate) struct Evaluation {
     steps_left: Cell<u64>,
     is_over: Cell<bool>,
-    /// By the place and the length of the text, and whether relative paths have a root.
-    readings: RefCell<HashMap<(usize, usize, bool), Rc<[Reading]>>>,
-    kept_bytes: Cell<usize>,
 }
 
 impl Evaluation {
     /// For a call with these arguments.
     pub(crate) fn of(arguments: &Value) -> Self {
         let steps = STEPS_MAX.saturating_add(length(arguments).saturating_mul(STEPS_FOR_BYTE));
-        Self { steps_left: Cell::new(steps), ..Self::default() }
+        Self { steps_left: Cell::new(steps), is_over: Cell::new(false) }
     }
 
     /// Whether the tests would have taken too many steps. Then no result of them means anything.
@@ -47,14 +36,20 @@ impl Evaluation {
         self.is_over.get()
     }
 
-    /// Takes steps for a test of a text as it is; `false` if there are none left.
-    pub(super) fn take(&self, text: &str) -> bool {
-        self.take_steps(1 + (text.len() / TEXT_BYTES) as u64)
+    /// Takes a step; `false` if there are none left.
+    pub(super) fn take_step(&self) -> bool {
+        self.take_steps(1)
     }
 
-    /// The same for a test of all its readings.
+    /// Takes the steps of a test of a text in all its readings.
     pub(super) fn take_for_readings(&self, text: &str) -> bool {
-        self.take_steps(READINGS + READINGS * (text.len() / TEXT_BYTES) as u64)
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"%\\'\"`".contains(&byte);
+        let n_steps = if text.bytes().all(is_plain) {
+            4 + (text.len() / PLAIN_BYTES) as u64
+        } else {
+            READING_STEPS + (text.len() / READING_BYTES) as u64
+        };
+        self.take_steps(n_steps)
     }
 
     fn take_steps(&self, n: u64) -> bool {
@@ -63,24 +58,6 @@ impl Evaluation {
             None => self.is_over.set(true),
         }
         !self.is_over.get()
-    }
-
-    /// The readings of a text that exists for as long as the call.
-    pub(super) fn readings(&self, text: &str, root: Option<&str>) -> Rc<[Reading]> {
-        let key = (text.as_ptr() as usize, text.len(), root.is_some());
-        if let Some(known) = self.readings.borrow().get(&key) {
-            return Rc::clone(known);
-        }
-        if !self.take_steps(READING_STEPS + (text.len() / READING_BYTES) as u64) {
-            return Rc::new([]);
-        }
-        let found: Rc<[Reading]> = spelling::readings(text, root).into();
-        let kept_bytes = self.kept_bytes.get().saturating_add(text.len());
-        if kept_bytes <= KEPT_BYTES_MAX {
-            self.kept_bytes.set(kept_bytes);
-            self.readings.borrow_mut().insert(key, Rc::clone(&found));
-        }
-        found
     }
 }
 

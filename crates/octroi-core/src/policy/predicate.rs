@@ -7,9 +7,10 @@
 use serde_json::{Number, Value};
 
 use super::evaluation::Evaluation;
-use super::spelling::{self, SpelledGlob};
-use crate::facts::Facts;
-use crate::glob::Glob;
+use super::number::{self, Written};
+use super::pattern::{TEXT_BYTES_MAX, TextPattern};
+use crate::facts::{Facts, INCOMPLETE};
+use crate::fold::fold;
 
 /// In which direction a test errs when in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(super) enum Lean {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     /// A string that matches one of these patterns.
-    Patterns(Vec<Pattern>),
+    Patterns(Vec<TextPattern>),
     /// Equal to one of these values.
     Values(Vec<Value>),
     /// A number within inclusive bounds.
@@ -35,22 +36,6 @@ pub(super) enum Test {
     Any(Vec<Test>),
     /// This test fails.
     Not(Box<Test>),
-}
-
-/// A pattern for a text.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pattern {
-    pub(super) glob: Glob,
-    /// Set if it is about paths or addresses.
-    spelled: Option<SpelledGlob>,
-}
-
-impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
-        let glob = Glob::new(text);
-        let spelled = SpelledGlob::of(&glob);
-        Self { glob, spelled }
-    }
 }
 
 /// How values of one call are tested.
@@ -117,79 +102,90 @@ impl ArgumentTest {
 
 impl Tester<'_> {
     fn at(self, value: &Value, path: &[String], test: &Test) -> bool {
+        let lean = self.lean;
         match (value, path) {
             (Value::Array(items), _) if !items.is_empty() => {
                 let mut each = items.iter().map(|item| self.at(item, path, test));
-                match self.lean {
+                match lean {
                     Lean::Match => each.any(|holds| holds),
                     Lean::Miss => each.all(|holds| holds),
                 }
             }
             (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
                 Some(member) => self.at(member, rest, test),
-                None => missing(test, self.lean),
+                None => missing(test, lean),
             },
-            (_, [_, ..]) => missing(test, self.lean),
+            (Value::String(written), path) if lean == Lean::Match && may_be_json(written) => {
+                let nested =
+                    self.evaluation.take_for_readings(written).then(|| serde_json::from_str(written));
+                let nested: Option<Value> =
+                    nested.and_then(Result::ok).filter(|nested: &Value| !nested.is_string());
+                nested.is_some_and(|nested| self.at(&nested, path, test))
+                    || if path.is_empty() { self.holds(test, value) } else { missing(test, lean) }
+            }
+            (_, [_, ..]) => missing(test, lean),
             (value, []) => self.holds(test, value),
         }
     }
 
     fn holds(self, test: &Test, value: &Value) -> bool {
-        // What is answered now does not count: the call is denied.
-        if !self.evaluation.take("") {
+        // What is answered after the last step does not count: the call is denied.
+        if !self.evaluation.take_step() {
             return self.lean == Lean::Match;
         }
-        match (test, value) {
-            (Test::Any(tests), _) => tests.iter().any(|test| self.holds(test, value)),
-            (Test::Not(inner), _) => !self.other().holds(inner, value),
-            (Test::Present(present), _) => *present,
-            (_, Value::String(text)) => self.text_holds(test, text),
-            (Test::Patterns(_), _) => false,
-            (Test::Values(values), _) => values.iter().any(|expected| equals(expected, value, self.lean)),
-            (Test::Range { min, max }, Value::Number(number)) => within(number, *min, *max, self.lean),
-            (Test::Range { .. }, Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => false,
-        }
-    }
-
-    fn text_holds(self, test: &Test, text: &str) -> bool {
         match test {
-            Test::Patterns(patterns) => patterns.iter().any(|pattern| self.fits(pattern, text)),
-            Test::Values(values) => values.iter().any(|expected| expected.as_str() == Some(text)),
-            Test::Range { min, max } => {
-                spelling::number(text).is_some_and(|number| within(&number, *min, *max, self.lean))
+            Test::Patterns(patterns) => match (value, self.lean) {
+                (Value::String(written), _) => self.fits(patterns, written),
+                (Value::Number(_) | Value::Bool(_), Lean::Match) => self.fits(patterns, &value.to_string()),
+                (_, Lean::Match) => self.any_inside(test, value),
+                (_, Lean::Miss) => false,
+            },
+            Test::Values(values) => {
+                values.iter().any(|expected| equals(expected, value, self.lean))
+                    || self.lean == Lean::Match && self.any_inside(test, value)
             }
+            Test::Range { min, max } => match (value, self.lean) {
+                (Value::Number(number), lean) => within(number, *min, *max, lean),
+                (Value::String(written), lean) => match number::written(written) {
+                    Written::Plain(number) => within(&number, *min, *max, lean),
+                    Written::Some => lean == Lean::Match,
+                    Written::None => false,
+                },
+                (Value::Bool(flag), lean @ Lean::Match) => within(&u8::from(*flag).into(), *min, *max, lean),
+                (_, Lean::Match) => self.any_inside(test, value),
+                (_, Lean::Miss) => false,
+            },
             Test::Present(present) => *present,
-            Test::Any(tests) => tests.iter().any(|test| self.text_holds(test, text)),
-            Test::Not(inner) => !self.other().text_holds(inner, text),
+            Test::Any(tests) => tests.iter().any(|test| self.holds(test, value)),
+            Test::Not(inner) => !Self { lean: self.lean.other(), ..self }.holds(inner, value),
         }
     }
 
-    /// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
-    /// relative to the agent's project.
-    fn fits(self, pattern: &Pattern, text: &str) -> bool {
-        let Pattern { glob, spelled } = pattern;
-        let has_steps = match spelled {
-            None => self.evaluation.take(text),
-            Some(_) => self.evaluation.take_for_readings(text),
-        };
-        if !has_steps {
-            return self.lean == Lean::Match;
-        }
-        let Some(spelled) = spelled else { return glob.matches(text) };
-        let root = self.root.filter(|_| glob.as_str().starts_with(['/', '~', '*']));
-        let readings = self.evaluation.readings(text, root);
-        match (self.lean, &*readings) {
-            (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(spelled, reading)),
-            (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
-                normal.iter().all(|reading| glob.matches(&reading.text))
+    /// Whether one of the patterns matches a text.
+    fn fits(self, patterns: &[TextPattern], text: &str) -> bool {
+        patterns.iter().any(|pattern| match self.lean {
+            Lean::Match => !self.evaluation.take_for_readings(text) || pattern.may_match(text, self.root),
+            Lean::Miss => self.evaluation.take_for_readings(text) && pattern.surely_matches(text, self.root),
+        })
+    }
+
+    /// Whether something inside of a list or an object is what the test looks for, where it expects a single value:
+    /// servers may take `{"path": "/etc"}` for a path.
+    fn any_inside(self, test: &Test, value: &Value) -> bool {
+        let fits = |value: &Value| self.holds(test, value);
+        match value {
+            Value::Array(items) => items.iter().any(fits),
+            Value::Object(members) => {
+                members.iter().any(|(name, value)| fits(value) || fits(&Value::from(name.as_str())))
             }
-            (Lean::Miss, _) => glob.matches(text),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
+}
 
-    fn other(self) -> Self {
-        Self { lean: self.lean.other(), ..self }
-    }
+/// Some servers parse texts that are lists or objects in JSON. Long ones are only looked at as texts.
+fn may_be_json(text: &str) -> bool {
+    text.len() <= TEXT_BYTES_MAX && text.trim_start().starts_with(['[', '{'])
 }
 
 fn missing(test: &Test, lean: Lean) -> bool {
@@ -201,14 +197,24 @@ fn missing(test: &Test, lean: Lean) -> bool {
     }
 }
 
-/// Whether a value is the expected one. Numbers that are equal count as equal for a rule that denies or asks, however
-/// they are written; a rule that allows expects the same digits.
+/// Whether a value is the expected one. A rule that denies or asks compares by value, however it is written: `12345` is
+/// `"12345"`, and what counts as true is true. A rule that allows expects the same type and digits.
 pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
     if lean == Lean::Miss {
         return expected == value;
     }
     match (expected, value) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(number), Value::String(text)) | (Value::String(text), Value::Number(number)) => {
+            number::may_equal(text, number)
+        }
+        (Value::Number(number), Value::Bool(flag)) | (Value::Bool(flag), Value::Number(number)) => {
+            (number.as_f64() != Some(0.0)) == *flag
+        }
+        (Value::Bool(flag), Value::String(text)) | (Value::String(text), Value::Bool(flag)) => {
+            may_be(*flag, text)
+        }
+        (Value::String(one), Value::String(other)) => one == other || fold(one) == fold(other),
         (Value::Array(ones), Value::Array(others)) => {
             ones.len() == others.len() && ones.iter().zip(others).all(|(one, other)| equals(one, other, lean))
         }
@@ -219,6 +225,16 @@ pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
             ones.len() == others.len() && ones.iter().all(is_equal)
         }
         (one, other) => one == other,
+    }
+}
+
+/// Whether a text may count as true, or as false. To some servers every text is true that is not empty.
+fn may_be(flag: bool, text: &str) -> bool {
+    let folded = fold(text);
+    if flag {
+        !folded.is_empty()
+    } else {
+        matches!(&*folded, "" | "false" | "f" | "no" | "n" | "off" | "0" | "none" | "null" | "undefined")
     }
 }
 
@@ -282,9 +298,10 @@ impl FactTest {
         match &self.test {
             Test::Present(present) => set.is_empty() != *present,
             test => {
-                let mut each = set.iter().map(|item| tester.text_holds(test, item));
+                let mut each = set.iter().map(|item| tester.holds(test, &Value::from(item.as_str())));
                 match tester.lean {
-                    Lean::Match => each.any(|holds| holds),
+                    // What is missing in an incomplete set may match.
+                    Lean::Match => set.contains(INCOMPLETE) || each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.
                     Lean::Miss => !set.is_empty() && each.all(|holds| holds),
                 }

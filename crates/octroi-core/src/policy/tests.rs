@@ -14,6 +14,7 @@ use crate::trust::Trust;
 
 mod exact;
 mod limits;
+mod spellings;
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::ToolFacts {
@@ -155,7 +156,7 @@ fn arguments() {
         ("branch = { not = \"main\" }", r#"{"branch":"main"}"#, false, false),
         ("branch = { not = \"main\" }", "{}", true, false),
         ("force = true", r#"{"force":true}"#, true, true),
-        ("force = true", r#"{"force":"true"}"#, false, false),
+        ("force = true", r#"{"force":"true"}"#, true, false),
         ("count = { max = 10 }", r#"{"count":10}"#, true, true),
         ("count = { min = 2, max = 10 }", r#"{"count":1.5}"#, false, false),
         ("kind = [\"a\", \"b*\", 3]", r#"{"kind":"bc"}"#, true, true),

@@ -130,6 +130,11 @@ fn a_name_that_can_be_taken_for_a_tested_one_is_refused() {
         json!({"to": {"Account": "x1"}}),
         json!({"list": [{"aCCount": "x1"}]}),
         json!({"to\u{0}": {}}),
+        json!({"t_o": {}}),
+        json!({"acc-ount": "x1"}),
+        json!({"acc.ount": "x1"}),
+        json!({"ａccount": "x1"}),
+        json!({"acco\u{200b}unt": "x1"}),
     ] {
         assert!(complaint("bank", &arguments).is_some(), "{arguments}");
         assert_eq!(complaint("files", &arguments), None, "no rule for this tool tests it");
