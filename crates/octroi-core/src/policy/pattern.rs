@@ -69,7 +69,10 @@ impl TextPattern {
             folded.push(Glob::new(&fold(&format!("~{rest}"))));
         }
         match &subject {
-            Subject::Address(pattern) => folded.push(Glob::new(&pattern.usual())),
+            Subject::Address(pattern) => {
+                folded.push(Glob::new(&pattern.usual()));
+                folded.extend(pattern.local_path().map(|path| Glob::new(&fold(path))));
+            }
             Subject::Host => folded.push(Glob::new(fold(text).trim_end_matches('.'))),
             Subject::Text | Subject::Path if !text.is_ascii() => {
                 folded.push(Glob::new(&address::in_ascii(&fold(text))));
@@ -77,7 +80,8 @@ impl TextPattern {
             Subject::Anything | Subject::Text | Subject::Path => {}
         }
         let is_address = matches!(subject, Subject::Host | Subject::Address(_));
-        let may_be_host = is_address || text.contains(['.', ':']) || text.contains("localhost");
+        let is_name = !text.contains(['/', '\\']);
+        let may_be_host = is_address || is_name && (text.contains(['.', ':']) || text.contains("localhost"));
         Self { written, folded, subject, may_be_host, is_command: used.is_of_command() }
     }
 
@@ -89,6 +93,9 @@ impl TextPattern {
         if text.len() > TEXT_BYTES_MAX {
             return self.subject != Subject::Text;
         }
+        if let Some(fits) = self.fits_plain(text) {
+            return fits;
+        }
         let Some(layers) = layers(text) else { return true };
         layers.iter().any(|layer| {
             self.fits_layer(layer, root)
@@ -96,16 +103,36 @@ impl TextPattern {
         })
     }
 
+    /// Whether a text with one reading matches; `None` if it may have more. Most texts of calls end here.
+    fn fits_plain(&self, text: &str) -> Option<bool> {
+        match &self.subject {
+            // Paths are relative to the project.
+            Subject::Anything | Subject::Path => None,
+            Subject::Text => is_word(text).then(|| self.fits_path(text)),
+            Subject::Host => (is_word(text) && !text.ends_with('.')).then(|| self.fits(text)),
+            Subject::Address(pattern) => {
+                (!pattern.is_of_file() && address::is_usual(text)).then(|| self.fits(text))
+            }
+        }
+    }
+
     fn fits_layer(&self, layer: &str, project: Option<&str>) -> bool {
         if self.fits(&fold(layer)) {
             return true;
+        }
+        if let Some(fits) = self.fits_plain(layer) {
+            return fits;
         }
         if self.subject == Subject::Text && layer.len() > NAME_BYTES_MAX {
             return false;
         }
         let root = self.root(project);
         let fits = |path: &str| paths(path, root).iter().any(|path| self.fits_path(path));
-        if fits(layer) || self.may_be_host && self.fits_address(layer) {
+        let has_paths = match &self.subject {
+            Subject::Address(pattern) => pattern.is_of_file(),
+            Subject::Anything | Subject::Text | Subject::Path | Subject::Host => true,
+        };
+        if has_paths && fits(layer) || self.names_host(layer) && self.fits_address(layer) {
             return true;
         }
         // A list of paths, as in `PATH`.
@@ -159,6 +186,17 @@ impl TextPattern {
         self.folded.iter().any(|pattern| pattern.matches(reading))
     }
 
+    /// Whether a text may name a host that is not written in the usual way, and the pattern one.
+    fn names_host(&self, layer: &str) -> bool {
+        let is_address = matches!(self.subject, Subject::Host | Subject::Address(_));
+        let is_unusual = || {
+            layer.contains([':', '@', '['])
+                || layer.starts_with(|first: char| first.is_ascii_digit())
+                || !layer.is_ascii()
+        };
+        self.may_be_host && (is_address || is_unusual())
+    }
+
     fn fits_address(&self, layer: &str) -> bool {
         address::readings(layer).iter().any(|reading| self.fits(reading))
     }
@@ -208,6 +246,14 @@ impl TextPattern {
                 && self.fits(&fold(&path))
         })
     }
+}
+
+/// Whether a text is one word that everybody reads in the same way, also as a name of a file or host.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    text.bytes().all(is_plain)
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
 }
 
 /// Whether a path has parts that a shell or a system fills in.
