@@ -16,6 +16,8 @@ use crate::glob::{Glob, UNKNOWN};
 pub(super) const TEXT_BYTES_MAX: usize = 65_536;
 /// In longer texts a pattern for any text is looked for as it is, not as a path or host.
 const NAME_BYTES_MAX: usize = 4_096;
+/// So many entries of lists in a text are read in every way.
+const ITEMS_MAX: usize = 256;
 /// What stands between the entries of a list.
 const LIST: [char; 3] = ['\n', ',', ';'];
 /// What a shell takes for more than a word. A star in a pattern for commands does not take it.
@@ -32,6 +34,8 @@ pub(super) struct TextPattern {
     may_be_host: bool,
     /// Whether a shell runs the text.
     is_command: bool,
+    /// Whether the argument is for paths, hosts or addresses only.
+    is_of_names: bool,
 }
 
 /// What a pattern is about.
@@ -82,7 +86,8 @@ impl TextPattern {
         let is_address = matches!(subject, Subject::Host | Subject::Address(_));
         let is_name = !text.contains(['/', '\\']);
         let may_be_host = is_address || is_name && (text.contains(['.', ':']) || text.contains("localhost"));
-        Self { written, folded, subject, may_be_host, is_command: used.is_of_command() }
+        let is_of_names = used.is_path || used.is_host || used.is_address;
+        Self { written, folded, subject, may_be_host, is_command: used.is_of_command(), is_of_names }
     }
 
     /// Whether one reading of the text matches.
@@ -97,9 +102,22 @@ impl TextPattern {
             return fits;
         }
         let Some(layers) = layers(text) else { return true };
+        let mut n_items = 0;
         layers.iter().any(|layer| {
-            self.fits_layer(layer, root)
-                || layer.contains(LIST) && layer.split(LIST).any(|item| self.fits_layer(item.trim(), root))
+            self.fits_layer(layer, root) || layer.contains(LIST) && self.fits_item(layer, root, &mut n_items)
+        })
+    }
+
+    /// Whether an entry of a list matches. In a long text of another kind, such as the content of a file, most entries
+    /// are only looked at as they are.
+    fn fits_item(&self, list: &str, root: Option<&str>, n_items: &mut usize) -> bool {
+        list.split(LIST).map(str::trim).filter(|item| !item.is_empty()).any(|item| {
+            *n_items += 1;
+            if *n_items <= ITEMS_MAX {
+                self.fits_layer(item, root)
+            } else {
+                self.is_of_names || self.fits_path(&fold(item))
+            }
         })
     }
 
