@@ -98,7 +98,7 @@ pub(crate) fn samples() -> Vec<Sample> {
             "shell",
             "run",
             Risk::Critical,
-            &["system.exec"],
+            &["system.exec", "unknown"],
             json!({
                 "type": "object",
                 "properties": {

@@ -5,7 +5,7 @@
 #[expect(clippy::struct_excessive_bools, reason = "the uses do not exclude each other")]
 pub(crate) struct Use {
     /// Even a bare word is a path.
-    pub(super) is_path: bool,
+    pub(crate) is_path: bool,
     /// A command line.
     pub(super) is_command: bool,
     /// The arguments of a command line, one by one.

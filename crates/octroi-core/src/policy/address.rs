@@ -33,6 +33,16 @@ impl AddressPattern {
         Self { scheme: Glob::new(&scheme), authority: Glob::new(&authority), rest: Glob::new(rest) }
     }
 
+    /// Whether it may be about files.
+    pub(super) fn is_of_file(&self) -> bool {
+        self.scheme.matches("file")
+    }
+
+    /// The path of a `file:` URL.
+    pub(super) fn local_path(&self) -> Option<&str> {
+        (self.scheme.literal() == Some("file")).then_some(self.rest.as_str())
+    }
+
     /// The pattern with its address in the usual form.
     pub(super) fn usual(&self) -> String {
         format!("{}://{}{}", self.scheme, self.authority, self.rest)
@@ -103,6 +113,22 @@ fn is_plain_authority(text: &str) -> bool {
     };
     let port = port.strip_prefix(':').unwrap_or(port);
     is_host(host) && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text is an address that everybody reads in the same way.
+pub(super) fn is_usual(text: &str) -> bool {
+    let Some((scheme, after)) = text.split_once("://") else { return false };
+    let Some(end) = after.find('/') else { return false };
+    let (host, rest) = after.split_at(end);
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let top = host.rsplit('.').next().unwrap_or_default();
+    is_lenient(scheme)
+        && host.bytes().all(is_plain)
+        && top.starts_with(|first: char| first.is_ascii_lowercase())
+        && host.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"%\\'\"`,;:@<>".contains(&byte))
+        && !rest.contains("//")
+        && !rest.contains("/.")
 }
 
 /// Every address that a text may mean, in small letters and in the usual form, and every host of them.

@@ -16,6 +16,8 @@ use crate::glob::{Glob, UNKNOWN};
 pub(super) const TEXT_BYTES_MAX: usize = 65_536;
 /// In longer texts a pattern for any text is looked for as it is, not as a path or host.
 const NAME_BYTES_MAX: usize = 4_096;
+/// So many entries of lists in a text are read in every way.
+const ITEMS_MAX: usize = 256;
 /// What stands between the entries of a list.
 const LIST: [char; 3] = ['\n', ',', ';'];
 /// What a shell takes for more than a word. A star in a pattern for commands does not take it.
@@ -32,6 +34,8 @@ pub(super) struct TextPattern {
     may_be_host: bool,
     /// Whether a shell runs the text.
     is_command: bool,
+    /// Whether the argument is for paths, hosts or addresses only.
+    is_of_names: bool,
 }
 
 /// What a pattern is about.
@@ -69,7 +73,10 @@ impl TextPattern {
             folded.push(Glob::new(&fold(&format!("~{rest}"))));
         }
         match &subject {
-            Subject::Address(pattern) => folded.push(Glob::new(&pattern.usual())),
+            Subject::Address(pattern) => {
+                folded.push(Glob::new(&pattern.usual()));
+                folded.extend(pattern.local_path().map(|path| Glob::new(&fold(path))));
+            }
             Subject::Host => folded.push(Glob::new(fold(text).trim_end_matches('.'))),
             Subject::Text | Subject::Path if !text.is_ascii() => {
                 folded.push(Glob::new(&address::in_ascii(&fold(text))));
@@ -77,8 +84,10 @@ impl TextPattern {
             Subject::Anything | Subject::Text | Subject::Path => {}
         }
         let is_address = matches!(subject, Subject::Host | Subject::Address(_));
-        let may_be_host = is_address || text.contains(['.', ':']) || text.contains("localhost");
-        Self { written, folded, subject, may_be_host, is_command: used.is_of_command() }
+        let is_name = !text.contains(['/', '\\']);
+        let may_be_host = is_address || is_name && (text.contains(['.', ':']) || text.contains("localhost"));
+        let is_of_names = used.is_path || used.is_host || used.is_address;
+        Self { written, folded, subject, may_be_host, is_command: used.is_of_command(), is_of_names }
     }
 
     /// Whether one reading of the text matches.
@@ -89,23 +98,59 @@ impl TextPattern {
         if text.len() > TEXT_BYTES_MAX {
             return self.subject != Subject::Text;
         }
+        if let Some(fits) = self.fits_plain(text) {
+            return fits;
+        }
         let Some(layers) = layers(text) else { return true };
+        let mut n_items = 0;
         layers.iter().any(|layer| {
-            self.fits_layer(layer, root)
-                || layer.contains(LIST) && layer.split(LIST).any(|item| self.fits_layer(item.trim(), root))
+            self.fits_layer(layer, root) || layer.contains(LIST) && self.fits_item(layer, root, &mut n_items)
         })
+    }
+
+    /// Whether an entry of a list matches. In a long text of another kind, such as the content of a file, most entries
+    /// are only looked at as they are.
+    fn fits_item(&self, list: &str, root: Option<&str>, n_items: &mut usize) -> bool {
+        list.split(LIST).map(str::trim).filter(|item| !item.is_empty()).any(|item| {
+            *n_items += 1;
+            if *n_items <= ITEMS_MAX {
+                self.fits_layer(item, root)
+            } else {
+                self.is_of_names || self.fits_path(&fold(item))
+            }
+        })
+    }
+
+    /// Whether a text with one reading matches; `None` if it may have more. Most texts of calls end here.
+    fn fits_plain(&self, text: &str) -> Option<bool> {
+        match &self.subject {
+            // Paths are relative to the project.
+            Subject::Anything | Subject::Path => None,
+            Subject::Text => is_word(text).then(|| self.fits_path(text)),
+            Subject::Host => (is_word(text) && !text.ends_with('.')).then(|| self.fits(text)),
+            Subject::Address(pattern) => {
+                (!pattern.is_of_file() && address::is_usual(text)).then(|| self.fits(text))
+            }
+        }
     }
 
     fn fits_layer(&self, layer: &str, project: Option<&str>) -> bool {
         if self.fits(&fold(layer)) {
             return true;
         }
+        if let Some(fits) = self.fits_plain(layer) {
+            return fits;
+        }
         if self.subject == Subject::Text && layer.len() > NAME_BYTES_MAX {
             return false;
         }
         let root = self.root(project);
         let fits = |path: &str| paths(path, root).iter().any(|path| self.fits_path(path));
-        if fits(layer) || self.may_be_host && self.fits_address(layer) {
+        let has_paths = match &self.subject {
+            Subject::Address(pattern) => pattern.is_of_file(),
+            Subject::Anything | Subject::Text | Subject::Path | Subject::Host => true,
+        };
+        if has_paths && fits(layer) || self.names_host(layer) && self.fits_address(layer) {
             return true;
         }
         // A list of paths, as in `PATH`.
@@ -159,6 +204,17 @@ impl TextPattern {
         self.folded.iter().any(|pattern| pattern.matches(reading))
     }
 
+    /// Whether a text may name a host that is not written in the usual way, and the pattern one.
+    fn names_host(&self, layer: &str) -> bool {
+        let is_address = matches!(self.subject, Subject::Host | Subject::Address(_));
+        let is_unusual = || {
+            layer.contains([':', '@', '['])
+                || layer.starts_with(|first: char| first.is_ascii_digit())
+                || !layer.is_ascii()
+        };
+        self.may_be_host && (is_address || is_unusual())
+    }
+
     fn fits_address(&self, layer: &str) -> bool {
         address::readings(layer).iter().any(|reading| self.fits(reading))
     }
@@ -208,6 +264,14 @@ impl TextPattern {
                 && self.fits(&fold(&path))
         })
     }
+}
+
+/// Whether a text is one word that everybody reads in the same way, also as a name of a file or host.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    text.bytes().all(is_plain)
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
 }
 
 /// Whether a path has parts that a shell or a system fills in.

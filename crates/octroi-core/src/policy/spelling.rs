@@ -15,6 +15,8 @@ use crate::glob::UNKNOWN;
 const DECODED_MAX: usize = 2;
 /// A text with more ways to read it is ambiguous.
 const LAYERS_MAX: usize = 24;
+/// So is one whose readings are longer than this together.
+const LAYERS_BYTES_MAX: usize = 262_144;
 const QUOTES: [char; 4] = ['\'', '"', '\\', '`'];
 /// What may stand around a name: `<https://a.example>`, `@/file`, `[table]`.
 const WRAPPERS: [char; 9] = ['<', '>', '(', ')', '[', ']', '@', ';', ','];
@@ -74,7 +76,9 @@ pub(super) fn layers(text: &str) -> Option<Vec<Cow<'_, str>>> {
             let short = layer.to_ascii_lowercase().replace("%c0%ae", ".").replace("%c0%af", "/");
             add(&short, n + 1);
         }
-        if layers.len() > LAYERS_MAX {
+        if layers.len() > LAYERS_MAX
+            || layers.iter().map(|layer| layer.len()).sum::<usize>() > LAYERS_BYTES_MAX
+        {
             return None;
         }
         at += 1;

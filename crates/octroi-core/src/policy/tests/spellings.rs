@@ -397,3 +397,56 @@ fn long_texts_are_denied_and_not_allowed() {
     let long = format!("{}PRODUC\u{200b}TION", "x".repeat(100_000));
     assert!(argument("deny", "text", "\"*production*\"", &json!(long)));
 }
+
+#[test]
+fn long_lists_hide_nothing() {
+    let list = |last: &str| json!(format!("{}{last}", "a.txt,".repeat(1_000)));
+    assert!(argument("deny", "path", "\"/etc/*\"", &list("x/../../etc/passwd")));
+    assert!(argument("deny", "text", "\"/etc/*\"", &list("/etc/passwd")));
+    assert!(!argument("deny", "content", "\"/etc/*\"", &list("b.txt")), "a long text is no list of paths");
+}
+
+/// A test that looks at every part of a text in every way must not take time that grows faster than the text.
+#[test]
+fn strange_texts_take_bounded_time() {
+    for piece in [
+        "a,",
+        "a.b,",
+        "'%2527,",
+        "/..",
+        "%25",
+        "\\",
+        "$X",
+        "${",
+        "`",
+        "*",
+        "[",
+        "{",
+        "~/",
+        "http:",
+        "https://a@",
+        "a:",
+        "\0",
+        "\u{200b}",
+        "ﷺ",
+        "file:",
+        "<",
+        "xn--a.",
+        "1.",
+        "[[",
+        "{\"a\":",
+    ] {
+        let text = piece.repeat((1 << 15) / piece.len());
+        for pattern in [
+            "\"/etc/*\"",
+            "\"*/.ssh/*\"",
+            "\"https://*.evil.example/*\"",
+            "\"*.internal\"",
+            "{ min = 5 }",
+            "5",
+        ] {
+            argument("deny", "text", pattern, &json!(text));
+            argument("allow", "path", pattern, &json!(text));
+        }
+    }
+}
