@@ -15,7 +15,7 @@ use super::pattern::TextPattern;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, ToolPattern, Word};
 use crate::agent::Mode;
-use crate::arguments::{self, Names};
+use crate::arguments::Names;
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
@@ -86,7 +86,11 @@ impl Document {
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
         for key in ["deny", "ask", "allow", "tests"] {
-            if reading.list(root, key).len() > ENTRIES_MAX {
+            let n_entries = match root.get(key).map(|node| &node.value) {
+                Some(Value::List(items)) => items.len(),
+                _ => 0,
+            };
+            if n_entries > ENTRIES_MAX {
                 let message = format!("there are more than {ENTRIES_MAX} entries in `{key}`");
                 return Err(vec![Complaint::at(0, message)]);
             }
