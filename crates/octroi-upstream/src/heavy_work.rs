@@ -205,17 +205,17 @@ mod tests {
     async fn what_is_dropped_ends_elsewhere_too() {
         let threads = HeavyThreads::start().unwrap();
         let (sender, dropped) = tokio::sync::oneshot::channel::<()>();
-        let (began, begun) = tokio::sync::oneshot::channel::<()>();
+        let (start, started) = tokio::sync::oneshot::channel::<()>();
         let work = async move {
             leave_worker().await;
-            let _ = began.send(());
+            let _ = start.send(());
             std::future::pending::<()>().await;
             drop(sender);
         };
         let mut work = Movable::new(Box::pin(work), Some(&threads), || ());
         tokio::select! {
             () = &mut work => {}
-            _ = begun => {}
+            _ = started => {}
         }
         drop(work);
         assert!(dropped.await.is_err());

@@ -3,6 +3,8 @@
 //! Agents are processes of their own. The hostile ones and the lying server get a core only when no other
 //! program wants it: the test is about what the gateway does for them, and not about what they do themselves.
 
+#![expect(clippy::print_stdout, reason = "the figures of a run")]
+
 mod crowd;
 
 use std::path::PathBuf;
@@ -105,12 +107,10 @@ impl Programs {
     /// Healthy servers of both eras and transports, one whose calls need approval, one that hangs, one that
     /// lies.
     fn config(&self, remote: &PeerProcess, hanging: &PeerProcess) -> String {
-        let tokens: String = HOSTILE
-            .iter()
-            .map(|(name, _)| {
-                format!("[[tokens]]\ntoken = \"oct_agt_{name}\"\nrole = \"agent\"\nagent_id = \"{name}\"\n")
-            })
-            .collect();
+        let tokens = HOSTILE.iter().map(|(name, _)| {
+            format!("[[tokens]]\ntoken = \"oct_agt_{name}\"\nrole = \"agent\"\nagent_id = \"{name}\"\n")
+        });
+        let tokens = tokens.collect::<Vec<_>>().concat();
         let program = self.liar.display().to_string();
         let liar = json!([&LAST[..], &[program.as_str()]].concat());
         [
@@ -146,9 +146,9 @@ async fn hostile_agents_harm_nobody() {
     let mut honest = Agent::start(&programs.agent, &honest);
     // The first requests warm up what the others use.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let session = honest.report::<HonestReport>().await.session;
+    let session = honest.report::<HonestReport>().session;
     tokio::time::sleep(plan.before).await;
-    let before: HonestReport = honest.report().await;
+    let before: HonestReport = honest.report();
     let (rest, n_processes) = (Resources::of(id), descendants(id).len());
 
     let mut hostile: Vec<Agent> = HOSTILE
@@ -160,18 +160,18 @@ async fn hostile_agents_harm_nobody() {
         })
         .collect();
     let peak = Resources::peak_during(id, plan.during).await;
-    let during: HonestReport = honest.report().await;
+    let during: HonestReport = honest.report();
     for ((name, _), agent) in HOSTILE.iter().zip(&mut hostile) {
-        let answered: AttackReport = agent.report().await;
+        let answered: AttackReport = agent.report();
         println!("{name}: {answered:?}");
         assert!(!answered.is_empty(), "{name} was hostile");
     }
     drop(hostile);
     let ended = Instant::now();
     tokio::time::sleep(plan.recovery.saturating_sub(plan.after)).await;
-    let _: HonestReport = honest.report().await;
+    let _: HonestReport = honest.report();
     tokio::time::sleep(plan.after).await;
-    let after: HonestReport = honest.report().await;
+    let after: HonestReport = honest.report();
     println!("{}", crowd::table([("before", &before), ("during", &during), ("after", &after)]));
     let left = Resources::settled(id, &rest, ended + plan.recovery + Duration::from_secs(5)).await;
     println!("gateway before {rest}; at most {peak}; afterwards {left}");
@@ -201,7 +201,6 @@ async fn stops_in_time(gateway: TestGateway, honest: Agent) {
     let begun = Instant::now();
     gateway.stop().await;
     let took = begun.elapsed();
-    println!("stopped in {took:?}");
     assert!(took < STOP_MAX, "{took:?}");
     assert_eq!(left_of(&processes).await, Vec::<u32>::new());
     drop(honest);

@@ -30,5 +30,7 @@ pub(crate) const TARGETS: [(&str, Target); 4] = [
 pub(crate) const NANOSECONDS_MAX: u64 = 20_000_000;
 pub(crate) const NANOSECONDS_FOR_BYTE: u64 = 1_000;
 /// One step may hold this many bytes at the same time, and some more for each byte of the input.
+#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
 pub(crate) const BYTES_MAX: u64 = 32 * 1024 * 1024;
+#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
 pub(crate) const BYTES_FOR_BYTE: u64 = 20;

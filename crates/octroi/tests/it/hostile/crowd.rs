@@ -1,6 +1,6 @@
 //! The agents as processes, and what the gateway uses meanwhile.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -45,7 +45,7 @@ impl Agent {
     }
 
     /// What happened since the last report.
-    pub(crate) async fn report<R: DeserializeOwned>(&mut self) -> R {
+    pub(crate) fn report<R: DeserializeOwned>(&mut self) -> R {
         let line = tokio::task::block_in_place(|| {
             writeln!(self.stdin).and_then(|()| self.stdin.flush()).expect("the agent runs");
             let mut line = String::new();
@@ -123,7 +123,7 @@ pub(crate) fn table(phases: [(&str, &HonestReport); 3]) -> String {
         for (kind, latencies) in &report.latencies {
             let [p50, p99, slowest] = [latencies.p50_us, latencies.p99_us, latencies.max_us]
                 .map(|us| format!("{}.{:02}", us / 1_000, us % 1_000 / 10));
-            text.push_str(&format!("| {phase} | {kind} | {} | {p50} | {p99} | {slowest} |\n", latencies.n));
+            let _ = writeln!(text, "| {phase} | {kind} | {} | {p50} | {p99} | {slowest} |", latencies.n);
         }
     }
     text
