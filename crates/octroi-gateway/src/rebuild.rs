@@ -55,11 +55,11 @@ pub enum RebuildError {
 }
 
 fn shown(problems: &[String]) -> String {
-    let mut text = problems.iter().take(PROBLEMS_SHOWN).cloned().collect::<Vec<_>>().join("; ");
-    if let Some(n_more) = problems.len().checked_sub(PROBLEMS_SHOWN + 1) {
-        text.push_str(&format!("; and {} more", n_more + 1));
+    let text = problems.iter().take(PROBLEMS_SHOWN).cloned().collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(PROBLEMS_SHOWN) {
+        0 => text,
+        n_more => format!("{text}; and {n_more} more"),
     }
-    text
 }
 
 impl RebuildError {
