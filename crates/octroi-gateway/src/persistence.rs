@@ -64,7 +64,7 @@ impl PersistenceError {
         match self {
             Self::Store(error) => error.hint().clone(),
             Self::Audit(error) => error.hint(),
-            Self::Lost { losses, .. } if losses == &[Loss::Database] => {
+            Self::Lost { losses, .. } if losses[..] == [Loss::Database] => {
                 "restore a copy; or rebuild definitions and policies from the audit log with `octroi db \
                  rebuild`; or start without them with `octroi up --accept-loss`"
                     .to_owned()

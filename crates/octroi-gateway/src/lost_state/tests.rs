@@ -224,7 +224,7 @@ async fn a_damaged_directory_is_refused_until_it_is_accepted() {
         damage(data);
         for _ in 0..2 {
             let losses = run(data, OnLoss::Refuse).await.unwrap_err();
-            let text = format!("{}", losses.first().unwrap());
+            let text = losses.first().unwrap().to_string();
             assert!(text.contains(expected), "{number}: {text}");
         }
         assert!(!run(data, OnLoss::Accept).await.unwrap().is_empty(), "{number}");
