@@ -106,7 +106,7 @@ impl Config {
             of_transport(&server.transport).chain(oauth)
         });
         let gates = self.gates.iter().flat_map(|gate| of_program(&gate.program));
-        let handlers = self.audit.handlers.iter().flat_map(|handler| match &handler.destination {
+        let handlers = self.audit.handlers.iter().filter_map(|handler| match &handler.destination {
             Destination::Webhook(remote) | Destination::Otlp(remote) => Some(of_remote(remote)),
             Destination::Jsonl(_) | Destination::Syslog(_) => None,
         });

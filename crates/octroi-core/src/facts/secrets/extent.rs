@@ -87,7 +87,7 @@ fn is_parameter(text: &[u8]) -> bool {
 /// Whether one of these marks closes a quote that was opened before.
 fn closes(marks: &[u8], before: &[u8]) -> bool {
     let before = &before[before.len().saturating_sub(LOOKED_BACK)..];
-    let is_open = |mark: u8| before.iter().filter(|byte| **byte == mark).count() % 2 == 1;
+    let is_open = |mark: u8| before.iter().fold(false, |is_open, byte| is_open != (*byte == mark));
     marks.len() > 1 && marks.iter().any(|mark| is_quote(*mark) && *mark != b'\\' && is_open(*mark))
 }
 
@@ -100,10 +100,10 @@ mod tests {
         for (before, rest, expected) in [
             (r#"""#, r#"abc", "d""#, Some("abc")),
             (r#"""#, r#"a\"b" x"#, Some(r#"a\"b"#)),
-            (r#"""#, r#"a\\" x"#, Some(r#"a\\"#)),
+            (r#"""#, r#"a\\" x"#, Some(r"a\\")),
             (r#"\""#, r#"abc\",\"d\""#, Some("abc")),
             (r#"\""#, r#"a\\\"b\" x"#, Some(r#"a\\\"b"#)),
-            (r#"\""#, r#"a\\\\\" x"#, Some(r#"a\\\\"#)),
+            (r#"\""#, r#"a\\\\\" x"#, Some(r"a\\\\")),
             // The text around it ends.
             (r#"\""#, r#"abc" x"#, Some("abc")),
             ("'", "a\"b' x", Some("a\"b")),

@@ -31,7 +31,7 @@ pub(super) fn password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
         return None;
     }
     let has_path = authority.len() == host.len() && rest.get(host.len()).is_some_and(is_path);
-    let line = until(&|byte| *byte <= b' ' || has_path && is_mark(byte));
+    let line = until(&|byte| *byte <= b' ' || has_path && is_mark(*byte));
     let user_end = line.iter().position(|byte| *byte == b'@')?;
     let has_userinfo = !line[colon + 1..user_end].windows(2).any(|pair| pair == b"//");
     if has_userinfo { found(&line[colon + 1..user_end], start + colon + 1) } else { None }
@@ -39,12 +39,12 @@ pub(super) fn password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
 
 /// Where a URL ends: at a quote or an angle bracket, unless a letter or digit follows, as inside a password.
 fn end_of(line: &[u8]) -> usize {
-    let is_end = |at: &usize| is_mark(&line[*at]) && !line.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    let is_end = |at: &usize| is_mark(line[*at]) && !line.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
     (0..line.len()).find(is_end).unwrap_or(line.len())
 }
 
-fn is_mark(byte: &u8) -> bool {
-    b"\"'`<>".contains(byte)
+fn is_mark(byte: u8) -> bool {
+    b"\"'`<>".contains(&byte)
 }
 
 fn found(password: &[u8], start: usize) -> Option<FoundSecret> {
