@@ -61,7 +61,7 @@ fn every_secret_is_known_wherever_it_is_written() {
         env = { KEY = "written-gate-value" }
         [[audit.handlers]]
         name = "hook"
-        type = "webhook"
+        kind = "webhook"
         url = "https://example.com/${env:HOOK}"
         headers = { "X-Key" = "written-handler-value" }
     "#;
@@ -80,7 +80,7 @@ fn every_secret_is_known_wherever_it_is_written() {
         lookup: &lookup,
         programs: ProgramPlaces::BESIDE_FILE,
     });
-    assert_eq!(describe(&config), "");
+    assert_eq!(config.problems, []);
     expect![[r"
         Bearer value-of-stored
         value-of-ARGUMENT
