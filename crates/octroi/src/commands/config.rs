@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
-use crate::config::accepted::ReadConfig;
-use crate::config::{ConfigError, FileSource, load, refuse_exposed};
+use crate::config::{ConfigError, load, refuse_exposed};
 use crate::failure::Failure;
 use crate::printer;
 
@@ -28,11 +27,9 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         Ok(config) => {
             let mut problems = config.settings.problems.clone();
             problems.extend(config.settings.listen_problem());
-            let (file, n_servers) = (config.file.clone(), config.settings.servers.len());
-            // What a start and a reload refuse as well.
-            let read = refuse_exposed(&config).and_then(|()| ReadConfig::new(config, FileSource::Disk));
-            problems.extend(read.err().map(as_problem));
-            (file, n_servers, problems)
+            // A start and a reload refuse them as well.
+            problems.extend(refuse_exposed(&config).err().map(as_problem));
+            (config.file, config.settings.servers.len(), problems)
         }
         Err(ConfigError::Invalid { problems }) => (options.source.config, 0, problems),
         Err(error) => return Err(error.into()),

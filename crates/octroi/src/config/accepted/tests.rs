@@ -34,6 +34,7 @@ impl Files {
 
     /// What a restart finds.
     fn kept(&self, name: &str, accepted: &Accepted) -> Accepted {
+        fs::create_dir_all(self.sources(name).data).unwrap();
         accepted.keep(&self.sources(name).data).unwrap();
         match Accepted::read(&self.sources(name)).unwrap() {
             Kept::Accepted(accepted) => *accepted,
