@@ -191,7 +191,9 @@ fn question(
     other_params: Option<&[u8]>,
 ) -> String {
     let descriptor = &tool.descriptor;
-    let read = |json: &[u8]| -> serde_json::Value { serde_json::from_slice(json).unwrap_or_default() };
+    // Text where a value cannot hold it, such as a number that is too large: a gate must not take it for nothing.
+    let read =
+        |json: &[u8]| serde_json::from_slice(json).unwrap_or_else(|_| json!(String::from_utf8_lossy(json)));
     json!({
         "tool": descriptor.id.as_str(),
         "server": &*descriptor.source_id,

@@ -266,7 +266,7 @@ async fn a_new_tool_of_a_known_server_is_shown_to_a_person() {
 fn overheard(file: &Path, era: &str) -> String {
     let script = format!("tee -a '{}' | '{}' --era {era}", file.display(), peer_binary().display());
     let command = json!(["sh", "-c", script]);
-    let risks = "risk_overrides = { echo = \"high\", calls_count = \"low\", greet = \"low\" }";
+    let risks = "risk_overrides = { echo = \"high\", calls_count = \"low\" }";
     format!(
         "[[mcp.servers]]\nname = \"peer\"\ncommand = {command}\n{risks}\n\
          [policy]\nprofile = \"guarded\"\n[approvals]\nwait = false\n"
@@ -355,15 +355,15 @@ async fn answers_that_nobody_asked_for_reach_no_server() {
             let call = json!({"name": "peer_echo", "arguments": {"text": "x"}});
             let mut more = call.clone();
             more["inputResponses"] = json!({"confirm": {"content": {"to": "MALLORY"}}});
-            for (first, second) in [(&call, &more), (&more, &call), (&more, &more)] {
+            // Neither is a state that is no text.
+            let mut state = more.clone();
+            state["requestState"] = json!({"to": "MALLORY"});
+            for (first, second) in [(&call, &more), (&more, &call), (&more, &more), (&call, &state)] {
                 let id = pending(&agent.request("tools/call", first.clone()).await.expect("a result"));
                 command(&gateway, 0, &["approve", &id]).await;
                 let made = agent.request("tools/call", second.clone()).await.expect("a result");
                 assert_eq!(made["content"][0]["text"], "x", "{what}");
             }
-            // Neither is a state that is no text, nor one that Octroi did not make.
-            more["requestState"] = json!({"to": "MALLORY"});
-            pending(&agent.request("tools/call", more.clone()).await.expect("a result"));
             let heard = heard(&file, "echo").await;
             assert!(!heard.contains("MALLORY"), "{what}: {heard}");
             gateway.stop().await;
