@@ -8,9 +8,13 @@ use crate::agent::AgentContext;
 use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
-use crate::policy::Evaluation;
+
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
+
+mod evaluation;
+
+pub(crate) use evaluation::Evaluation;
 
 /// What a request asks of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

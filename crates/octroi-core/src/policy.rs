@@ -16,7 +16,6 @@ use crate::tool::ToolDescriptor;
 mod address;
 mod check;
 mod document;
-mod evaluation;
 mod exact;
 mod example;
 mod index;
@@ -27,8 +26,6 @@ mod predicate;
 mod rule;
 mod sentence;
 mod spelling;
-
-pub(crate) use evaluation::Evaluation;
 
 pub use check::{CheckContext, Complaint, Tested};
 pub use document::Document;

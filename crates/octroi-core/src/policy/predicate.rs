@@ -6,9 +6,9 @@
 
 use serde_json::{Number, Value};
 
-use super::evaluation::Evaluation;
 use super::number::{self, Written};
 use super::pattern::{TEXT_BYTES_MAX, TextPattern};
+use crate::call::Evaluation;
 use crate::facts::{Facts, INCOMPLETE};
 use crate::fold::fold;
 

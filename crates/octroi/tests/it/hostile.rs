@@ -3,8 +3,6 @@
 //! Agents are processes of their own. The hostile ones and the lying server get a core only when no other
 //! program wants it: the test is about what the gateway does for them, and not about what they do themselves.
 
-#![expect(clippy::print_stdout, reason = "the figures of a run")]
-
 mod crowd;
 
 use std::path::PathBuf;

@@ -145,7 +145,7 @@ async fn checkpoints_that_are_gone_are_missed() {
     let expected = format!("the checkpoint at record {signed} is gone, and so are those after it");
     let file = directory.path().join("checkpoints");
     fs::write(&file, "").unwrap();
-    assert_eq!(problems(directory.path()), [expected.clone()]);
+    assert_eq!(problems(directory.path()), std::slice::from_ref(&expected));
     fs::remove_file(&file).unwrap();
     assert_eq!(problems(directory.path()), [expected]);
 }

@@ -37,12 +37,12 @@ impl Evaluation {
     }
 
     /// Takes a step; `false` if there are none left.
-    pub(super) fn take_step(&self) -> bool {
+    pub(crate) fn take_step(&self) -> bool {
         self.take_steps(1)
     }
 
     /// Takes the steps of a test of a text in all its readings.
-    pub(super) fn take_for_readings(&self, text: &str) -> bool {
+    pub(crate) fn take_for_readings(&self, text: &str) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"%\\'\"`".contains(&byte);
         let n_steps = if text.bytes().all(is_plain) {
             4 + (text.len() / PLAIN_BYTES) as u64
