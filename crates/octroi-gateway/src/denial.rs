@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_failed_store_shows_no_path() {
-        let error = StoreError::NoKey { path: "/home/ann/octroi.db".into() };
+        let error = StoreError::NoKey { path: "/data/octroi.db".into() };
         let Answer::Error(answer) = store_failed("approval cannot be requested", &error) else {
             panic!("it is an error");
         };
