@@ -4,6 +4,7 @@
 //! Starting as if new would forget which definitions were accepted and rejected, and which policies apply.
 
 use std::fmt;
+use std::fs;
 use std::path::Path;
 
 use octroi_store::{KnownLog, Store};
@@ -129,10 +130,16 @@ pub enum OnLoss {
     Accept,
 }
 
+/// Whether there is a file that is made after the database and the audit log. An empty one marks a first start that
+/// did not get further.
+fn has_later_file(directory: &Path) -> bool {
+    LATER_FILES.iter().any(|file| fs::metadata(directory.join(file)).is_ok_and(|found| found.len() > 0))
+}
+
 /// What can be told from the files, before anything is opened or created.
 pub(crate) fn missing_files(directory: &Path, log: &Path, master_key: &str) -> Vec<Loss> {
     let MissingParts { has_segments, has_key, checkpoint_bytes } = missing_parts(log);
-    let has_later_file = LATER_FILES.iter().any(|file| directory.join(file).exists());
+    let has_later_file = has_later_file(directory);
     // A checkpoint covers at least one record, so an empty file says nothing.
     let was_signed = checkpoint_bytes.is_some_and(|n_bytes| n_bytes > 0);
     let had_log = has_segments || was_signed || has_later_file;
@@ -154,9 +161,8 @@ pub(crate) fn missing_files(directory: &Path, log: &Path, master_key: &str) -> V
 pub(crate) fn missing_log(directory: &Path, log: &Path, known: &[(String, u64)]) -> Option<Loss> {
     let MissingParts { has_segments, checkpoint_bytes, .. } = missing_parts(log);
     let n_known = known.iter().map(|(_, last)| *last).max();
-    let was_there = n_known.is_some()
-        || checkpoint_bytes.is_some_and(|n_bytes| n_bytes > 0)
-        || LATER_FILES.iter().any(|file| directory.join(file).exists());
+    let was_there =
+        n_known.is_some() || checkpoint_bytes.is_some_and(|n_bytes| n_bytes > 0) || has_later_file(directory);
     (!has_segments && was_there).then_some(Loss::Log { n_known })
 }
 

@@ -90,7 +90,7 @@ async fn make_plain(directory: &Path) {
     store.decide_approval("ap_1", approve_with_edit(), 2).await.unwrap().unwrap();
     store.close().await;
     let plain = format!(
-        "DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
+        "DROP TABLE audit_logs; DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
          DELETE FROM migrations WHERE version > 10; ALTER TABLE approvals DROP COLUMN other_params_sent;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
