@@ -4,7 +4,6 @@
 //! Starting as if new would forget which definitions were accepted and rejected, and which policies apply.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use octroi_store::{KnownLog, Store};
@@ -16,7 +15,7 @@ const UNSIGNED_MAX: u64 = 2_000;
 
 /// Files that are made after the database and the audit log, at the earliest: where one of them is, those two
 /// were.
-const LATER_FILES: [&str; 4] = ["admin.token", "default.token", "stdio.token", "accepted-config.json"];
+const LATER_FILES: [&str; 3] = ["admin.token", "default.token", "stdio.token"];
 
 /// A part of the data directory that is missing, or that is not the one it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +129,8 @@ pub enum OnLoss {
     Accept,
 }
 
-/// Whether there is a file that is made after the database and the audit log. An empty one marks a first start that
-/// did not get further.
 fn has_later_file(directory: &Path) -> bool {
-    LATER_FILES.iter().any(|file| fs::metadata(directory.join(file)).is_ok_and(|found| found.len() > 0))
+    LATER_FILES.iter().any(|file| directory.join(file).exists())
 }
 
 /// What can be told from the files, before anything is opened or created.

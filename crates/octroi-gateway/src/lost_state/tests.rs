@@ -144,7 +144,6 @@ fn every_file_that_comes_later_is_a_witness() {
         ("admin.token", vec![Loss::Database, Loss::Log { n_known: None }]),
         ("default.token", vec![Loss::Database, Loss::Log { n_known: None }]),
         ("stdio.token", vec![Loss::Database, Loss::Log { n_known: None }]),
-        ("accepted-config.json", vec![Loss::Database, Loss::Log { n_known: None }]),
         ("audit/checkpoints", vec![Loss::Database, Loss::Log { n_known: None }]),
         // The key of a log that was just about to be made.
         ("audit/key", vec![]),
