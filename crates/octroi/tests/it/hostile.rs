@@ -31,6 +31,8 @@ const HOSTILE: [(&str, &[&str]); 4] = [
 ];
 
 const MEMORY_MAX: u64 = 300 << 20;
+/// The same for a build without optimisation, whose futures and parse trees are larger.
+const DEBUG_MEMORY_MAX: u64 = 600 << 20;
 /// What may be left of the memory, besides a fifth of it: the allocator returns it in its own time.
 const MEMORY_LEFT: u64 = 20 << 20;
 /// What a stop may take: the grace of calls, the grace of servers, and the last resort.
@@ -178,11 +180,10 @@ async fn hostile_agents_harm_nobody() {
         assert_eq!(report.failures, Vec::<String>::new(), "{phase}");
         assert!(report.latencies["all"].n > 100, "{phase}: it worked");
     }
-    assert!(peak.memory < MEMORY_MAX, "{peak}");
-    assert!(
-        left.memory <= rest.memory + (rest.memory / 5).max(MEMORY_LEFT),
-        "{rest} before, {left} afterwards"
-    );
+    let memory_max = if plan.is_timed { MEMORY_MAX } else { DEBUG_MEMORY_MAX };
+    assert!(peak.memory < memory_max, "{peak}");
+    let may_be_left = if plan.is_timed { (rest.memory / 5).max(MEMORY_LEFT) } else { rest.memory };
+    assert!(left.memory <= rest.memory + may_be_left, "{rest} before, {left} afterwards");
     assert!(left.descriptors <= rest.descriptors + 8, "{rest} before, {left} afterwards");
     assert!(descendants(id).len() <= n_processes, "processes are left");
     if plan.is_timed {
