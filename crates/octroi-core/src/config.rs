@@ -1,6 +1,6 @@
 //! The configuration: one model, whatever the format and the shape it is written in.
 //!
-//! A text becomes a tree of values with their positions ([`parse`]), and the tree, together with discovered
+//! A text becomes a tree of values with their positions ([`parse`](crate::syntax::parse)), and the tree, together with discovered
 //! directories, becomes a [`Config`] ([`build`]). Nothing here reads a file or a variable: texts and lookups
 //! are passed in as arguments.
 
