@@ -254,18 +254,25 @@ pub(super) fn load(sources: &Sources) -> Result<ReadConfig, Failure> {
     ReadConfig::new(config, FileSource::Disk)
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-pub(super) async fn wait_for_signal() {
+/// Catches Ctrl-C and SIGTERM from now on; the future ends with the first of them.
+pub(super) fn stop_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
+    let mut caught = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    async move {
+        let [interrupt, terminate] = &mut caught;
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
         }
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// A signal that cannot be caught ends the process as it always does.
+async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
         }
+        None => std::future::pending().await,
     }
 }

@@ -14,7 +14,7 @@ use octroi_gateway::{Persistence, PersistenceError};
 use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Stdio;
 use crate::config::Sources;
@@ -139,7 +139,7 @@ async fn until_signal<T>(serving: impl Future<Output = T>, shutdown: &Cancellati
     tokio::select! {
         biased;
         served = &mut serving => return served,
-        () = wait_for_signal() => shutdown.cancel(),
+        () = stop_signal() => shutdown.cancel(),
     }
     serving.await
 }

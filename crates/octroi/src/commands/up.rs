@@ -5,7 +5,7 @@ use std::path::Path;
 use octroi_core::principal::DEFAULT_AGENT;
 use octroi_gateway::{OnLoss, Persistence};
 
-use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
 use crate::config::accepted::mark_first_start;
@@ -25,11 +25,13 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
         .map_err(|error| no_store(&error))?;
     let start = StartConfig::decide(&sources, config, accepting)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
+    // Whoever reads where it listens may stop it at once.
+    let stop = stop_signal();
     announce(file.as_deref(), &own);
     let terminal = Terminal::at_start();
     own.serve(async {
         tokio::select! {
-            () = wait_for_signal() => printer::say("  stopping"),
+            () = stop => printer::say("  stopping"),
             // Nobody could stop it from there any more, and nobody would see it.
             () = terminal.closed() => tracing::warn!("the terminal was closed, stopping"),
         }
@@ -39,8 +41,8 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
 
 fn announce(file: Option<&Path>, own: &OwnGateway) {
     let OwnGateway { address, admin, agent, .. } = own;
-    let n_servers = own.gateway.servers().status().len();
-    printer::say(&format!("octroi {}  {n_servers} servers", env!("CARGO_PKG_VERSION")));
+    let servers = printer::count(own.gateway.servers().status().len(), "server");
+    printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("http://{address}/mcp"));
     // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();
