@@ -255,8 +255,7 @@ impl<'a> Walk<'a> {
         let length = value.as_str().map_or(0, str::len) as u64;
         match (keyword, value) {
             ("required", Value::Object(members)) => n_parts.min(members.len() + 1) as u64,
-            ("dependentRequired", Value::Object(_)) => self.weights.of(part),
-            ("enum", _) => self.weights.of(part),
+            ("dependentRequired", Value::Object(_)) | ("enum", _) => self.weights.of(part),
             ("const", _) => self.weights.of(part).min(self.weights.of(value)),
             ("uniqueItems", Value::Array(items)) => {
                 self.weights.of(value).saturating_mul(4).saturating_add(self.weights.of_collisions(items))

@@ -241,7 +241,7 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         unique trees: refused
         long texts: refused
         repetition: refused
-        members: refused
+        members: invalid
         dependencies: refused
         many alternatives: refused
     "]]

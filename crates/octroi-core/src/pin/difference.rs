@@ -14,8 +14,8 @@ use crate::json::{Doubles, Node};
 const NAME_LENGTH_MAX: usize = 80;
 /// Longer paths are cut: there may be one for every value of a definition.
 const PATH_LENGTH_MAX: usize = 1_000;
-/// With more changes than this, the definitions are shown as a whole.
-const CHANGES_MAX: usize = 1_000;
+/// If the paths of all changes are longer than this together, the definitions are shown as a whole.
+const PATHS_MAX: usize = 16 * 1024 * 1024;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]

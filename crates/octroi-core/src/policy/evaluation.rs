@@ -25,13 +25,15 @@ const READING_BYTES: usize = 16;
 /// Readings are kept of texts up to this length altogether.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
+/// The place and the length of a text, and whether relative paths have a root.
+type TextPlace = (usize, usize, bool);
+
 /// The state of looking at one call.
 #[derive(Default)]
 pub(crate) struct Evaluation {
     steps_left: Cell<u64>,
     is_over: Cell<bool>,
-    /// By the place and the length of the text, and whether relative paths have a root.
-    readings: RefCell<HashMap<(usize, usize, bool), Rc<[Reading]>>>,
+    readings: RefCell<HashMap<TextPlace, Rc<[Reading]>>>,
     kept_bytes: Cell<usize>,
 }
 

@@ -143,7 +143,7 @@ impl Tester<'_> {
             (Test::Any(tests), _) => tests.iter().any(|test| self.holds(test, value)),
             (Test::Not(inner), _) => !self.other().holds(inner, value),
             (Test::Present(present), _) => *present,
-            (_, Value::String(text)) => self.text_holds(test, text),
+            (_, Value::String(string)) => self.string_holds(test, string),
             (Test::Patterns(_), _) => false,
             (Test::Values(values), _) => values.iter().any(|expected| equals(expected, value, self.lean)),
             (Test::Range { min, max }, Value::Number(number)) => within(number, *min, *max, self.lean),
@@ -151,16 +151,16 @@ impl Tester<'_> {
         }
     }
 
-    fn text_holds(self, test: &Test, text: &str) -> bool {
+    fn string_holds(self, test: &Test, string: &str) -> bool {
         match test {
-            Test::Patterns(patterns) => patterns.iter().any(|pattern| self.fits(pattern, text)),
-            Test::Values(values) => values.iter().any(|expected| expected.as_str() == Some(text)),
+            Test::Patterns(patterns) => patterns.iter().any(|pattern| self.fits(pattern, string)),
+            Test::Values(values) => values.iter().any(|expected| expected.as_str() == Some(string)),
             Test::Range { min, max } => {
-                spelling::number(text).is_some_and(|number| within(&number, *min, *max, self.lean))
+                spelling::number(string).is_some_and(|number| within(&number, *min, *max, self.lean))
             }
             Test::Present(present) => *present,
-            Test::Any(tests) => tests.iter().any(|test| self.text_holds(test, text)),
-            Test::Not(inner) => !self.other().text_holds(inner, text),
+            Test::Any(tests) => tests.iter().any(|test| self.string_holds(test, string)),
+            Test::Not(inner) => !self.other().string_holds(inner, string),
         }
     }
 
@@ -282,7 +282,7 @@ impl FactTest {
         match &self.test {
             Test::Present(present) => set.is_empty() != *present,
             test => {
-                let mut each = set.iter().map(|item| tester.text_holds(test, item));
+                let mut each = set.iter().map(|item| tester.string_holds(test, item));
                 match tester.lean {
                     Lean::Match => each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.

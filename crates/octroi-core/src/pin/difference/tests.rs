@@ -300,7 +300,7 @@ proptest! {
 #[test]
 fn a_definition_that_changes_everywhere_is_shown_as_a_whole() {
     let definition = |item: usize| {
-        let mut inner = serde_json::json!(vec![item; 5_000]);
+        let mut inner = serde_json::json!(vec![item; 20_000]);
         for level in 0..100 {
             inner = serde_json::json!({format!("{level:0>80}"): inner});
         }

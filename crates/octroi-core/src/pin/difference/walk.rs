@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::canonical::canonical_text;
 use super::super::characters::escaped;
-use super::{CHANGES_MAX, ChangeClass, DefinitionChange, JsonPath, schema};
+use super::{ChangeClass, DefinitionChange, JsonPath, PATHS_MAX, schema};
 use crate::json::Node;
 
 /// The old and the new value at a path.
@@ -24,6 +24,7 @@ pub(super) fn changes(old: &Node, new: &Node) -> Result<Vec<DefinitionChange>, T
 #[derive(Default)]
 pub(super) struct Differ {
     changes: Vec<DefinitionChange>,
+    n_path_bytes: usize,
     has_too_many: bool,
 }
 
@@ -36,13 +37,13 @@ impl Differ {
         match sides {
             (Some(old), Some(new)) if is_same(old, new) => {}
             (None, None) => {}
-            _ if self.changes.len() >= CHANGES_MAX => self.has_too_many = true,
-            (old, new) => self.changes.push(DefinitionChange {
-                path: place.into_text(),
-                old: old.map(value_text),
-                new: new.map(value_text),
-                class,
-            }),
+            (old, new) => {
+                let path = place.into_text();
+                self.n_path_bytes += path.len();
+                self.has_too_many = self.n_path_bytes > PATHS_MAX;
+                let (old, new) = (old.map(value_text), new.map(value_text));
+                self.changes.push(DefinitionChange { path, old, new, class });
+            }
         }
     }
 

@@ -29,6 +29,3 @@ pub(crate) const TARGETS: [(&str, Target); 4] = [
 /// One step may take this long, and some more for each byte.
 pub(crate) const NANOSECONDS_MAX: u64 = 20_000_000;
 pub(crate) const NANOSECONDS_FOR_BYTE: u64 = 1_000;
-/// One step may hold this many bytes at the same time, and some more for each byte of the input.
-pub(crate) const BYTES_MAX: u64 = 32 * 1024 * 1024;
-pub(crate) const BYTES_FOR_BYTE: u64 = 20;
