@@ -144,10 +144,12 @@ impl Tester<'_> {
             (Test::Not(inner), _) => !self.other().holds(inner, value),
             (Test::Present(present), _) => *present,
             (_, Value::String(string)) => self.string_holds(test, string),
-            (Test::Patterns(_), _) => false,
             (Test::Values(values), _) => values.iter().any(|expected| equals(expected, value, self.lean)),
             (Test::Range { min, max }, Value::Number(number)) => within(number, *min, *max, self.lean),
-            (Test::Range { .. }, Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => false,
+            (Test::Patterns(_), _)
+            | (Test::Range { .. }, Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+                false
+            }
         }
     }
 

@@ -40,7 +40,7 @@ impl Reading {
         let climbs = climbed.len() < without_case.len();
         let is_relative = !without_case.starts_with(['/', '~']) && !is_url(without_case);
         let anchored = is_relative.then(|| format!("/{climbed}"));
-        Self { folded, anchored, climbs, text }
+        Self { text, folded, anchored, climbs }
     }
 }
 

@@ -12,6 +12,7 @@ const FACTOR: u64 = 50;
 const REPETITIONS: usize = 3;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
 fn kept_inputs_cost_what_they_may() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (name, target) in TARGETS {

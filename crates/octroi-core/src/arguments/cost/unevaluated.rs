@@ -15,7 +15,7 @@ const COMPILED_MAX: u64 = 2_000;
 /// Whether a schema with these keywords can be compiled in a bounded number of steps.
 pub(in super::super) fn check(root: &Value, references: &References) -> Result<(), String> {
     let mut compiling = Compiling { root, references, known: HashMap::new() };
-    if compiling.all(root) > COMPILED_MAX {
+    if compiling.all(root, 1) > COMPILED_MAX {
         return Err("its `unevaluatedProperties` or `unevaluatedItems` refer to too many schemas".to_owned());
     }
     Ok(())
@@ -28,15 +28,23 @@ struct Compiling<'a> {
 }
 
 impl<'a> Compiling<'a> {
-    fn all(&mut self, value: &'a Value) -> u64 {
+    /// What is looked at again in a schema that is itself compiled this many times.
+    fn all(&mut self, value: &'a Value, n_times: u64) -> u64 {
         match value {
             Value::Object(members) => {
                 let is_one =
                     members.contains_key("unevaluatedProperties") || members.contains_key("unevaluatedItems");
-                let own = if is_one { self.again(value) } else { 0 };
-                members.values().fold(own, |sum, part| sum.saturating_add(self.all(part)))
+                let own = if is_one { self.again(value).saturating_mul(n_times) } else { n_times - 1 };
+                members.iter().fold(own, |sum, (keyword, part)| {
+                    // The members of an object are only named again, other parts are compiled again.
+                    let is_again = is_one && keyword != "properties";
+                    let n_times = if is_again { n_times.saturating_mul(2) } else { n_times };
+                    sum.saturating_add(self.all(part, n_times))
+                })
             }
-            Value::Array(items) => items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.all(item))),
+            Value::Array(items) => {
+                items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.all(item, n_times)))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
         }
     }

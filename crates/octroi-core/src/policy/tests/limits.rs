@@ -33,7 +33,10 @@ fn policies_beyond_their_limits_are_refused() {
         let complaints = Document::parse(&source).map(drop).expect_err("refused");
         assert!(complaints.iter().any(|complaint| complaint.message.contains(reason)), "{complaints:?}");
     }
-    let unknown: String = (0..2_000).map(|index| format!("unknown{index} = 1\n")).collect();
+    let mut unknown = String::new();
+    for index in 0..2_000 {
+        let _ = writeln!(unknown, "unknown{index} = 1");
+    }
     let complaints = Document::parse(&unknown).map(drop).expect_err("refused");
     assert_eq!(complaints.len(), 2_000, "all are named, few with a suggestion");
 }

@@ -19,9 +19,6 @@ pub(crate) fn run(input: &[u8], meter: &mut Meter<'_>) {
         let value = generate::object(&mut Choices::new(&input[middle..], 40_000));
         (schema, value.to_string().into_bytes())
     };
-    if std::env::var_os("SHOW").is_some() {
-        eprintln!("{schema}\n===\n{}", String::from_utf8_lossy(&text));
-    }
     let n_schema = schema.to_string().len();
     let n_all = n_schema + text.len();
     let mut compiled = None;

@@ -211,7 +211,8 @@ fn value_at(choices: &mut Choices<'_>, depth: usize) -> Value {
 fn object_at(choices: &mut Choices<'_>, depth: usize) -> Value {
     let mut members = Map::new();
     for _ in 0..=choices.byte() % 4 {
-        let name = if choices.byte() % 4 == 0 { text(choices) } else { choices.of(&NAMES).to_owned() };
+        let name =
+            if choices.byte().is_multiple_of(4) { text(choices) } else { choices.of(&NAMES).to_owned() };
         members.insert(name, value_at(choices, depth + 1));
     }
     Value::Object(members)
