@@ -265,6 +265,10 @@ fn schemas_beyond_their_limits_are_refused() {
     for (schema, reason) in [
         (unevaluated, "refer to too many schemas"),
         (inside, "refer to too many schemas"),
+        (
+            json!({"patternProperties": {"a": {"anyOf": vec![json!({"unevaluatedProperties": {"$ref": "#"}, "$ref": "#/$defs/d"}); 60]}}, "$defs": {"d": {}}}),
+            "refer to too many schemas",
+        ),
         (deep, "nested more than 64 deep"),
         (json!({"enum": large}), "more than 20000 values"),
         (json!({"pattern": "a".repeat(2_000)}), "a pattern is longer than 1000 bytes"),

@@ -12,13 +12,39 @@ use super::{Steps, TooCostly, Walk};
 /// So many schemas may be looked at again when a schema is compiled; each takes four kilobytes.
 const COMPILED_MAX: u64 = 2_000;
 
+/// With references, each of these keywords may look at the whole schema again, one after the other in any order: so many
+/// schemas may be looked at then.
+const REACHED_MAX: u64 = 10_000;
+
 /// Whether a schema with these keywords can be compiled in a bounded number of steps.
 pub(in super::super) fn check(root: &Value, references: &References) -> Result<(), String> {
     let mut compiling = Compiling { root, references, known: HashMap::new() };
-    if compiling.all(root, 1) > COMPILED_MAX {
+    let n_objects = if references.has_any { n_reached(root) } else { 0 };
+    if n_objects > REACHED_MAX || compiling.all(root, 1) > COMPILED_MAX {
         return Err("its `unevaluatedProperties` or `unevaluatedItems` refer to too many schemas".to_owned());
     }
     Ok(())
+}
+
+/// How many schemas all of these keywords reach in all orders.
+fn n_reached(root: &Value) -> u64 {
+    let (mut n_keywords, mut n_objects, mut left) = (0_u64, 0_u64, vec![root]);
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Object(members) => {
+                n_objects += 1;
+                n_keywords += u64::from(members.contains_key("unevaluatedProperties"))
+                    + u64::from(members.contains_key("unevaluatedItems"));
+                left.extend(members.values());
+            }
+            Value::Array(items) => left.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    if n_keywords == 0 {
+        return 0;
+    }
+    (1..=n_keywords).fold(n_objects, u64::saturating_mul)
 }
 
 struct Compiling<'a> {
