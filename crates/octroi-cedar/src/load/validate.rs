@@ -16,16 +16,31 @@ use crate::schema::Schema;
 /// those do not exist when a call is judged.
 const DEREFERENCES_MAX: u32 = 1;
 
+/// So many policies are validated together.
+const CHUNK: usize = 50;
+
 /// At most this many errors and warnings are reported: each is looked up in the text.
 const PROBLEMS_MAX: usize = 200;
 
 pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
-    let set = match PolicySet::from_policies(all.iter().map(|loaded| loaded.policy.clone())) {
+    let validator = Validator::new(schema.cedar.clone());
+    let mut problems = Vec::new();
+    // Policies with errors take longest, and nobody reads hundreds of errors.
+    for some in all.chunks(CHUNK) {
+        problems.extend(validate_some(text, some, &validator, known));
+        if problems.len() >= PROBLEMS_MAX {
+            break;
+        }
+    }
+    problems
+}
+
+fn validate_some(text: &str, some: &[Loaded], validator: &Validator, known: &[Problem]) -> Vec<Problem> {
+    let set = match PolicySet::from_policies(some.iter().map(|loaded| loaded.policy.clone())) {
         Ok(set) => set,
         Err(error) => return unreadable(text, &DetailedError::from(&error)),
     };
-    let spans = all.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
-    let validator = Validator::new(schema.cedar.clone());
+    let spans = some.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
     let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCES_MAX);
     let mut problems = errors(text, &spans, &result);
     problems.extend(warnings(text, &spans, &result));

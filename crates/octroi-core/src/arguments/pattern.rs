@@ -34,6 +34,9 @@ pub(super) fn size(pattern: &str) -> u64 {
             '\\' => {
                 let escaped = rest.chars().next();
                 rest = &rest[escaped.map_or(0, char::len_utf8)..];
+                if matches!(escaped, Some('p' | 'P')) && rest.starts_with('{') {
+                    rest = &rest[rest.find('}').map_or(rest.len(), |end| end + 1)..];
+                }
                 match escaped {
                     Some('w' | 'W' | 'd' | 'D' | 's' | 'S' | 'p' | 'P' | 'b' | 'B') => CLASS_SIZE,
                     _ => 1,
@@ -118,6 +121,7 @@ mod tests {
             ("((a{10}){10}){10}", 1_000, 3_000),
             ("[01]*1[01]{900}$", 900, 1_000),
             ("\\w{10}", 500, 700),
+            ("\\p{L}{50}", 3_000, 3_100),
             ("[\\w.]{2,}", 60, 200),
             ("a{,5}b{x}", 5, 20),
             ("(((((", 1, 20),

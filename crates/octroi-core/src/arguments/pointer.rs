@@ -30,6 +30,8 @@ pub(super) struct References {
     anchors: HashMap<Box<str>, Box<str>>,
     /// Addresses of references that are inside their own target.
     looping: HashSet<usize>,
+    /// Whether there is any reference.
+    pub(super) has_any: bool,
     /// Whether some schema asks what others evaluated, so that all of them are looked at twice.
     pub(super) has_unevaluated: bool,
 }
@@ -100,6 +102,7 @@ impl References {
                         matches!(keyword.as_str(), "unevaluatedProperties" | "unevaluatedItems");
                     if let (true, Value::String(text)) = (is_reference(keyword), part) {
                         let target = self.target(root, part).ok_or_else(|| unknown(text))?;
+                        self.has_any = true;
                         if enclosing.contains(&address(target)) {
                             self.looping.insert(address(part));
                         }

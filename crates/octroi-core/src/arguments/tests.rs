@@ -96,6 +96,38 @@ fn tree_of_lists(number: usize) -> Value {
     tree
 }
 
+/// The same for keywords that compare or count.
+fn hostile_values() -> Vec<(&'static str, Value, Value)> {
+    vec![
+        ("laughs of names", laughs_of("allOf", "propertyNames"), json!({"a": 1})),
+        (
+            "unique trees",
+            json!({"properties": {"a": {"uniqueItems": true}}}),
+            json!({"a": (0..4_000).map(tree_of_lists).collect::<Vec<_>>()}),
+        ),
+        (
+            "long texts",
+            json!({"properties": {"a": {"anyOf": vec![json!({"maxLength": 1}); 2_000]}}}),
+            json!({"a": "a".repeat(100_000)}),
+        ),
+        (
+            "repetition",
+            json!({"properties": {"a": {"pattern": "[01]*1[01]{900}$"}}}),
+            json!({"a": "0110".repeat(20_000)}),
+        ),
+        (
+            "members",
+            json!({"anyOf": (0..2_000).map(|n| json!({"properties": {format!("p{n}"): {}}, "required": ["z"]})).collect::<Vec<_>>()}),
+            Value::Object((0..5_000).map(|n| (format!("n{n}"), json!(1))).collect()),
+        ),
+        (
+            "dependencies",
+            json!({"properties": {"a": {"items": {"dependentRequired": (0..4_000).map(|n| (format!("p{n}"), json!([]))).collect::<Map<_, _>>()}}}}),
+            json!({"a": vec![json!({}); 20_000]}),
+        ),
+    ]
+}
+
 /// Schemas and arguments that would take for ever. Each must be answered, whatever the answer.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn hostile() -> Vec<(&'static str, Value, Value)> {
@@ -169,32 +201,6 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
             json!({"$defs": {"t": {"not": {"properties": {"c": {"$ref": "#/$defs/t"}}}}}, "properties": {"a": {"$ref": "#/$defs/t"}}}),
             json!({"a": deep}),
         ),
-        ("laughs of names", laughs_of("allOf", "propertyNames"), json!({"a": 1})),
-        (
-            "unique trees",
-            json!({"properties": {"a": {"uniqueItems": true}}}),
-            json!({"a": (0..4_000).map(tree_of_lists).collect::<Vec<_>>()}),
-        ),
-        (
-            "long texts",
-            json!({"properties": {"a": {"anyOf": vec![json!({"maxLength": 1}); 2_000]}}}),
-            json!({"a": "a".repeat(100_000)}),
-        ),
-        (
-            "repetition",
-            json!({"properties": {"a": {"pattern": "[01]*1[01]{900}$"}}}),
-            json!({"a": "0110".repeat(20_000)}),
-        ),
-        (
-            "members",
-            json!({"anyOf": (0..2_000).map(|n| json!({"properties": {format!("p{n}"): {}}, "required": ["z"]})).collect::<Vec<_>>()}),
-            Value::Object((0..5_000).map(|n| (format!("n{n}"), json!(1))).collect()),
-        ),
-        (
-            "dependencies",
-            json!({"properties": {"a": {"items": {"dependentRequired": (0..4_000).map(|n| (format!("p{n}"), json!([]))).collect::<Map<_, _>>()}}}}),
-            json!({"a": vec![json!({}); 20_000]}),
-        ),
         (
             "many alternatives",
             json!({"properties": {"a": {"items": {"anyOf": (0..300).map(|n| json!({"const": n})).collect::<Vec<_>>()}}}}),
@@ -206,7 +212,7 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
 #[test]
 fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
     let mut table = String::new();
-    for (name, schema, arguments) in hostile() {
+    for (name, schema, arguments) in hostile().into_iter().chain(hostile_values()) {
         let schema = match ArgumentSchema::new(&schema) {
             Ok(schema) => schema,
             Err(reason) => {
@@ -238,13 +244,13 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         unevaluated: valid
         if: valid
         not: invalid
+        many alternatives: refused
         laughs of names: refused
         unique trees: refused
         long texts: refused
         repetition: refused
         members: invalid
         dependencies: refused
-        many alternatives: refused
     "]]
     .assert_eq(&table);
 }
@@ -256,8 +262,14 @@ fn schemas_beyond_their_limits_are_refused() {
     let mut unevaluated = laughs_of("allOf", "not");
     unevaluated["$ref"] = json!("#/$defs/d0");
     unevaluated["unevaluatedProperties"] = json!(false);
+    let inside = (0..25).fold(json!({}), |schema, _| json!({"unevaluatedProperties": schema}));
     for (schema, reason) in [
         (unevaluated, "refer to too many schemas"),
+        (inside, "refer to too many schemas"),
+        (
+            json!({"patternProperties": {"a": {"anyOf": vec![json!({"unevaluatedProperties": {"$ref": "#"}, "$ref": "#/$defs/d"}); 60]}}, "$defs": {"d": {}}}),
+            "refer to too many schemas",
+        ),
         (deep, "nested more than 64 deep"),
         (json!({"enum": large}), "more than 20000 values"),
         (json!({"pattern": "a".repeat(2_000)}), "a pattern is longer than 1000 bytes"),

@@ -12,13 +12,39 @@ use super::{Steps, TooCostly, Walk};
 /// So many schemas may be looked at again when a schema is compiled; each takes four kilobytes.
 const COMPILED_MAX: u64 = 2_000;
 
+/// With references, each of these keywords may look at the whole schema again, one after the other in any order: so many
+/// schemas may be looked at then.
+const REACHED_MAX: u64 = 10_000;
+
 /// Whether a schema with these keywords can be compiled in a bounded number of steps.
 pub(in super::super) fn check(root: &Value, references: &References) -> Result<(), String> {
     let mut compiling = Compiling { root, references, known: HashMap::new() };
-    if compiling.all(root) > COMPILED_MAX {
+    let n_objects = if references.has_any { n_reached(root) } else { 0 };
+    if n_objects > REACHED_MAX || compiling.all(root, 1) > COMPILED_MAX {
         return Err("its `unevaluatedProperties` or `unevaluatedItems` refer to too many schemas".to_owned());
     }
     Ok(())
+}
+
+/// How many schemas all of these keywords reach in all orders.
+fn n_reached(root: &Value) -> u64 {
+    let (mut n_keywords, mut n_objects, mut left) = (0_u64, 0_u64, vec![root]);
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Object(members) => {
+                n_objects += 1;
+                n_keywords += u64::from(members.contains_key("unevaluatedProperties"))
+                    + u64::from(members.contains_key("unevaluatedItems"));
+                left.extend(members.values());
+            }
+            Value::Array(items) => left.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    if n_keywords == 0 {
+        return 0;
+    }
+    (1..=n_keywords).fold(n_objects, u64::saturating_mul)
 }
 
 struct Compiling<'a> {
@@ -28,15 +54,23 @@ struct Compiling<'a> {
 }
 
 impl<'a> Compiling<'a> {
-    fn all(&mut self, value: &'a Value) -> u64 {
+    /// What is looked at again in a schema that is itself compiled this many times.
+    fn all(&mut self, value: &'a Value, n_times: u64) -> u64 {
         match value {
             Value::Object(members) => {
                 let is_one =
                     members.contains_key("unevaluatedProperties") || members.contains_key("unevaluatedItems");
-                let own = if is_one { self.again(value) } else { 0 };
-                members.values().fold(own, |sum, part| sum.saturating_add(self.all(part)))
+                let own = if is_one { self.again(value).saturating_mul(n_times) } else { n_times - 1 };
+                members.iter().fold(own, |sum, (keyword, part)| {
+                    // The members of an object are only named again, other parts are compiled again.
+                    let is_again = is_one && keyword != "properties";
+                    let n_times = if is_again { n_times.saturating_mul(2) } else { n_times };
+                    sum.saturating_add(self.all(part, n_times))
+                })
             }
-            Value::Array(items) => items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.all(item))),
+            Value::Array(items) => {
+                items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.all(item, n_times)))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
         }
     }
