@@ -18,7 +18,7 @@ NUMBERS = {
 TOOLS = [
     {
         "name": "echo",
-        "description": "Says what it is told",
+        "description": "Returns what it is told",
         "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
         "annotations": {"readOnlyHint": True},
     },

@@ -37,6 +37,14 @@ pub(crate) fn cargo_program() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
+/// The platform that this machine builds for, as `rustc` calls it.
+pub(crate) fn host_triple() -> Result<String, Failure> {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let described = output(Command::new(rustc).arg("-vV"))?;
+    let host = described.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Failure::new("rustc does not name its host", "run `rustc -vV`"))
+}
+
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), Failure> {
     run(&mut cargo_command(arguments))
 }

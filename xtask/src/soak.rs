@@ -2,6 +2,7 @@
 //!
 //! Each part runs for the same number of minutes. One that fails does not keep the others from running.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -31,11 +32,13 @@ enum SoakWork {
     Fuzz(&'static str),
     /// A test of the binary that runs for a given time.
     Test(&'static str),
+    /// The same with optimised programs, because it asserts how long things take.
+    MeasuredTest(&'static str),
     /// A long audit log, written and read.
     AuditLog,
 }
 
-const PARTS: [SoakPart; 9] = [
+const PARTS: [SoakPart; 14] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",
@@ -44,9 +47,34 @@ const PARTS: [SoakPart; 9] = [
     },
     SoakPart { name: "fuzz-sse", what: "any bytes as an event stream", work: SoakWork::Fuzz("sse") },
     SoakPart {
+        name: "cost-arguments",
+        what: "what any schema and any arguments cost",
+        work: SoakWork::Fuzz("cost-arguments"),
+    },
+    SoakPart {
+        name: "cost-cedar",
+        what: "what any Cedar policies cost, loaded and asked",
+        work: SoakWork::Fuzz("cost-cedar"),
+    },
+    SoakPart {
+        name: "cost-envelope",
+        what: "what any bytes as a message cost",
+        work: SoakWork::Fuzz("cost-envelope"),
+    },
+    SoakPart {
+        name: "cost-rules",
+        what: "what any rules, facts and redaction cost",
+        work: SoakWork::Fuzz("cost-rules"),
+    },
+    SoakPart {
         name: "chaos",
         what: "servers that crash, hang and talk nonsense while clients call healthy ones",
         work: SoakWork::Test("chaos::healthy_servers_do_not_notice"),
+    },
+    SoakPart {
+        name: "hostile",
+        what: "four hostile agents and a lying server while a fifth agent works",
+        work: SoakWork::MeasuredTest("hostile::hostile_agents_harm_nobody"),
     },
     SoakPart {
         name: "kill-calls",
@@ -91,7 +119,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let begun = Instant::now();
         let outcome = match work {
             SoakWork::Fuzz(target) => fuzz(target, options.minutes),
-            SoakWork::Test(test) => run_test(test, options.minutes),
+            SoakWork::Test(test) => run_test(test, options.minutes, None),
+            SoakWork::MeasuredTest(test) => run_measured_test(test, options.minutes),
             SoakWork::AuditLog => audit_log(options.minutes),
         };
         let result = match outcome {
@@ -146,9 +175,11 @@ impl SoakOptions {
 
 fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
     let built = target().join("fuzz");
+    let host = shell::host_triple()?;
+    // With a target, the flags are not for build scripts, which are not linked with libFuzzer.
     shell::run_long(
         Command::new(shell::cargo_program())
-            .args(["build", "--release", "--bin", name, "--target-dir"])
+            .args(["build", "--release", "--bin", name, "--target", &host, "--target-dir"])
             .arg(&built)
             .env("RUSTFLAGS", COVERAGE)
             .current_dir(root().join("fuzz")),
@@ -160,13 +191,16 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
             Failure::new(format!("cannot create {}: {error}", directory.display()), "is the disk full?")
         })?;
     }
-    let mut command = Command::new(built.join("release").join(name));
+    let seeds = root().join("fuzz/seeds").join(name);
+    let words = if seeds.is_dir() { "fuzz/cost.dict" } else { "fuzz/words.dict" };
+    let mut command = Command::new(built.join(host).join("release").join(name));
     command
         .arg(&corpus)
+        .args(seeds.is_dir().then_some(&seeds))
         .arg(format!("-max_total_time={}", Duration::from_mins(minutes).as_secs()))
-        .arg(format!("-dict={}", root().join("fuzz/words.dict").display()))
+        .arg(format!("-dict={}", root().join(words).display()))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        .args(["-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048"]);
+        .args(["-print_final_stats=1", "-timeout=30", "-rss_limit_mb=2048", "-reload=0"]);
     shell::run_long(&mut command).map_err(|failure| {
         Failure::new(
             failure.message,
@@ -175,7 +209,13 @@ fn fuzz(name: &str, minutes: u64) -> Result<(), Failure> {
     })
 }
 
-fn run_test(test: &str, minutes: u64) -> Result<(), Failure> {
+fn run_measured_test(test: &str, minutes: u64) -> Result<(), Failure> {
+    crate::build_for_measurement()?;
+    run_test(test, minutes, Some(&target().join("release")))
+}
+
+/// Runs a test of the binary, with the programs in a directory if one is given.
+fn run_test(test: &str, minutes: u64, directory: Option<&Path>) -> Result<(), Failure> {
     let programs = programs::build()?;
     let program: &Program =
         programs.iter().find(|program| program.label == programs::BINARY).ok_or_else(|| {
@@ -187,12 +227,12 @@ fn run_test(test: &str, minutes: u64) -> Result<(), Failure> {
     if !program.tests()?.iter().any(|known| known == test) {
         return Err(Failure::new(format!("there is no test `{test}`"), "correct PARTS in xtask/src/soak.rs"));
     }
-    shell::run_long(
-        program
-            .command()
-            .args(["--exact", test, "--nocapture"])
-            .env("OCTROI_SOAK_MINUTES", minutes.to_string()),
-    )
+    let mut command = program.command();
+    command.args(["--exact", test, "--nocapture"]).env("OCTROI_SOAK_MINUTES", minutes.to_string());
+    if let Some(directory) = directory {
+        command.env("OCTROI_SOAK_PROGRAMS", directory);
+    }
+    shell::run_long(&mut command)
 }
 
 fn audit_log(minutes: u64) -> Result<(), Failure> {

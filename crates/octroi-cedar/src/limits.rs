@@ -11,6 +11,8 @@ const DEPTH_MAX: usize = 32;
 const OPERATORS_MAX: usize = 400;
 /// More policies than this are refused.
 const POLICIES_MAX: usize = 5_000;
+/// A text may have this many commas: each item of a set takes two kilobytes once it is parsed.
+const COMMAS_MAX: usize = 15_000;
 
 /// Where a text goes beyond its limits, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,7 @@ pub(crate) fn check(text: &str) -> Result<(), BeyondLimits> {
     }
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut n_prefixes, mut n_operators, mut n_policies) = (0, 0_usize, 0, 0, 0);
+    let mut n_commas = 0;
     while at < bytes.len() {
         let next = bytes.get(at + 1).copied();
         match bytes[at] {
@@ -39,6 +42,7 @@ pub(crate) fn check(text: &str) -> Result<(), BeyondLimits> {
                 depth += 1;
                 n_operators += 1;
             }
+            b',' => n_commas += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             b'!' | b'-' => {
                 n_prefixes += 1;
@@ -63,6 +67,9 @@ pub(crate) fn check(text: &str) -> Result<(), BeyondLimits> {
                 "one policy has more than {OPERATORS_MAX} operators; write it as several, or use a set"
             );
             return beyond(at, message);
+        }
+        if n_commas > COMMAS_MAX {
+            return beyond(at, format!("the text has more than {COMMAS_MAX} commas; use smaller sets"));
         }
         if n_policies > POLICIES_MAX {
             return beyond(at, format!("the text has more than {POLICIES_MAX} policies"));
@@ -109,6 +116,8 @@ mod tests {
             (policy(&format!("\"{}\" == \"x\"", "(".repeat(3_000))), false),
             (format!("// {}\n{}", "(".repeat(3_000), policy("true")), false),
             (policy("true").repeat(6_000), true),
+            (policy(&format!("[{}].contains(1)", vec!["1"; 10_000].join(","))), false),
+            (policy(&format!("[{}].contains(1)", vec!["1"; 30_000].join(","))), true),
             (" ".repeat(300_000), true),
         ] {
             assert_eq!(check(&text).is_err(), is_refused, "{}", &text[..text.len().min(120)]);

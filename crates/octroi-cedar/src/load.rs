@@ -18,6 +18,12 @@ mod validate;
 /// The maximum number of problems at one position, for a mistake that affects every tool.
 const SAME_PLACE_MAX: usize = 3;
 
+/// So many pairs of a policy and a tool that it can match are checked.
+const PAIRS_MAX: usize = 100_000;
+
+/// At most this many names that do not exist are reported.
+const UNKNOWN_MAX: usize = 200;
+
 const NEVER: &str = "it can never match a call";
 
 /// A policy that passed all checks.
@@ -47,11 +53,20 @@ pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Probl
     // Cedar needs unique ids to report problems.
     if problems.is_empty() {
         let scopes = scope::Scopes::new(schema);
-        problems.extend(all.iter().flat_map(|loaded| scopes.unknown_names(text, loaded)));
-        problems.extend(validate::validate(text, &all, schema, &problems));
+        let mut n_pairs = 0;
         for loaded in &mut all {
             loaded.tools = scopes.tools_of(&loaded.policy);
+            n_pairs += loaded.tools.len();
+            // Each policy is checked once for each tool.
+            if n_pairs > PAIRS_MAX {
+                let message = format!(
+                    "the policies match tools more than {PAIRS_MAX} times altogether; name fewer tools in them"
+                );
+                return Err(vec![Problem::at(text, loaded.span.start, Some(&loaded.id), message)]);
+            }
         }
+        problems.extend(all.iter().flat_map(|loaded| scopes.unknown_names(text, loaded)).take(UNKNOWN_MAX));
+        problems.extend(validate::validate(text, &all, schema, &problems));
         problems.extend(never_matching(text, &all, &problems));
     }
     if problems.is_empty() { Ok(all) } else { Err(readable(problems)) }

@@ -107,7 +107,7 @@ impl ApprovalState {
     }
 }
 
-/// Whether the store still has the arguments of an approval.
+/// Whether the store still has the arguments and other params of an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgumentsState {
     /// They are there, whole.
@@ -132,13 +132,16 @@ pub struct Approval {
     pub state: ApprovalState,
     /// The arguments as shown to a person: JSON text, redacted and shortened.
     pub arguments_preview: String,
-    /// What the call sends beside its tool and its arguments, as shown to a person: `params` and `_meta`, as JSON
-    /// text, redacted and shortened. `None` if there is nothing.
-    pub other_params: Option<String>,
+    /// The same for what the call sends beside its tool and its arguments: `params` and `_meta`. `None` if there is
+    /// nothing.
+    pub other_params_preview: Option<String>,
     /// The arguments as the caller sent them, unredacted JSON text: an approver may edit them, and a call
     /// that became a task is made long after its caller is gone. Never shown.
     pub arguments: Secret,
-    /// Whether the arguments are there; both texts are empty if not.
+    /// What the call sends beside its tool and its arguments, unredacted JSON text with `params` and `_meta`. `None` if
+    /// there is nothing. Never shown.
+    pub other_params: Option<Secret>,
+    /// Whether the arguments and other params are there; their texts are empty if not.
     pub arguments_state: ArgumentsState,
     /// The arguments that the approver replaced them with.
     pub edited_arguments: Option<Secret>,
@@ -178,12 +181,17 @@ impl Approval {
 
     /// The preview of the arguments as a value; as text if they were cut, or if a value would round their numbers.
     pub fn shown_arguments(&self) -> Value {
-        shown(&self.arguments_preview)
+        shown_value(&self.arguments_preview)
     }
 
-    /// The same for what else the call sends; null if there is nothing.
+    /// The same for its other params; null if there are none.
     pub fn shown_params(&self) -> Value {
-        self.other_params.as_deref().map_or(Value::Null, shown)
+        self.other_params_preview.as_deref().map_or(Value::Null, shown_value)
+    }
+
+    /// How many bytes a person has to be shown.
+    pub fn n_bytes(&self) -> usize {
+        self.arguments.expose().len() + self.other_params.as_ref().map_or(0, |others| others.expose().len())
     }
 
     /// The arguments to call with: the approver's, else the caller's.
@@ -192,9 +200,10 @@ impl Approval {
     }
 }
 
-fn shown(preview: &str) -> Value {
-    match read_exactly(preview.as_bytes()) {
+/// What people are shown, as a value; as text if it was cut, or if a value would round its numbers.
+pub fn shown_value(json: &str) -> Value {
+    match read_exactly(json.as_bytes()) {
         Ok((value, Exactness::Exact)) => value,
-        Ok((_, Exactness::Rounded)) | Err(_) => Value::from(preview),
+        Ok((_, Exactness::Rounded)) | Err(_) => Value::from(json),
     }
 }

@@ -12,13 +12,18 @@ use serde_json::{Map, Number, Value};
 mod cost;
 mod exact;
 mod explain;
+mod in_place;
 mod limits;
 mod names;
+mod pattern;
 mod pointer;
+mod top_names;
 
-use cost::{Recurring, TooCostly};
+use cost::TooCostly;
 use limits::Shape;
 pub(crate) use names::Names;
+use pointer::References;
+use top_names::TopNames;
 
 pub use exact::{Exactness, canonical};
 
@@ -26,9 +31,13 @@ use crate::fold::fold;
 
 /// Limits backtracking of patterns in a schema: servers write schemas, and a slow pattern must not block
 /// other calls.
-const BACKTRACKING_MAX: usize = 10_000;
+const BACKTRACKING_MAX: usize = 2_000;
 /// So large may a compiled pattern be.
 const PATTERN_BYTES_MAX: usize = 200_000;
+/// So long may an argument be that is a pattern by its format.
+const REGEX_LENGTH_MAX: usize = 10_000;
+/// So much of a message of the validator is kept: it repeats the schema.
+const MESSAGE_MAX: usize = 500;
 
 /// Parses arguments. Duplicate member names are refused: the server might read the other one.
 pub fn read(json: &[u8]) -> Result<Value, String> {
@@ -59,10 +68,11 @@ pub struct ArgumentSchema {
     validator: Validator,
     /// Boxed, because addresses within it are remembered.
     schema: Box<Value>,
-    recurring: Recurring,
+    references: References,
     /// Whether validation costs no more than the arguments are long.
     is_plain: bool,
     names: Names,
+    top_names: TopNames,
 }
 
 /// Whether arguments that the schema does not name are refused.
@@ -79,14 +89,19 @@ impl ArgumentSchema {
     /// Compiles a schema, or returns why it cannot be used.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let Shape { is_plain } = limits::check(schema)?;
+        let schema = Box::new(schema.clone());
+        let references = References::of(&schema)?;
+        in_place::check(&schema, &references)?;
+        cost::check_unevaluated(&schema, &references)?;
         let patterns =
             PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX).size_limit(PATTERN_BYTES_MAX);
-        let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
-        let validator = built.map_err(|error| error.to_string())?;
-        let schema = Box::new(schema.clone());
-        let recurring = if is_plain { Recurring::default() } else { Recurring::of(&schema) };
+        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        // A text that is compiled as a pattern could be as dear as a pattern in a schema.
+        let options = options.with_format("regex", |text: &str| text.len() <= REGEX_LENGTH_MAX);
+        let validator = options.build(&schema).map_err(|error| shortened(&error.to_string()))?;
         let names = Names::of(&schema);
-        Ok(Self { validator, schema, recurring, is_plain, names })
+        let top_names = TopNames::of(&schema, &references);
+        Ok(Self { validator, schema, references, is_plain, names, top_names })
     }
 
     /// Whether the schema names this property, at any level.
@@ -116,20 +131,27 @@ impl ArgumentSchema {
         }
         if !self.is_plain
             && let Err(TooCostly { steps_max }) =
-                cost::check(&self.schema, &self.recurring, arguments, n_bytes)
+                cost::check(&self.schema, &self.references, arguments, n_bytes)
         {
             return Some(format!(
                 "arguments: checking them against the tool's input schema would take more than {steps_max} steps"
             ));
         }
         if !self.is_valid(arguments) {
-            return Some(explain::explain(&self.schema, arguments));
+            return Some(explain::explain(&self.schema, &self.references, arguments));
         }
         match strictness {
             Strictness::Schema => None,
-            Strictness::Strict => explain::unnamed(&self.schema, arguments),
+            Strictness::Strict => self.top_names.complaint(arguments),
         }
     }
+}
+
+fn shortened(message: &str) -> String {
+    if message.len() <= MESSAGE_MAX {
+        return message.to_owned();
+    }
+    format!("{}…", &message[..message.floor_char_boundary(MESSAGE_MAX)])
 }
 
 /// Builds a value and refuses duplicate member names.

@@ -5,11 +5,16 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use crate::agent::AgentContext;
-use crate::arguments::Exactness;
+use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
+
 use crate::principal::{Principal, Role};
 use crate::tool::ToolDescriptor;
+
+mod evaluation;
+
+pub(crate) use evaluation::Evaluation;
 
 /// What a request asks of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,34 @@ impl Subject<'_> {
     }
 }
 
+/// The members of `params` that MCP defines for a tool call, beside its tool and its arguments.
+const DEFINED_PARAMS: [&str; 1] = ["task"];
+
+/// What a call sends in `params` beside its tool and its arguments, parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadOtherParams {
+    /// An object; null if they cannot be read, which no rule expects.
+    pub value: Value,
+    /// Whether the value shows how its numbers are written.
+    pub exactness: Exactness,
+}
+
+impl ReadOtherParams {
+    /// Parses the object that holds them.
+    pub fn read(json: &[u8]) -> Self {
+        match read_exactly(json) {
+            Ok((value, exactness)) => Self { value, exactness },
+            Err(_) => Self { value: Value::Null, exactness: Exactness::Rounded },
+        }
+    }
+
+    /// Whether MCP defines all of them.
+    pub fn are_defined(&self) -> bool {
+        let members = self.value.as_object();
+        members.is_some_and(|members| members.keys().all(|name| DEFINED_PARAMS.contains(&name.as_str())))
+    }
+}
+
 /// One tool call: its caller, tool and arguments.
 pub struct Call<'a> {
     /// The role of the caller.
@@ -50,6 +83,8 @@ pub struct Call<'a> {
     pub arguments: &'a Value,
     /// Whether the arguments show how their numbers are written.
     pub exactness: Exactness,
+    /// What else it sends in `params`, if anything.
+    pub other_params: Option<&'a ReadOtherParams>,
     /// Whether the caller presented the admin token.
     pub has_admin_token: bool,
     /// The current time.
@@ -57,6 +92,7 @@ pub struct Call<'a> {
     agent: &'a str,
     find_facts: &'a dyn Fn() -> Facts,
     facts: OnceCell<Facts>,
+    evaluation: OnceCell<Evaluation>,
 }
 
 impl<'a> Call<'a> {
@@ -89,17 +125,34 @@ impl<'a> Call<'a> {
             tool,
             arguments,
             exactness: Exactness::Exact,
+            other_params: None,
             has_admin_token: false,
             now_ms,
             agent: agent.unwrap_or_default(),
             find_facts,
             facts: OnceCell::new(),
+            evaluation: OnceCell::new(),
         }
     }
 
     /// The id of the calling agent; empty for a person.
     pub fn agent(&self) -> &str {
         self.agent
+    }
+
+    /// Whether it sends params that MCP does not define.
+    pub fn has_undefined_params(&self) -> bool {
+        self.other_params.is_some_and(|params| !params.are_defined())
+    }
+
+    /// What all rules share that look at this call.
+    pub(crate) fn evaluation(&self) -> &Evaluation {
+        self.evaluation.get_or_init(|| Evaluation::of(self.arguments))
+    }
+
+    /// Whether testing the arguments took too many steps, so that nothing is known about them.
+    pub(crate) fn has_too_many_tests(&self) -> bool {
+        self.evaluation.get().is_some_and(Evaluation::is_over)
     }
 
     /// Facts derived from the arguments.

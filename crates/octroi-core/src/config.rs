@@ -1,6 +1,6 @@
 //! The configuration: one model, whatever the format and the shape it is written in.
 //!
-//! A text becomes a tree of values with their positions ([`parse`]), and the tree, together with discovered
+//! A text becomes a tree of values with their positions ([`parse`](crate::syntax::parse)), and the tree, together with discovered
 //! directories, becomes a [`Config`] ([`build`]). Nothing here reads a file or a variable: texts and lookups
 //! are passed in as arguments.
 
@@ -36,10 +36,12 @@ mod reader;
 pub mod reference;
 mod root;
 pub mod schema;
+mod secrets;
 mod sections;
 mod settings;
 mod show;
 mod tokens;
+mod variables;
 
 pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
@@ -221,19 +223,21 @@ pub fn build(sources: Sources<'_>) -> Config {
     let mut log = problem::ProblemLog::of_section(unknown);
     let root = sources.file.map(|file| root::read(file, &mut log)).unwrap_or_default();
 
+    let resolved = secrets::ResolvedValues::new(sources.lookup);
     let lookup = |kind: ReferenceKind, name: &str| match kind {
         ReferenceKind::Input => match root.inputs.get(name) {
             Some(default) => Ok(Some(default.clone())),
             None => Err("Octroi does not prompt for inputs; use a variable, as in `${NAME}`".to_owned()),
         },
         ReferenceKind::Env | ReferenceKind::Auth | ReferenceKind::Secret | ReferenceKind::File => {
-            (sources.lookup)(kind, name)
+            resolved.find(kind, name)
         }
     };
     let context = settings::Context { lookup: &lookup, unknown, base: &sources.base };
     let mut config = context.sections(&root, sources.listen);
     config.problems.extend(log.problems);
     add_tokens(&mut config, &root.tokens, &context);
+    config.effective.hide(context.written_tokens(&root));
     let health = config.effective.mcp.iter().find(|setting| setting.name == "health_check_interval");
     let health_origin = health.map_or(Origin::Default, |setting| setting.origin.clone());
     let context = entry::Context {
@@ -252,6 +256,7 @@ pub fn build(sources: Sources<'_>) -> Config {
         }
     }
     config.problems.sort_by(|left, right| left.place().cmp(&right.place()));
+    config.effective.hide(resolved.into_secrets());
     config
 }
 

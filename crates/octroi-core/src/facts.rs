@@ -4,7 +4,7 @@
 //! Where parsers differ (shell quoting, the end of a URL's host) every interpretation counts. Each finder
 //! works in one pass, in time linear in the length of the arguments.
 
-mod hosts;
+pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod paths;
 pub(crate) mod percent;
@@ -25,6 +25,8 @@ pub const INCOMPLETE: &str = "*";
 /// The maximum number of entries in a set, besides the mark that it is incomplete.
 pub const ENTRIES_MAX: usize = 64;
 const ENTRY_LENGTH_MAX: usize = 4_096;
+/// How many lists of arguments one command may have.
+const ARGUMENT_LISTS_MAX: usize = 8;
 /// How deep JSON inside of strings is parsed.
 const NESTED_MAX: usize = 2;
 
@@ -148,7 +150,12 @@ impl Finder {
         let command =
             members.iter().find(|(name, value)| keys::Use::of(name).is_command && value.is_string());
         let command = command.and_then(|(_, value)| value.as_str()).unwrap_or_default();
-        for (_, value) in members.iter().filter(|(name, _)| keys::Use::of(name).is_arguments) {
+        let lists = members.iter().filter(|(name, _)| keys::Use::of(name).is_arguments);
+        for (index, (_, value)) in lists.enumerate() {
+            // Each of them is read together with the whole command.
+            if index >= ARGUMENT_LISTS_MAX {
+                return insert(&mut self.facts.shell_heads, INCOMPLETE);
+            }
             let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
             self.command(command.split_whitespace().chain(items.iter().filter_map(Value::as_str)).collect());
         }

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Stands for anything in a text that is only partly known.
+pub(crate) const UNKNOWN: char = '\u{1}';
+/// Comparing a pattern with a partly known text takes at most so many steps.
+const OVERLAP_STEPS_MAX: usize = 1 << 18;
+
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Glob {
@@ -43,6 +48,41 @@ impl Glob {
             Shape::EndsWith(end) => text.ends_with(&**end),
             Shape::Pieces(pieces) => fits(pieces, text),
         }
+    }
+
+    /// Whether a partly known text may match: [`UNKNOWN`] stands for anything, `*` for anything that a shell would put
+    /// there, which is no `.` at the start of a name, and no `/` unless it is `**`. Very long ones may.
+    pub(crate) fn overlaps(&self, text: &str) -> bool {
+        let pattern: Vec<char> = self.text.chars().collect();
+        let text: Vec<char> = text.chars().collect();
+        let width = text.len() + 1;
+        if (pattern.len() + 1).saturating_mul(width) > OVERLAP_STEPS_MAX {
+            return true;
+        }
+        let mut is_seen = vec![false; (pattern.len() + 1) * width];
+        let mut open = vec![(0, 0)];
+        while let Some((at, to)) = open.pop() {
+            if (at, to) == (pattern.len(), text.len()) {
+                return true;
+            }
+            if std::mem::replace(&mut is_seen[at * width + to], true) {
+                continue;
+            }
+            let (wanted, given) = (pattern.get(at).copied(), text.get(to).copied());
+            if wanted == Some('*') {
+                open.push((at + 1, to));
+            }
+            if given.is_some_and(|given| wanted == Some('*') || wanted == Some(given)) {
+                open.push((at + usize::from(wanted != Some('*')), to + 1));
+            }
+            if matches!(given, Some('*' | UNKNOWN)) {
+                open.push((at, to + 1));
+                if wanted.is_some_and(|wanted| may_stand_for(&text, to, &pattern, at, wanted)) {
+                    open.push((at + 1, to));
+                }
+            }
+        }
+        false
     }
 
     /// The original text.
@@ -90,6 +130,20 @@ fn fits(pieces: &[Box<str>], text: &str) -> bool {
     rest.ends_with(&**last)
 }
 
+/// Whether a wildcard in a text may stand for this letter of a pattern.
+fn may_stand_for(text: &[char], to: usize, pattern: &[char], at: usize, letter: char) -> bool {
+    if text[to] == UNKNOWN {
+        return true;
+    }
+    let is_double = text.get(to + 1) == Some(&'*') || to > 0 && text[to - 1] == '*';
+    let starts_name = at == 0 || pattern[at - 1] == '/';
+    match letter {
+        '/' => is_double,
+        '.' => !starts_name,
+        _ => true,
+    }
+}
+
 impl fmt::Display for Glob {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
@@ -131,6 +185,30 @@ mod tests {
         ] {
             assert_eq!(Glob::new(pattern).matches(text), fits, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn partly_known_texts() {
+        for (pattern, text, overlaps) in [
+            ("/etc/*", "/e*c/passwd", true),
+            ("/etc/*", "/*/passwd", true),
+            ("/etc/*", "/x*/passwd", false),
+            ("/etc/passwd", "/etc/*", true),
+            ("/etc/passwd", "/etc/s*", false),
+            ("/etc/*", "\u{1}/passwd", true),
+            ("/etc/passwd", "\u{1}/shadow", false),
+            ("*/.ssh/*", "src/**/*.rs", false),
+            ("*/.ssh/*", "\u{1}/id", true),
+            ("*.pem", "*", true),
+            ("*.pem", "*.rs", false),
+            ("/a/b", "/*", false),
+            ("/a/b", "/**", true),
+            ("", "*", true),
+        ] {
+            assert_eq!(Glob::new(pattern).overlaps(text), overlaps, "{pattern} {text}");
+        }
+        let long = "a*".repeat(10_000);
+        assert!(Glob::new(&long).overlaps(&long), "too long to tell");
     }
 
     #[test]

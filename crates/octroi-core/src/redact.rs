@@ -63,10 +63,18 @@ impl Redactor {
     /// The text with `[redacted]` for every known secret, and `[redacted: KIND]` for what looks like one. In
     /// JSON, values of members whose names suggest a secret are replaced too.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact_nested(text, Nesting::OUTSIDE)
+    }
+
+    /// The same for a text inside of JSON.
+    fn redact_nested<'a>(&self, text: &'a str, nesting: Nesting) -> Cow<'a, str> {
         if text.trim_start().starts_with(['{', '['])
             && let Ok(node) = Node::parse(text.as_bytes(), Doubles::Kept)
         {
-            let (redacted, is_changed) = self.node(node);
+            let Some(nesting) = nesting.deeper() else {
+                return Cow::Owned("[redacted: nested_json]".to_owned());
+            };
+            let (redacted, is_changed) = self.node(node, nesting);
             if is_changed || self.has_known(text) {
                 return Cow::Owned(self.checked(preview::whole(&redacted)));
             }
@@ -90,7 +98,7 @@ impl Redactor {
             return text.to_owned();
         }
         let node = match Node::parse(json, Doubles::Kept) {
-            Ok(node) => self.node(node).0,
+            Ok(node) => self.node(node, Nesting::OUTSIDE).0,
             Err(_) => Node::Text(self.plain(&String::from_utf8_lossy(json)).into_owned()),
         };
         self.checked(preview::fitted(&node, json.len(), max_bytes))
@@ -148,10 +156,24 @@ impl Redactor {
     }
 
     /// The value with secrets masked, and whether there were any.
-    fn node(&self, node: Node) -> (Node, bool) {
-        let mut masking = Masking::new(self, &[]);
+    fn node(&self, node: Node, nesting: Nesting) -> (Node, bool) {
+        let mut masking = Masking::new(self, nesting);
         let node = masking.node(node);
-        (node, masking.has_masked())
+        (node, masking.has_masked)
+    }
+}
+
+/// How deep a value is inside texts that are JSON themselves. Each level is followed with the stack.
+#[derive(Clone, Copy, Debug)]
+struct Nesting(u8);
+
+impl Nesting {
+    const OUTSIDE: Self = Self(0);
+    const MAX: u8 = 4;
+
+    /// One level deeper, if that is allowed.
+    fn deeper(self) -> Option<Self> {
+        (self.0 < Self::MAX).then_some(Self(self.0 + 1))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A value that prints as `***` wherever it is logged by accident.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Secret(String);
 
 impl Secret {

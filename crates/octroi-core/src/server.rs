@@ -304,13 +304,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            message_bytes: 16 << 20,
-            list_bytes: 32 << 20,
-            list_items: 20_000,
-            concurrency: 10,
-            queue: 100,
-        }
+        Self { message_bytes: 16 << 20, list_bytes: 4 << 20, list_items: 20_000, concurrency: 10, queue: 100 }
     }
 }
 

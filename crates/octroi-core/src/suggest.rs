@@ -8,6 +8,9 @@ const SLIP_LENGTH_MIN: usize = 3;
 /// The maximum edit distance of a name in a list of suggestions.
 const DISTANCE_MAX: usize = 3;
 
+/// For longer names nothing is suggested: comparing two names takes as many steps as their lengths multiplied.
+const LENGTH_MAX: usize = 128;
+
 /// The hint of an error message, if there is a suggestion.
 pub fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     closest(written, known).map(|name| format!("did you mean `{name}`?"))
@@ -15,6 +18,7 @@ pub fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> 
 
 /// The most similar name, if any is close.
 pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known.filter(|name| !is_long(name) && !is_long(written));
     known
         .filter(|name| are_close(written, name))
         .max_by(|left, right| similarity(written, left).total_cmp(&similarity(written, right)))
@@ -23,6 +27,7 @@ pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Optio
 /// Up to `n_max` names within the edit distance, closest first.
 pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
     let mut ranked: Vec<(usize, &str)> = known
+        .filter(|name| !is_long(name) && !is_long(written))
         .map(|name| (strsim::levenshtein(written, name), name))
         .filter(|(distance, _)| *distance <= DISTANCE_MAX)
         .collect();
@@ -32,8 +37,15 @@ pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>, n_max: u
 
 /// Whether one name may be a misspelling of the other.
 pub fn are_close(written: &str, name: &str) -> bool {
+    if is_long(written) || is_long(name) {
+        return written == name;
+    }
     let is_slip = written.chars().count() >= SLIP_LENGTH_MIN && strsim::osa_distance(written, name) <= 1;
     is_slip || similarity(written, name) >= SIMILARITY_MIN
+}
+
+fn is_long(name: &str) -> bool {
+    name.len() > LENGTH_MAX
 }
 
 fn similarity(left: &str, right: &str) -> f64 {
@@ -62,6 +74,14 @@ mod tests {
         }
         assert_eq!(did_you_mean("aks", ["ask"].into_iter()).as_deref(), Some("did you mean `ask`?"));
         assert_eq!(did_you_mean("", ["ask"].into_iter()), None);
+        let long = "a".repeat(1_000_000);
+        let (other, names) = (format!("{long}b"), vec![long.as_str(); 100]);
+        assert_eq!(
+            closest(&other, names.iter().copied()),
+            None,
+            "nobody reads it, and it would take for ever"
+        );
+        assert!(nearest(&other, names.iter().copied(), 3).is_empty() && !are_close(&other, &long));
     }
 
     #[test]

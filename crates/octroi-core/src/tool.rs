@@ -5,11 +5,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::name::CanonicalId;
 use crate::trust::Trust;
 
 pub mod arguments;
+mod chinese;
 pub mod infer;
+mod phrases;
+pub mod sentence;
+mod tokens;
 mod verbs;
 pub mod words;
 
@@ -220,9 +226,54 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
+impl Annotations {
+    /// Reads the annotations of a definition; `None` if it has none. What is there and cannot be understood counts as
+    /// writing: `"destructiveHint": "true"` was meant to say something.
+    pub fn of_json(annotations: Option<&Value>) -> Self {
+        let writing = Self { read_only: Some(false), destructive: Some(true), open_world: None };
+        match annotations {
+            None | Some(Value::Null) => Self::default(),
+            Some(Value::Object(hints)) => {
+                let hint = |name: &str, otherwise: bool| match hints.get(name) {
+                    None | Some(Value::Null) => None,
+                    Some(hint) => Some(hint.as_bool().unwrap_or(otherwise)),
+                };
+                Self {
+                    read_only: hint("readOnlyHint", false),
+                    destructive: hint("destructiveHint", true),
+                    open_world: hint("openWorldHint", true),
+                }
+            }
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => writing,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn hints_that_cannot_be_understood_count_as_writing() {
+        for (annotations, read_only, destructive) in [
+            (json!(null), None, None),
+            (json!({}), None, None),
+            (json!({"readOnlyHint": null}), None, None),
+            (json!({"readOnlyHint": true, "destructiveHint": false}), Some(true), Some(false)),
+            (json!({"readOnlyHint": "true"}), Some(false), None),
+            (json!({"readOnlyHint": "false"}), Some(false), None),
+            (json!({"destructiveHint": "true"}), None, Some(true)),
+            (json!({"destructiveHint": 1}), None, Some(true)),
+            (json!("destructive"), Some(false), Some(true)),
+            (json!([{"readOnlyHint": true}]), Some(false), Some(true)),
+        ] {
+            let found = Annotations::of_json(Some(&annotations));
+            assert_eq!((found.read_only, found.destructive), (read_only, destructive), "{annotations}");
+        }
+        assert_eq!(Annotations::of_json(None), Annotations::default());
+    }
 
     #[test]
     fn risks_are_ordered_and_have_words() {

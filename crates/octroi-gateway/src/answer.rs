@@ -4,7 +4,7 @@ use bytes::Bytes;
 use octroi_core::ServerKey;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Era, Id, Method, RpcError, code, envelope, translate};
-use octroi_upstream::{CallOutcome, UpstreamError};
+use octroi_upstream::{CallOutcome, SharedRedactor, UpstreamError};
 use serde_json::json;
 
 use crate::error_code::BUSY;
@@ -88,6 +88,15 @@ impl Failure {
         }
     }
 
+    /// The failure with secrets redacted: the host of a server may have been filled by a reference.
+    pub(crate) fn redacted(&self, redactor: &SharedRedactor) -> Self {
+        let redacted = |error: &UpstreamError| error.clone().redacted(|text| redactor.redacted(text));
+        match self {
+            Self::Unavailable(error) => Self::Unavailable(redacted(error)),
+            Self::During(error) => Self::During(redacted(error)),
+        }
+    }
+
     /// What it says about the server.
     pub(crate) fn outcome(&self) -> CallOutcome<'_> {
         match self {
@@ -145,5 +154,26 @@ impl Failure {
             return Answer::Result(Bytes::from(result.to_string()));
         }
         Answer::Error(RpcError::new(code::INTERNAL_ERROR, message).with_data(data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use octroi_core::redact::Redactor;
+
+    use super::*;
+
+    #[test]
+    fn a_host_that_a_reference_filled_is_not_shown() {
+        let redactor = SharedRedactor::default();
+        redactor.set(Arc::new(Redactor::new(["hidden-host.example"].into_iter())));
+        let address = "https://hidden-host.example:8443".to_owned();
+        let error = UpstreamError::Connect { address, reason: "connection refused".to_owned() };
+        for failure in [Failure::Unavailable(error.clone()), Failure::During(error)] {
+            let text = failure.redacted(&redactor).error().for_caller();
+            assert_eq!(text, "cannot connect to https://[redacted]:8443: connection refused");
+        }
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct CallToApprove<'a> {
     pub(crate) target: &'a Target,
     pub(crate) tool: &'a Arc<Tool>,
     pub(crate) params: &'a Params,
+    /// What else its parameters contain.
+    pub(crate) others: &'a OtherParams,
     pub(crate) call: CallId,
     /// The context of the caller.
     pub(crate) context: &'a AgentContext,
@@ -97,6 +99,7 @@ impl CallToApprove<'_> {
             tool: self.tool,
             held: self.target.held.as_deref(),
             arguments,
+            other_params: self.others.params.as_deref(),
             counting: if self.grant.is_some() { Counting::Continuation } else { Counting::Call },
             now_ms,
         }
@@ -222,10 +225,7 @@ impl Approvals {
     ) -> Settled {
         match self.try_ask(question, asking, become_task).await {
             Ok(settled) => settled,
-            Err(error) => {
-                let reason = format!("approval cannot be requested: {error} ({})", error.hint());
-                Settled::Refused(denial::evaluator_error(&reason))
-            }
+            Err(error) => Settled::Refused(denial::store_failed("approval cannot be requested", &error)),
         }
     }
 
@@ -244,6 +244,10 @@ impl Approvals {
         if let Some(grant) = asking.grant {
             return self.go_on(store, CallAuthorization::Asked(question), asking, grant).await;
         }
+        // Nobody was asked when the call began, so a person would not see the answers that continue it.
+        if let Some(Position::Server(_) | Position::Pending(_)) = asking.position {
+            return Ok(refused("the call needs approval by now; make it again without requestState"));
+        }
         if let Some(found) = store.find_grant(&binding.call_key(), self.now_ms()).await?
             && found.binding.differs(&binding).is_none()
         {
@@ -256,7 +260,8 @@ impl Approvals {
             },
             _ => {
                 // A person must be able to see everything that they approve.
-                if let Some(reason) = self.cannot_be_shown(&arguments_of(asking.params)) {
+                let others = asking.others.to_approve();
+                if let Some(reason) = self.cannot_be_shown(&arguments_of(asking.params), others.as_deref()) {
                     return Ok(Settled::Denied(question.not_askable(reason)));
                 }
                 match self.ask_for_approval(store, &question, asking, &binding).await? {
@@ -319,7 +324,8 @@ impl Approvals {
             binding: binding.clone(),
             state: ApprovalState::Pending,
             arguments_preview: self.recorder.preview(&arguments),
-            other_params: OtherParams::of(asking.params, "name").preview(&self.recorder),
+            other_params_preview: asking.others.preview(&self.recorder),
+            other_params: asking.others.to_approve().map(Secret::new),
             arguments: Secret::new(String::from_utf8_lossy(&arguments).into_owned()),
             arguments_state: ArgumentsState::Whole,
             edited_arguments: None,
@@ -410,21 +416,21 @@ fn binding(asking: &CallToApprove<'_>, policy_revision: u64) -> Binding {
         agent: principal.agent_id.as_deref().map(str::to_owned),
         tool: descriptor.id.to_string(),
         definition_hash: descriptor.definition_hash,
-        arguments_hash: hash_of(asking.params),
+        arguments_hash: hash_of(asking),
         policy_revision,
     }
 }
 
 /// The hash of everything in the parameters that an approval binds, besides the tool. Numbers count as they are
 /// written.
-fn hash_of(params: &Params) -> [u8; 32] {
+fn hash_of(asking: &CallToApprove<'_>) -> [u8; 32] {
     // What cannot be made canonical was refused as invalid before.
     let text = |json: &[u8]| canonical(json).unwrap_or_else(|_| json.to_vec());
-    let mut hash = Sha256::new_with_prefix(text(&arguments_of(params)));
-    if let Some(others) = params.others("name") {
+    let mut hash = Sha256::new_with_prefix(text(&arguments_of(asking.params)));
+    if let Some(others) = &asking.others.params {
         // Canonical arguments contain no zero byte.
         hash.update([0]);
-        hash.update(text(&others));
+        hash.update(text(others));
     }
     hash.finalize().into()
 }

@@ -4,6 +4,7 @@
 //! changes, [`prove`] proves that a record is part of the log, [`export()`] writes records for other
 //! programs. `docs/audit.md` describes the files.
 
+mod carried;
 mod checkpoints;
 mod cursor;
 mod error;
@@ -11,6 +12,7 @@ mod export;
 mod file;
 mod follower;
 mod format;
+mod found;
 mod handlers;
 mod log;
 mod missing;
@@ -31,6 +33,7 @@ mod tests;
 pub use error::AuditError;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use follower::Follower;
+pub(crate) use found::{FoundLog, LogFacts};
 pub(crate) use handlers::HandlerSet;
 pub use handlers::{AuditHandler, Delivery, HandlerError, HandlerReading, Handling};
 pub use log::{AuditLog, Durability, Opened, Options};

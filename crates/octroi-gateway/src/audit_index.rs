@@ -2,12 +2,14 @@
 //! handlers that get a copy. None of it delays a call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use octroi_core::config::AuditSection;
+use octroi_store::Store;
 use octroi_upstream::Context;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader};
 use crate::audit_recorder::{AuditRecorder, RecordLimit};
@@ -22,6 +24,9 @@ mod snapshots;
 
 pub use query::{AuditFound, AuditIndexError, AuditSearch};
 pub(crate) use snapshots::SnapshotWhen;
+
+/// Under load there is a checkpoint every few milliseconds; the database need not know each.
+const NOTED_EVERY: Duration = Duration::from_secs(5);
 
 /// The searchable audit log.
 pub struct AuditIndex {
@@ -77,7 +82,9 @@ impl AuditIndex {
         tasks.spawn_on_main("audit-index", Arc::clone(self).project(log.clone(), Arc::clone(&store)));
         tasks.spawn_on_main("audit-retention", Arc::clone(self).keep_short(log.clone(), store));
         tasks.spawn_on_main("state-snapshots", Arc::clone(self).keep_snapshots());
-        tasks.spawn_on_main("audit-checkpoints", log_checkpoints(Arc::clone(&self.context), log.clone()));
+        let follow =
+            follow_checkpoints(Arc::clone(&self.context), log.clone(), Arc::clone(persistence.store()));
+        tasks.spawn_on_main("audit-checkpoints", follow);
     }
 
     /// Applies the configured retention and handlers.
@@ -108,9 +115,11 @@ impl AuditIndex {
     }
 }
 
-/// Logs each new checkpoint, so that log collectors keep a copy.
-async fn log_checkpoints(context: Arc<Context>, log: AuditLog) {
+/// Logs each new checkpoint, so that log collectors keep a copy. The database remembers how far they go, so
+/// that a start notices if they are gone.
+async fn follow_checkpoints(context: Arc<Context>, log: AuditLog, store: Arc<Store>) {
     let mut checkpoints = log.checkpoints();
+    let mut noted_at = None;
     loop {
         tokio::select! {
             biased;
@@ -122,6 +131,23 @@ async fn log_checkpoints(context: Arc<Context>, log: AuditLog) {
             let mut lines = note.lines().skip(1);
             let (size, root) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
             info!(audit.size = size, audit.root = root, "audit.checkpoint");
+            let now = context.clock.instant();
+            if noted_at.is_none_or(|at| now.saturating_duration_since(at) >= NOTED_EVERY) {
+                noted_at = Some(now);
+                note_signed(&store, &log).await;
+            }
         }
+    }
+}
+
+/// Lets the database remember how many records a checkpoint covers that is on disk.
+pub(crate) async fn note_signed(store: &Store, log: &AuditLog) {
+    match log.signed_on_disk().await {
+        Ok(signed_until) => {
+            if let Err(error) = store.note_signed(log.node(), signed_until).await {
+                warn!(%error, hint = error.hint(), "the database does not know the newest checkpoint");
+            }
+        }
+        Err(error) => warn!(%error, hint = error.hint(), "the database does not know the newest checkpoint"),
     }
 }

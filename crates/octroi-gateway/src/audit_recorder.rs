@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
 use octroi_core::agent::AgentContext;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
@@ -18,7 +17,6 @@ use octroi_core::pin::JsonError;
 use octroi_core::redact::{Redactor, Revealed, View};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
 use octroi_core::{Clock, Principal, Role};
-use octroi_mcp::params::Params;
 use octroi_upstream::BackgroundTasks;
 use serde_json::Value;
 use tracing::error;
@@ -30,11 +28,13 @@ use summary::summary;
 use violations::Violations;
 
 mod limit;
+mod other_params;
 mod requests;
 mod summary;
 mod violations;
 
 pub(crate) use limit::RecordLimit;
+pub(crate) use other_params::OtherParams;
 pub(crate) use requests::DescribedRequest;
 pub(crate) use violations::Violation;
 
@@ -98,48 +98,6 @@ pub(crate) struct DescribedCall<'a> {
     pub(crate) others: &'a OtherParams,
     /// The approval it was made with, if a person was asked.
     pub(crate) approval: Option<&'a str>,
-}
-
-/// What a request sends to a server beside its subject and its arguments. Most send nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OtherParams {
-    /// Other members of `params`.
-    params: Option<Bytes>,
-    /// Members of `_meta` that the protocol does not define.
-    meta: Option<Bytes>,
-    /// Answers to questions of a server.
-    input_responses: Option<Bytes>,
-}
-
-impl OtherParams {
-    /// Finds them beside the subject, `name` or `uri`.
-    pub(crate) fn of(params: &Params, subject: &str) -> Self {
-        Self {
-            params: params.others(subject),
-            meta: params.other_meta(),
-            input_responses: params.input_responses(),
-        }
-    }
-
-    /// The preview for the person who decides, as an object: without answers to questions, which come later.
-    pub(crate) fn preview(&self, recorder: &AuditRecorder) -> Option<String> {
-        let shown = Self { input_responses: None, ..self.clone() };
-        let mut text = String::new();
-        shown.write(&mut text, recorder);
-        let members = text.strip_suffix(',')?;
-        Some(format!("{{{members}}}"))
-    }
-
-    /// Appends members of an object, each followed by a comma.
-    fn write(&self, text: &mut String, recorder: &AuditRecorder) {
-        let members =
-            [("params", &self.params), ("_meta", &self.meta), ("input_responses", &self.input_responses)];
-        for (name, value) in members {
-            if let Some(value) = value {
-                let _ = write!(text, "\"{name}\":{},", recorder.preview(value));
-            }
-        }
-    }
 }
 
 impl AuditRecorder {

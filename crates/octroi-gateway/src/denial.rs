@@ -6,6 +6,7 @@ use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
 use octroi_core::time::show_time;
 use octroi_mcp::RpcError;
+use octroi_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -68,6 +69,15 @@ pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
 pub(crate) fn evaluator_error(reason: &str) -> Answer {
     let data = json!({"type": "policy_evaluator_error", "decision": "deny_continue", "reason": reason});
     denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
+}
+
+/// The store failed, so the call is denied. People find the details in the log and in the status.
+pub(crate) fn store_failed(what: &str, error: &StoreError) -> Answer {
+    tracing::error!(%error, hint = error.hint(), "{what}");
+    evaluator_error(&format!(
+        "{what}: {}; the operator finds out more with `octroi status`",
+        error.for_caller()
+    ))
 }
 
 /// The token of a waiting call was taken away before it was made.
@@ -198,6 +208,17 @@ fn hint(gate: Gate) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_store_shows_no_path() {
+        let error = StoreError::NoKey { path: "/data/octroi.db".into() };
+        let Answer::Error(answer) = store_failed("approval cannot be requested", &error) else {
+            panic!("it is an error");
+        };
+        let data = answer.data.unwrap().to_string();
+        assert!(data.contains("approval cannot be requested: the gateway has no key"), "{data}");
+        assert!(!data.contains("/home") && !data.contains("remove"), "{data}");
+    }
 
     #[test]
     fn servers_cannot_speak_as_octroi() {

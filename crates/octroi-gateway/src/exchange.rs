@@ -15,8 +15,8 @@ use octroi_mcp::result::ResultView;
 use octroi_mcp::translate::{self, Round, Sender};
 use octroi_mcp::{Envelope, Era, Method, RpcError, code};
 use octroi_upstream::{
-    CallEvent, CallOutcome, Connection, Context, LiveCall, Outgoing, ServerQuestion, Sharer, Upstream,
-    UpstreamError,
+    CallEvent, CallOutcome, Connection, Context, LARGE_ANSWER_BYTES, LiveCall, Outgoing, ServerQuestion,
+    Sharer, Upstream, UpstreamError, leave_worker,
 };
 use tokio::time::Instant;
 
@@ -166,6 +166,7 @@ impl Exchange<'_> {
             let id = self.envelope.id().map(|id| id.to_string());
             tracing::warn!(server.name = %key, %method, request.id = id, "no answer in time");
         }
+        let failure = failure.redacted(&self.shared.context.redactor);
         tracing::debug!(server.name = %key, ?failure, "call failed");
         failure.to_answer(key, method).in_era(self.caller.era, method)
     }
@@ -173,10 +174,9 @@ impl Exchange<'_> {
     async fn attempt(&self) -> Result<AnswerAndOutcome, Failure> {
         let mut round = Round::default();
         match self.position.clone() {
-            // A client may answer without a state, if the server gave none.
-            None => round.answers = self.params.input_responses(),
-            // The answer was for Octroi.
-            Some(Position::Again | Position::Approval(_)) => {}
+            // Every question reaches its client with a state, so without one nothing was asked: answers are dropped.
+            // After `Again` and `Approval`, the answer was for Octroi.
+            None | Some(Position::Again | Position::Approval(_)) => {}
             Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
             }
@@ -314,7 +314,12 @@ impl Exchange<'_> {
                 }
             };
             match event {
-                CallEvent::Answer(answer) => return Ok(Driven::Answered(answer)),
+                CallEvent::Answer(answer) => {
+                    if answer.json().len() > LARGE_ANSWER_BYTES {
+                        leave_worker().await;
+                    }
+                    return Ok(Driven::Answered(answer));
+                }
                 CallEvent::Notification(notification) => {
                     if *notification.method() == Method::Progress {
                         deadline = now() + timeouts.call;

@@ -25,7 +25,7 @@ use tracing::{error, info, warn};
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
-use crate::audit_index::{AuditIndex, SnapshotWhen};
+use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::exchange::Exchanges;
@@ -68,7 +68,16 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
-    waiting_changes: ArcSwap<Vec<ConfigDifference>>,
+    waiting_changes: ArcSwap<WaitingChanges>,
+}
+
+/// Changes of the configuration that wait for a person.
+#[derive(Debug, Default)]
+pub struct WaitingChanges {
+    /// The changes.
+    pub changes: Vec<ConfigDifference>,
+    /// Identifies the files that they come from; `None` if nothing waits.
+    pub digest: Option<String>,
 }
 
 /// How the processes of servers are started and identified.
@@ -281,6 +290,9 @@ impl Gateway {
         }
         if let Some(log) = self.recorder.log() {
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
+            if let Some(persistence) = &self.persistence {
+                let _ = tokio::time::timeout(GOODBYE, note_signed(persistence.store(), log)).await;
+            }
         }
         if let Some(persistence) = &self.persistence {
             // A copy of the database file alone is complete then.
@@ -394,18 +406,38 @@ impl Gateway {
         self.pipeline.exchanges.readings()
     }
 
-    /// The problems of the configuration.
-    pub fn problems(&self) -> Arc<Vec<String>> {
-        self.problems.load_full()
+    /// The problems of the configuration, and what else people should know about.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = self.problems.load().to_vec();
+        if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
+            problems.push(
+                "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \
+                 backup, or move it away to make a new one, and restart"
+                    .to_owned(),
+            );
+        }
+        for upstream in self.servers.upstreams() {
+            let server = &upstream.spec().key;
+            let times = match upstream.n_killed_reapers() {
+                0 => continue,
+                1 => "once".to_owned(),
+                n_times => format!("{n_times} times"),
+            };
+            problems.push(format!(
+                "the reaper of server `{server}` was killed {times}, and what it watched was ended; see what the server \
+                 wrote with `octroi logs {server}`"
+            ));
+        }
+        problems
     }
 
     /// Changes of the configuration that wait for a person.
-    pub fn waiting_changes(&self) -> Arc<Vec<ConfigDifference>> {
+    pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
         self.waiting_changes.load_full()
     }
 
     /// Sets the changes of the configuration that wait for a person.
-    pub fn set_waiting_changes(&self, waiting: Vec<ConfigDifference>) {
+    pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
         self.waiting_changes.store(Arc::new(waiting));
         self.servers.announce();
     }

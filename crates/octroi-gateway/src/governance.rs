@@ -24,6 +24,7 @@ use revoked::Revoked;
 mod agents;
 mod cedar;
 mod decide;
+mod elsewhere;
 mod gates;
 mod policies;
 mod proposals;
@@ -36,7 +37,7 @@ pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
 pub use gates::GateStatus;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
-pub use proposals::check_result;
+pub use proposals::{check_length, check_result};
 pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
 pub(crate) use uses::Uses;
 
@@ -122,7 +123,7 @@ impl Governance {
     }
 
     /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
-    pub(crate) async fn recall(&self, store: &Store) {
+    pub(crate) async fn recall(self: &Arc<Self>, store: &Store) {
         match store.agents().await {
             Ok(agents) => self.set_agents(agents),
             Err(error) => error!(%error, hint = %error.hint(), "agent settings could not be loaded"),

@@ -13,6 +13,7 @@ mod catalogue;
 mod change;
 mod contents;
 mod denial;
+mod earlier_state;
 mod error_code;
 mod exchange;
 mod gateway;
@@ -32,6 +33,7 @@ mod rebuild;
 mod registry;
 mod request_state;
 mod reserved_metadata;
+mod server_error;
 mod server_tasks;
 mod servers;
 mod state_snapshot;
@@ -45,10 +47,11 @@ pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
 pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
-pub use gateway::{Gateway, GatewayOptions, Processes};
+pub use earlier_state::has_earlier_state;
+pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
-    check_result, imagine, level_of,
+    check_length, check_result, imagine, level_of,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -60,15 +63,15 @@ pub use octroi_store::{
     PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{
-    BackgroundTasks, Heartbeat, Heartbeats, LogLine, Upstream, UpstreamError, raise_open_files,
-    start_watchdog, system_clock, take_over,
+    BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
+    UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use operator_error::OperatorError;
 pub use persistence::{Persistence, PersistenceError};
 pub use pin_settings::PinSettings;
 pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
-pub use rebuild::rebuild_database;
+pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
 pub use servers::{Changes, Refreshed, ServerStatus, Servers};
 pub use state_snapshot::Rebuilt;

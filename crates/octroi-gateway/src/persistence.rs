@@ -13,7 +13,8 @@ use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
 use octroi_store::{
-    CanonicalJson, Catalogue, HealthSample, HeldDefinition, ManagedBy, PinRecord, Store, StoreError, ToolUse,
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, Store,
+    StoreError, ToolUse,
 };
 use octroi_upstream::{BackgroundTasks, ServerIdentity, UpstreamError};
 use parking_lot::Mutex;
@@ -22,9 +23,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::warn;
 
-use crate::audit::{AuditError, AuditLog, Opened, Options};
+use crate::audit::{AuditError, FoundLog, LogFacts, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
-use crate::lost_state::{Loss, OnLoss, missing_files, missing_log, missing_records};
+use crate::lost_state::{Knowledge, Loss, LossList, OnLoss, compare, missing_files, missing_log};
 
 pub(crate) mod key;
 
@@ -63,10 +64,21 @@ impl PersistenceError {
         match self {
             Self::Store(error) => error.hint().clone(),
             Self::Audit(error) => error.hint(),
-            Self::Lost { losses, .. } if losses.contains(&Loss::Database) => {
+            Self::Lost { losses, .. } if losses[..] == [Loss::Database] => {
                 "restore a copy; or rebuild definitions and policies from the audit log with `octroi db \
                  rebuild`; or start without them with `octroi up --accept-loss`"
                     .to_owned()
+            }
+            Self::Lost { directory, losses }
+                if losses.iter().any(|loss| matches!(loss, Loss::DatabaseChanges { .. })) =>
+            {
+                let database = directory.join("octroi.db");
+                let database = database.display();
+                format!(
+                    "restore a newer copy; or rebuild from the audit log: move {database}, {database}-wal and \
+                     {database}-shm away and run `octroi db rebuild`; or go on with it with `octroi up \
+                     --accept-loss`, which is recorded"
+                )
             }
             Self::Lost { .. } => {
                 "restore a copy, or go on without it with `octroi up --accept-loss`, which is recorded"
@@ -140,36 +152,35 @@ impl Persistence {
         clock: Clock,
         on_loss: OnLoss,
     ) -> Result<Self, PersistenceError> {
-        let refuse = |losses: &Vec<Loss>| match on_loss {
+        let refuse = |losses: &LossList| match on_loss {
             OnLoss::Refuse if !losses.is_empty() => {
-                Err(PersistenceError::Lost { directory: directory.to_owned(), losses: losses.clone() })
+                Err(PersistenceError::Lost { directory: directory.to_owned(), losses: losses.to_vec() })
             }
             OnLoss::Refuse | OnLoss::Accept => Ok(()),
         };
-        let audit = directory.join(AUDIT);
-        let mut losses = missing_files(directory, &audit);
+        let log = directory.join(AUDIT);
+        let mut losses = LossList::default();
+        losses.add(missing_files(directory, &log, key::FILE));
         // Before anything is created: the next start would take it for what was lost.
         refuse(&losses)?;
         let store = Arc::new(Store::open(directory, &key::of_directory).await?);
-        let known = store.audit_nodes().await?;
-        let lost_log = missing_log(&audit, &known);
+        let knowledge = Knowledge { nodes: store.audit_nodes().await?, logs: store.known_logs().await? };
+        let lost_log = missing_log(directory, &log, &knowledge.nodes);
         let is_log_there = lost_log.is_none();
-        losses.extend(lost_log);
+        losses.add(lost_log);
         refuse(&losses)?;
         let options = Options::new(clock.clone());
         let tasks = BackgroundTasks::new(Handle::current());
-        let opening = tasks.spawn_blocking("open-audit-log", move || AuditLog::open(&audit, &options));
-        let audit = opening.await.map_err(|_| AuditError::Closed)??;
+        let finding = tasks.spawn_blocking("find-audit-log", move || FoundLog::find(&log, &options));
+        let found = finding.await.map_err(|_| AuditError::Closed)??;
+        let facts = found.facts();
         if is_log_there {
-            let (node, last) = (audit.log.node(), audit.log.recovered_until());
-            losses.extend(missing_records(&known, node, last, audit.n_unsigned));
+            losses.add(compare(&knowledge, &facts));
             refuse(&losses)?;
         }
-        if !losses.is_empty() {
-            for (node, _) in known.iter().filter(|(node, _)| node != audit.log.node()) {
-                store.rewind_audit(node, 0).await?;
-            }
-        }
+        remember_log(&store, &knowledge, &facts, &losses).await?;
+        let opening = tasks.spawn_blocking("open-audit-log", move || found.open());
+        let audit = opening.await.map_err(|_| AuditError::Closed)??;
         let (jobs, received) = mpsc::channel(WAITING);
         Ok(Self {
             clock,
@@ -179,7 +190,7 @@ impl Persistence {
             received: Some(received),
             tasks,
             changed: Arc::default(),
-            losses,
+            losses: losses.to_vec(),
             pins: Arc::default(),
         })
     }
@@ -319,6 +330,28 @@ impl Persistence {
             self.tasks.wait().await;
         }
     }
+}
+
+/// Stores what is known of the audit log, unless it is known already. After an accepted loss it is what there
+/// is; the number of the newest snapshot never becomes smaller.
+async fn remember_log(
+    store: &Store,
+    knowledge: &Knowledge,
+    facts: &LogFacts,
+    losses: &LossList,
+) -> Result<(), StoreError> {
+    if !losses.is_empty() {
+        for (node, _) in knowledge.nodes.iter().filter(|(node, _)| *node != facts.node) {
+            store.rewind_audit(node, 0).await?;
+        }
+    }
+    let before = knowledge.of_log(&facts.node);
+    if losses.is_empty() && before.is_some() {
+        return Ok(());
+    }
+    let snapshot = before.map_or(0, |before| before.snapshot).max(facts.snapshot);
+    let (node, key) = (facts.node.clone(), facts.key.clone());
+    store.save_known_log(&KnownLog { node, key, signed_until: facts.signed_until, snapshot }).await
 }
 
 /// Failed writes are retried before the next job.

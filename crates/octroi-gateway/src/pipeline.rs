@@ -101,6 +101,7 @@ impl ToolCall<'_> {
             tool: self.tool,
             held: held.as_deref(),
             arguments: self.arguments.as_deref(),
+            other_params: self.others.params.as_deref(),
             counting: self.counting(),
             now_ms: self.now_ms,
         }
@@ -124,6 +125,7 @@ impl ToolCall<'_> {
             target: self.target,
             tool: self.tool,
             params,
+            others: &self.others,
             call: self.id,
             context: &self.context,
             since_ms: self.now_ms,

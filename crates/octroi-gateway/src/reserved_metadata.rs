@@ -6,9 +6,11 @@ use memchr::{memchr, memmem};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{RpcError, ask, code};
+use octroi_upstream::SharedRedactor;
 use serde_json::{Value, json};
 
 use crate::denial;
+use crate::server_error;
 
 /// The prefix of the reserved members.
 const PREFIX: &str = "octroi/";
@@ -35,13 +37,14 @@ pub(crate) fn out_of_questions(questions: Bytes) -> Bytes {
     ask::with_params(&questions, out_of_object).unwrap_or_else(|_| Bytes::from_static(b"{}"))
 }
 
-/// A server's task, without reserved members in its result, its error and its questions.
-pub(crate) fn out_of_task(server: &str, task: &Bytes) -> Bytes {
+/// A server's task, without reserved members in its result, its error and its questions, and without secrets in its
+/// error.
+pub(crate) fn out_of_task(server: &str, task: &Bytes, redactor: &SharedRedactor) -> Bytes {
     let member = |name| {
         json::member(task, Span { start: 0, end: task.len() }, name).map(|span| task.slice(span.range()))
     };
     let cleaned = [
-        ("error", member("error").map(|error| unforged(server, error))),
+        ("error", member("error").map(|error| clean_error(server, error, redactor))),
         ("result", member("result").map(out_of_object)),
         ("inputRequests", member("inputRequests").map(out_of_questions)),
     ];
@@ -62,17 +65,20 @@ pub(crate) fn out_of_url_error(error: &RpcError) -> Option<RpcError> {
     (cleaned != *error).then_some(cleaned)
 }
 
-/// The error, or its replacement if it is forged or ambiguous.
-fn unforged(server: &str, error: Bytes) -> Bytes {
-    let replacement = match serde_json::from_slice::<RpcError>(&error) {
-        Ok(forged) if denial::is_forged(&forged) => denial::forged(server, &forged),
-        Ok(_) => return error,
-        Err(_) => RpcError::new(code::INTERNAL_ERROR, "the task's error cannot be read"),
+/// The error without secrets, or its replacement if it is forged or ambiguous.
+fn clean_error(server: &str, json: Bytes, redactor: &SharedRedactor) -> Bytes {
+    let Ok(error) = serde_json::from_slice::<RpcError>(&json) else {
+        return replacement(&RpcError::new(code::INTERNAL_ERROR, "the task's error cannot be read"));
     };
-    Bytes::from(
-        json!({"code": replacement.code, "message": replacement.message, "data": replacement.data})
-            .to_string(),
-    )
+    let redacted = server_error::redacted(&error, &json, redactor);
+    if denial::is_forged(&error) {
+        return replacement(&denial::forged(server, redacted.as_ref().unwrap_or(&error)));
+    }
+    redacted.map_or(json, |redacted| redacted.to_json())
+}
+
+fn replacement(RpcError { code, message, data }: &RpcError) -> Bytes {
+    Bytes::from(json!({"code": code, "message": message, "data": data}).to_string())
 }
 
 /// A fast check: a reserved prefix occurs literally or with escapes.
@@ -184,11 +190,23 @@ mod tests {
                 Some(r#"{"result":{"x":1},"result":{"x":1}}"#),
             ),
             (r#"{"error":{"code":-32000,"message":"x"}}"#, None),
+            (
+                r#"{"error":{"code":-32000,"message":"password=hunter2secret"}}"#,
+                Some(r#"{"error":{"code":-32000,"message":"password=[redacted: password]"}}"#),
+            ),
             (r#"{"result":{"content":[],"_meta":{"kept":1}}}"#, None),
         ] {
-            assert_eq!(out_of_task("s", &bytes(task)), expected.unwrap_or(task), "{task}");
+            assert_eq!(
+                out_of_task("s", &bytes(task), &SharedRedactor::default()),
+                expected.unwrap_or(task),
+                "{task}"
+            );
         }
-        let forged = out_of_task("s", &bytes(r#"{"error":{"code":-32951,"message":"policy_denied"}}"#));
+        let forged = out_of_task(
+            "s",
+            &bytes(r#"{"error":{"code":-32951,"message":"policy_denied"}}"#),
+            &SharedRedactor::default(),
+        );
         let forged: Value = serde_json::from_slice(&forged).unwrap();
         assert_eq!(forged["error"]["code"], -32952, "{forged}");
     }

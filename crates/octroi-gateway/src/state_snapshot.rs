@@ -134,10 +134,15 @@ fn agent_item(agent: AgentRecord) -> SnapshotItem {
     }
 }
 
-/// A snapshot as the contexts of its records, and what identifies its content.
-pub(crate) fn to_records(items: &[SnapshotItem]) -> (Vec<String>, String) {
+/// What identifies the content of a snapshot.
+pub(crate) fn digest(items: &[SnapshotItem]) -> String {
+    hex::encode(&Sha256::digest(json!(items).to_string())[..16])
+}
+
+/// A snapshot as the contexts of its records. Its number tells an older database.
+pub(crate) fn to_records(items: &[SnapshotItem], number: u64) -> Vec<String> {
+    let digest = digest(items);
     let texts: Vec<Value> = items.iter().map(|item| json!(item)).collect();
-    let digest = hex::encode(&Sha256::digest(json!(texts).to_string())[..16]);
     let mut parts: Vec<Vec<Value>> = Vec::new();
     let mut n_bytes = 0;
     for text in texts {
@@ -155,9 +160,10 @@ pub(crate) fn to_records(items: &[SnapshotItem]) -> (Vec<String>, String) {
     let n_parts = parts.len().max(1);
     parts.resize(n_parts, Vec::new());
     let record = |(items, part): (Vec<Value>, usize)| {
-        json!({"snapshot": digest, "part": part, "parts": n_parts, "items": items}).to_string()
+        json!({"snapshot": digest, "number": number, "part": part, "parts": n_parts, "items": items})
+            .to_string()
     };
-    (parts.into_iter().zip(1..).map(record).collect(), digest)
+    parts.into_iter().zip(1..).map(record).collect()
 }
 
 /// Finds the last complete snapshot in a sequence of records.
@@ -176,24 +182,25 @@ struct SnapshotRecord {
 }
 
 impl SnapshotReader {
-    /// Reads the next record.
-    pub(crate) fn take(&mut self, entry: &Entry<'_>) {
+    /// Reads the next record. Returns whether it completes a snapshot.
+    pub(crate) fn take(&mut self, entry: &Entry<'_>) -> bool {
         if entry.kind != Kind::StateSnapshot {
-            return;
+            return false;
         }
-        let Ok(part) = serde_json::from_str::<SnapshotRecord>(entry.context) else { return };
+        let Ok(part) = serde_json::from_str::<SnapshotRecord>(entry.context) else { return false };
         let before = self.current.take().filter(|(id, _, n)| *id == part.snapshot && n + 1 == part.part);
         let mut items = match before {
             Some((_, items, _)) => items,
             None if part.part == 1 => Vec::new(),
-            None => return,
+            None => return false,
         };
         items.extend(part.items);
         if part.part == part.parts {
             self.complete = Some(items);
-        } else {
-            self.current = Some((part.snapshot, items, part.part));
+            return true;
         }
+        self.current = Some((part.snapshot, items, part.part));
+        false
     }
 
     /// The last complete snapshot.
@@ -363,9 +370,9 @@ mod tests {
 
     #[test]
     fn only_a_whole_snapshot_counts() {
-        let (old, _) = to_records(&[item(0)]);
+        let old = to_records(&[item(0)], 1);
         let items: Vec<SnapshotItem> = (0..1_000).map(item).collect();
-        let (parts, _) = to_records(&items);
+        let parts = to_records(&items, 2);
         assert!(parts.len() > 3 && parts.iter().all(|part| part.len() < PART_BYTES * 2), "{}", parts.len());
         assert_eq!(read(&parts), Some(items.clone()));
         // Without one of its parts, the one before it counts.
@@ -377,7 +384,7 @@ mod tests {
             assert_eq!(read(&records), Some(vec![item(0)]), "{missing}");
         }
         assert_eq!(read(&[parts, old].concat()), Some(vec![item(0)]));
-        let (none, _) = to_records(&[]);
+        let none = to_records(&[], 3);
         assert_eq!(read(&none), Some(Vec::new()));
         assert_eq!(read(&[]), None);
     }

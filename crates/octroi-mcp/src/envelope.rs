@@ -79,6 +79,8 @@ pub struct Envelope {
     params: Option<Span>,
     result: Option<Span>,
     error: Option<Span>,
+    /// Whether it has members that JSON-RPC does not define.
+    has_others: bool,
 }
 
 /// The content of one body or line: a message, or a batch of them (2025-03-26).
@@ -150,7 +152,8 @@ impl Incoming {
 }
 
 impl Incoming {
-    /// Parses what a client sends: its answers are nested no deeper than its requests.
+    /// Parses what a client sends: its answers are nested no deeper than its requests, and members that JSON-RPC
+    /// does not define are dropped.
     pub fn parse_of_client(json: Bytes) -> Result<Self, Malformed> {
         match Self::parse(json)? {
             Self::One(envelope) => envelope.checked_for_client().map(Self::One),
@@ -179,7 +182,8 @@ impl Envelope {
             return Err(Malformed::not_an_object());
         }
         let frame = Frame::read(&json).map_err(|_| Malformed::not_json())?;
-        let Frame { version, id, method, params, result, error, is_doubled, is_ambiguous } = frame;
+        let Frame { version, id, method, params, result, error, is_doubled, is_ambiguous, has_others } =
+            frame;
         let complain = |reason| {
             let id = id.map(|span: Span| Id(json.slice(span.range())));
             Err(Malformed { is_json: true, reason, id })
@@ -220,17 +224,36 @@ impl Envelope {
         if json::is_deeper_than(&json, depth_max) {
             return complain(reason);
         }
-        Ok(Self { json, kind, id, method, params, result, error })
+        Ok(Self { json, kind, id, method, params, result, error, has_others })
     }
 
-    /// The same for a client's message: its answers to questions of servers go to servers, too.
+    /// The same for a client's message: its answers to questions of servers go to servers, too. Nobody decides on
+    /// members that JSON-RPC does not define, nor records them, so no server gets them.
     fn checked_for_client(self) -> Result<Self, Malformed> {
-        match self.kind {
-            Kind::Response if json::is_deeper_than(&self.json, DEPTH_MAX) => {
-                Err(Malformed::too_deep(self.id()))
-            }
-            Kind::Request | Kind::Notification | Kind::Response => Ok(self),
+        if self.kind == Kind::Response && json::is_deeper_than(&self.json, DEPTH_MAX) {
+            return Err(Malformed::too_deep(self.id()));
         }
+        if self.has_others {
+            return Self::read(self.without_others());
+        }
+        Ok(self)
+    }
+
+    /// The message with the members that JSON-RPC defines.
+    fn without_others(&self) -> Bytes {
+        let method = json::quote(self.method.as_str());
+        let method = (self.kind != Kind::Response).then_some(method.as_bytes());
+        let of = |span: Option<Span>| span.map(|span| span.of(&self.json));
+        let members: [(&[u8], Option<&[u8]>); 5] = [
+            (b"id", of(self.id)),
+            (b"method", method),
+            (b"params", of(self.params)),
+            (b"result", of(self.result)),
+            (b"error", of(self.error)),
+        ];
+        let present: Vec<(&[u8], &[u8])> =
+            members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        frame(None, &present)
     }
 
     /// The kind of message.

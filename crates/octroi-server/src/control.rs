@@ -10,16 +10,16 @@ use octroi_gateway::{Gateway, PlannedChange};
 pub trait Control: Send + Sync {
     /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used
     /// give an error instead of a plan.
-    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, by: ReloadedBy) -> Reloading;
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading;
 }
 
-/// Who wants the configuration to be read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReloadedBy {
-    /// A person, who accepts all of it.
-    Person,
-    /// Nobody in particular: what needs a person waits for one.
-    Trigger,
+/// What a person agreed to before the configuration is read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreed {
+    /// To all of the configuration with this digest. Another one is refused.
+    ToDigest(String),
+    /// To nothing: what needs a person waits for one.
+    ToNothing,
 }
 
 /// A configuration that was read and can be put into effect.
@@ -49,10 +49,16 @@ impl ReloadTrigger {
 
 /// Why the old configuration stays in effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ReloadError {
-    /// The problem and its causes, for people.
-    pub message: String,
-    /// What to do about it, if that is known.
-    pub hint: Option<String>,
+pub enum ReloadError {
+    /// The files cannot be used.
+    #[error("{message}")]
+    Unusable {
+        /// The problem and its causes, for people.
+        message: String,
+        /// What to do about it, if that is known.
+        hint: Option<String>,
+    },
+    /// The files have changed since a person looked at them.
+    #[error("the configuration on disk has changed since you looked at it, so nothing was accepted")]
+    OtherDigest,
 }

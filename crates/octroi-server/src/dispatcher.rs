@@ -19,7 +19,7 @@ use octroi_gateway::{
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::control::{Control, ReloadTrigger, ReloadedBy};
+use crate::control::{Agreed, Control, ReloadTrigger};
 use crate::error::OperationError;
 use crate::operations::{self, Handler, OperationContext, Requester, Work};
 use crate::resources;
@@ -89,7 +89,7 @@ impl Operations {
     pub async fn reload(&self, trigger: ReloadTrigger) {
         let control = Arc::clone(&self.control);
         // The reload itself reports files that cannot be used.
-        let Ok(mut change) = control.reload(Arc::clone(&self.gateway), ReloadedBy::Trigger).await else {
+        let Ok(mut change) = control.reload(Arc::clone(&self.gateway), Agreed::ToNothing).await else {
             return;
         };
         change.subject["trigger"] = trigger.as_str().into();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use octroi_core::Principal;
 use octroi_core::config::ClientLimits;
-use octroi_gateway::{BackgroundTasks, Gateway};
+use octroi_gateway::{BackgroundTasks, Gateway, HeavyThreads};
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
 use tokio::runtime::Handle;
@@ -62,6 +62,8 @@ pub struct HttpEndpoint {
     pub(crate) settings: HttpSettings,
     /// Calls that continue after their client disconnected.
     pub(crate) tasks: BackgroundTasks,
+    /// Where large messages are processed; on the workers if these threads could not be started.
+    pub(crate) heavy: Option<Arc<HeavyThreads>>,
     /// Ends streams that have no end of their own.
     pub(crate) closing: CancellationToken,
     /// Ends everything else, after the time for draining calls.
@@ -85,6 +87,7 @@ impl HttpEndpoint {
             tickets: Tickets::default(),
             settings,
             tasks: BackgroundTasks::new(Handle::current()),
+            heavy: start_heavy_threads(),
             closing: CancellationToken::new(),
             closed: CancellationToken::new(),
         })
@@ -116,6 +119,14 @@ impl HttpEndpoint {
         }
         reply::closing(reply)
     }
+}
+
+fn start_heavy_threads() -> Option<Arc<HeavyThreads>> {
+    let started = HeavyThreads::start();
+    if let Err(error) = &started {
+        tracing::warn!(%error, "the threads for large messages could not be started");
+    }
+    started.ok()
 }
 
 /// A message whose sender is authenticated.

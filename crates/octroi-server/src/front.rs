@@ -10,7 +10,7 @@ use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use octroi_gateway::View;
+use octroi_gateway::{Movable, View};
 use octroi_mcp::{RpcError, code};
 
 use crate::connection::{Connection, Phase};
@@ -51,10 +51,20 @@ impl Front {
 impl Service<http::Request<Incoming>> for Front {
     type Response = Reply;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+    type Future = Movable<Result<Reply, Infallible>>;
 
+    fn call(&self, request: http::Request<Incoming>) -> Self::Future {
+        Movable::new(self.answer(request), self.endpoint.heavy.as_ref(), || {
+            Ok(reply::empty(StatusCode::INTERNAL_SERVER_ERROR))
+        })
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+
+impl Front {
     /// The two paths of all calls bypass the router, which would cost each call microseconds.
-    fn call(&self, mut request: http::Request<Incoming>) -> Self::Future {
+    fn answer(&self, mut request: http::Request<Incoming>) -> Answering {
         let Some(connection) = self.connection.clone() else {
             return Box::pin(async { Ok(reply::empty(StatusCode::SERVICE_UNAVAILABLE)) });
         };
@@ -98,7 +108,7 @@ fn readable(reply: Reply, page: Option<&PageOrigin>) -> Reply {
 }
 
 /// A request names its host exactly once, so that every reader of it sees the same; one of HTTP/1.0 may name
-/// none.
+/// none. The host of a whole address needs the header too: what admits a request looks at the header only.
 fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -108,7 +118,7 @@ fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str>
             }
             Some(_) | None => Ok(()),
         },
-        (None, _) if request.version() == Version::HTTP_10 => Ok(()),
+        (None, _) if request.version() == Version::HTTP_10 && request.uri().authority().is_none() => Ok(()),
         (None, _) => Err("the Host header is missing"),
         (Some(_), Some(_)) => Err("there is more than one Host header"),
     }
@@ -131,6 +141,8 @@ mod tests {
             (Version::HTTP_11, "/mcp", &["localhost", "evil.example"], false),
             (Version::HTTP_10, "/mcp", &[], true),
             (Version::HTTP_10, "/mcp", &["localhost"], true),
+            (Version::HTTP_10, "http://evil.example/mcp", &[], false),
+            (Version::HTTP_10, "http://localhost/mcp", &["localhost"], true),
             (Version::HTTP_10, "/mcp", &["localhost", "localhost"], false),
             (Version::HTTP_11, "http://localhost/mcp", &["LOCALHOST"], true),
             (Version::HTTP_11, "http://evil.example/mcp", &["localhost"], false),

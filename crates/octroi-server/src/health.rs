@@ -25,7 +25,7 @@ pub(crate) async fn health(State(endpoint): State<Arc<HttpEndpoint>>, headers: H
         body["version"] = json!(env!("CARGO_PKG_VERSION"));
         body["servers"] = json!({"total": servers.len(), "running": running, "list": servers});
         body["sessions"] = json!(endpoint.sessions.count());
-        body["problems"] = json!(*endpoint.gateway.problems());
+        body["problems"] = json!(endpoint.gateway.problems());
     }
     reply::json(StatusCode::OK, Bytes::from(body.to_string()))
 }

@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_core::{Principal, ServerKey};
-use octroi_gateway::View;
+use octroi_gateway::{LARGE_REQUEST_BYTES, View, leave_worker};
 use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Id, Incoming, RpcError, code};
@@ -110,6 +110,9 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         Err(reply) => return *reply,
     };
     connection.enter(Phase::Busy);
+    if body.len() > LARGE_REQUEST_BYTES {
+        leave_worker().await;
+    }
     // What is rare is boxed, so that it does not make the future of every request large.
     let envelope = match Incoming::parse_of_client(body) {
         Ok(Incoming::One(envelope)) => envelope,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_gateway::{Asked, BackgroundTasks, Client};
+use octroi_gateway::{Asked, BackgroundTasks, Client, Movable};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
@@ -220,6 +220,7 @@ pub(crate) async fn respond(
     let log = stream.log();
     if let Some(work) = work.work.take() {
         let log = Arc::clone(&log);
+        let work = Movable::new(work, endpoint.heavy.as_ref(), || None);
         endpoint.tasks.spawn("legacy-call", async move {
             if let Some(answer) = work.await {
                 log.push(answer);
@@ -249,7 +250,8 @@ impl Detached<'_> {
 impl Drop for Detached<'_> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
-            self.tasks.spawn("legacy-call", work);
+            // Not on this runtime: the thread may be one for large messages.
+            self.tasks.spawn_on_main("legacy-call", work);
         }
     }
 }

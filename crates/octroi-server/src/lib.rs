@@ -42,7 +42,7 @@ mod workers;
 
 pub use access::{Access, AccessSettings};
 pub use agent_tools::AgentTools;
-pub use control::{Control, PlannedReload, ReloadError, ReloadTrigger, ReloadedBy, Reloading};
+pub use control::{Agreed, Control, PlannedReload, ReloadError, ReloadTrigger, Reloading};
 pub use dispatcher::Operations;
 pub use endpoint::{HttpEndpoint, HttpSettings};
 pub use lines::{read_line, write_lines};

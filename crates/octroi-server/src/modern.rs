@@ -9,10 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use octroi_core::Principal;
-use octroi_gateway::{Answer, Asked, Client, Filter, Listener, NoClient, Notice};
+use octroi_gateway::{Answer, Asked, Client, Filter, Listener, Movable, NoClient, Notice};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Id, Kind, Method, RpcError, envelope, json, meta, sse};
+use octroi_mcp::{Id, Kind, Method, RpcError, code, envelope, json, meta, sse};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -90,6 +90,9 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         }
         () = tokio::time::sleep(STREAM_AFTER) => {}
     }
+    let work = Movable::new(work, endpoint.heavy.as_ref(), || {
+        RpcError::new(code::INTERNAL_ERROR, "the call failed in the gateway").into()
+    });
     let running =
         StreamedCall { work: Some(work), outbox, ready: first, id, closed: endpoint.closed.clone() };
     reply::stream(stream::unfold(
@@ -102,7 +105,7 @@ type ModernWork = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// A call that is answered by a stream. Dropping it, as a closed connection does, cancels the call.
 struct StreamedCall {
-    work: Option<ModernWork>,
+    work: Option<Movable<Answer>>,
     outbox: Arc<Outbox>,
     ready: VecDeque<Bytes>,
     id: Id,

@@ -7,6 +7,7 @@ use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, PolicyRefusal,
 use octroi_mcp::RpcError;
 use serde_json::{Value, json};
 
+use crate::control::ReloadError;
 use crate::error::OperationError;
 
 /// The response of an operation, or its error, as the result of `tools/call`.
@@ -52,9 +53,11 @@ impl From<&OperationError> for ApiError {
             OperationError::NotRecorded(cause) => {
                 Self::new(ErrorCode::AuditUnavailable, chain(error)).with_hint(cause.hint())
             }
-            OperationError::NotReloaded(error) => {
-                hinted(Self::new(ErrorCode::InvalidConfig, text), error.hint.as_deref())
+            OperationError::NotReloaded(ReloadError::Unusable { hint, .. }) => {
+                hinted(Self::new(ErrorCode::InvalidConfig, text), hint.as_deref())
             }
+            OperationError::NotReloaded(ReloadError::OtherDigest) => Self::new(ErrorCode::Conflict, text)
+                .with_hint("look at it again with `octroi status`, then accept it with `octroi reload`"),
             OperationError::Operator(error) => Self::new(of_operator(error), text).with_hint(error.hint()),
             OperationError::Policy(error) => {
                 hinted(Self::new(of_policy(error), chain(error)), policy_hint(error))

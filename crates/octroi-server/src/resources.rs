@@ -29,7 +29,7 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
     let blocks = match uri {
         ResourceUri::Servers => {
             let servers = operations::server_statuses(&context.gateway)?;
-            one(uri, &ServersResource { servers, problems: context.gateway.problems().to_vec() })?
+            one(uri, &ServersResource { servers, problems: context.gateway.problems() })?
         }
         ResourceUri::Server(name) => {
             let key = ServerKey::system(name.clone());

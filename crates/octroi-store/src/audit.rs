@@ -21,6 +21,20 @@ impl<'a> AuditRecord<'a> {
     }
 }
 
+/// What the database knows of a gateway's log besides its records. It tells a log or a database that was
+/// replaced by an older or another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownLog {
+    /// The gateway that writes it.
+    pub node: String,
+    /// The key that signs its checkpoints, as text.
+    pub key: String,
+    /// How many records a checkpoint covers, at least.
+    pub signed_until: u64,
+    /// The number of the newest snapshot of this database in it.
+    pub snapshot: u64,
+}
+
 /// An event of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {

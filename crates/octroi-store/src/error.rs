@@ -198,7 +198,36 @@ impl StoreError {
                 "restore the file master.key of the data directory, or remove it and restart to make a new one".to_owned()
             }
             Self::UnknownServer { .. } => "record the server first".to_owned(),
-            Self::Io { .. } | Self::Database { .. } => "see the cause".to_owned(),
+            Self::Io { path, .. } => format!(
+                "look at it with `ls -ld {}`, or name another directory with --data DIR",
+                path.display()
+            ),
+            Self::Database { path, .. } => format!(
+                "restart; if it fails again, {}, and run `octroi db rebuild`",
+                moved_away(path)
+            ),
+        }
+    }
+
+    /// The error for the caller of a tool: what it means, without the paths of this machine.
+    pub fn for_caller(&self) -> &'static str {
+        match self {
+            Self::NoKey { .. } => "the gateway has no key to encrypt approvals with",
+            Self::InUse { .. }
+            | Self::NotADirectory { .. }
+            | Self::Exposed { .. }
+            | Self::PermissionDenied { .. }
+            | Self::ReadOnly { .. }
+            | Self::DiskFull { .. }
+            | Self::Busy { .. }
+            | Self::Corrupt { .. }
+            | Self::Unreadable { .. }
+            | Self::Foreign { .. }
+            | Self::MigrationChanged { .. }
+            | Self::Newer { .. }
+            | Self::UnknownServer { .. }
+            | Self::Io { .. }
+            | Self::Database { .. } => "the gateway cannot use its database",
         }
     }
 

@@ -22,7 +22,7 @@ mod store;
 
 pub use agent::{AgentRecord, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
-pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow};
+pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, KnownLog};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;

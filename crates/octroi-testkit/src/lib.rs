@@ -1,5 +1,6 @@
 //! Peers for tests.
 
+pub mod agent;
 pub mod auth_proxy;
 pub mod client;
 pub mod conformance;
@@ -35,6 +36,24 @@ pub fn fixture_binary() -> PathBuf {
 /// If it has not been built.
 pub fn conformance_client_binary() -> PathBuf {
     built("octroi-conformance-client")
+}
+
+/// The built `octroi-agent`.
+///
+/// # Panics
+///
+/// If it has not been built.
+pub fn agent_binary() -> PathBuf {
+    built("octroi-agent")
+}
+
+/// The built `octroi-liar`.
+///
+/// # Panics
+///
+/// If it has not been built.
+pub fn liar_binary() -> PathBuf {
+    built("octroi-liar")
 }
 
 /// A program of this crate. Cargo builds it automatically only for the tests of this crate.

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use octroi_core::Secret;
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncRead;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::background::BackgroundTasks;
 use crate::error::{LAST_OUTPUT, UpstreamError};
@@ -61,6 +62,8 @@ pub(crate) struct LaunchSpec<'a> {
 /// A running child process and its descendants.
 #[derive(Debug)]
 pub(crate) struct Process {
+    /// The name used in the log.
+    name: String,
     child: Child,
     id: Option<Pid>,
     is_kept: bool,
@@ -76,11 +79,19 @@ pub(crate) struct Process {
 
 /// The processes that currently run for one server.
 #[derive(Debug, Default)]
-pub(crate) struct ProcessList(Mutex<Vec<Pid>>);
+pub(crate) struct ProcessList {
+    running: Mutex<Vec<Pid>>,
+    /// How often a reaper was killed and left processes behind.
+    n_killed_reapers: AtomicU64,
+}
 
 impl ProcessList {
     pub(crate) fn list(&self) -> Vec<Pid> {
-        self.0.lock().clone()
+        self.running.lock().clone()
+    }
+
+    pub(crate) fn n_killed_reapers(&self) -> u64 {
+        self.n_killed_reapers.load(Ordering::Relaxed)
     }
 }
 
@@ -138,12 +149,13 @@ impl Process {
             let _ = child.start_kill();
             return Err(UpstreamError::spawn(&program.command, &error));
         }
-        running.0.lock().extend(id);
+        running.running.lock().extend(id);
         let since = logs.next();
         let stderr_reader = tasks.spawn("stderr", keep_stderr(name.to_owned(), stderr, Arc::clone(logs)));
         let (logs, running) = (Arc::clone(logs), Arc::clone(running));
+        let name = name.to_owned();
         Ok((
-            Self { child, id, is_kept, has_ended: false, mark, logs, since, stderr_reader, running },
+            Self { name, child, id, is_kept, has_ended: false, mark, logs, since, stderr_reader, running },
             Streams { stdin, stdout },
         ))
     }
@@ -160,10 +172,14 @@ impl Process {
     /// Waits until the process ends by itself; returns its exit status.
     pub(crate) async fn exited(&mut self) -> String {
         let status = self.child.wait().await;
-        self.end_what_is_left(&status);
+        let n_left = self.end_what_is_left(&status);
+        if self.is_kept && n_left > 0 {
+            self.report_killed_reaper(n_left);
+        }
         // A grandchild may hold the pipe open, so the rest of it is read for a short time only.
         let _ = tokio::time::timeout(Duration::from_millis(100), &mut self.stderr_reader).await;
         match status {
+            Ok(status) if self.is_kept && n_left > 0 => format!("its reaper was killed ({status})"),
             Ok(status) => status.to_string(),
             Err(error) => format!("cannot be waited for: {error}"),
         }
@@ -190,15 +206,23 @@ impl Process {
 
     /// A reaper ends after all its processes. One that was killed, as its own server can do, leaves them
     /// behind; they are found by their mark, and because they are children of Octroi now.
-    fn end_what_is_left(&mut self, status: &io::Result<ExitStatus>) {
+    ///
+    /// Returns how many were left. A reaper that ends by itself leaves none.
+    fn end_what_is_left(&mut self, status: &io::Result<ExitStatus>) -> usize {
         let (Ok(status), Some(id), false) = (status, self.id, self.has_ended) else {
-            return;
+            return 0;
         };
         self.has_ended = true;
         self.mark.forget(id);
-        if status.code().is_none() {
-            self.mark.kill();
-        }
+        if status.code().is_none() { self.mark.kill() } else { 0 }
+    }
+
+    fn report_killed_reaper(&self, n_processes: usize) {
+        self.running.n_killed_reapers.fetch_add(1, Ordering::Relaxed);
+        warn!(
+            server.name = self.name,
+            n_processes, "the reaper was killed; the processes that it watched were ended"
+        );
     }
 
     /// A reaper forwards the signal; without one, the whole process group gets it.
@@ -225,7 +249,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.running.0.lock().retain(|id| Some(*id) != self.id);
+        self.running.running.lock().retain(|id| Some(*id) != self.id);
         // No caller waits any more. A reaper finishes by itself.
         if self.child.id().is_some() {
             self.signal(if self.is_kept { Signal::TERM } else { Signal::KILL });
@@ -262,13 +286,12 @@ fn environment(program: &Program) -> Vec<(String, String)> {
 }
 
 async fn keep_stderr(name: String, stderr: impl AsyncRead + Unpin, logs: Arc<Logs>) {
-    let mut lines = Lines::new(stderr, STDERR_LINE_BYTES);
+    let mut lines = Lines::new(stderr, STDERR_LINE_BYTES).keeping(STDERR_LINE_BYTES);
     while let Ok(Some(line)) = lines.next().await {
-        let text = match line {
-            Line::Whole(text) => String::from_utf8_lossy(&text).trim_end().to_owned(),
-            Line::TooLong { head, .. } => format!("{}…", String::from_utf8_lossy(&head)),
+        let line = match line {
+            Line::Whole(text) => logs.push(String::from_utf8_lossy(&text).trim_end()),
+            Line::TooLong { head, .. } => logs.push_beginning(&String::from_utf8_lossy(&head)),
         };
-        let line = logs.push(&text);
         debug!(program.name = name, stderr = line, "program output");
     }
 }

@@ -19,7 +19,7 @@ pub enum UpstreamError {
     /// No connection to the address.
     #[error("cannot connect to {address}: {reason}")]
     Connect {
-        /// The address, without credentials.
+        /// Scheme, host and port.
         address: String,
         /// Why it failed.
         reason: String,
@@ -112,11 +112,17 @@ impl UpstreamError {
         }
     }
 
-    /// The error with secrets redacted from every text that a server may have written.
-    pub(crate) fn redacted(self, redacted: impl Fn(&str) -> String) -> Self {
+    /// The error with secrets redacted from every text that a server may have written, or that may have been filled
+    /// by a reference of the configuration.
+    #[must_use]
+    pub fn redacted(self, redacted: impl Fn(&str) -> String) -> Self {
         match self {
-            Self::Spawn { command, reason } => Self::Spawn { reason: redacted(&reason), command },
-            Self::Connect { address, reason } => Self::Connect { reason: redacted(&reason), address },
+            Self::Spawn { command, reason } => {
+                Self::Spawn { reason: redacted(&reason), command: redacted(&command) }
+            }
+            Self::Connect { address, reason } => {
+                Self::Connect { reason: redacted(&reason), address: redacted(&address) }
+            }
             Self::Protocol(text) => Self::Protocol(redacted(&text)),
             Self::Refused(error) => Self::Refused(RpcError { message: redacted(&error.message), ..error }),
             Self::Closed(how) => Self::Closed(redacted(&how)),
@@ -203,6 +209,22 @@ mod tests {
         ] {
             assert_eq!(error.for_caller(), expected);
             assert!(!error.redacted(|text| text.replace("my own words", "…")).to_string().contains("words"));
+        }
+    }
+
+    #[test]
+    fn no_text_of_an_error_keeps_a_secret() {
+        let secret = || "hush".to_owned();
+        for error in [
+            UpstreamError::Spawn { command: secret(), reason: secret() },
+            UpstreamError::Connect { address: secret(), reason: secret() },
+            UpstreamError::Protocol(secret()),
+            UpstreamError::Refused(RpcError::new(-32000, secret())),
+            UpstreamError::Closed(secret()),
+            UpstreamError::Resting { retry_in: Duration::from_secs(5), reason: secret() },
+        ] {
+            let text = error.redacted(|text| text.replace("hush", "…")).to_string();
+            assert!(text.contains('…') && !text.contains("hush"), "{text}");
         }
     }
 }

@@ -67,7 +67,7 @@ impl HttpClient {
 pub(crate) struct Address {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
-    /// Scheme, host, port and path: safe to show in errors.
+    /// Scheme, host and port: safe to show in errors. Paths and queries often hold secrets.
     pub(crate) display: String,
     /// The path and query in the request line.
     pub(crate) path: Uri,
@@ -96,7 +96,7 @@ impl Address {
         }
         let host = uri.host().unwrap_or_default();
         let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let display = format!("{}://{host}{port}{}", uri.scheme_str().unwrap_or_default(), uri.path());
+        let display = format!("{}://{host}{port}", uri.scheme_str().unwrap_or_default());
         let authority =
             uri.authority().map(|authority| authority.as_str().rsplit('@').next().unwrap_or_default());
         let host = HeaderValue::from_str(authority.unwrap_or_default())
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn an_endpoint_stays_at_the_configured_origin() {
-        let base = address("https://user:pass@example.com:8443/a/sse").unwrap();
-        assert_eq!(base.display, "https://example.com:8443/a/sse");
+        let base = address("https://user:pass@example.com:8443/a/sse?key=secret").unwrap();
+        assert_eq!(base.display, "https://example.com:8443");
         let base = address("https://example.com/a/sse").unwrap();
         for (target, expected) in [
             ("/messages?s=1", Some("https://example.com/messages?s=1")),

@@ -14,6 +14,7 @@ pub(crate) enum Line {
     TooLong { head: Bytes, tail: Bytes },
 }
 
+/// How much of either end of a line beyond the limit is kept, if nothing else is said.
 const KEPT: usize = 512;
 
 /// Splits a stream into lines without ever holding more than the limit.
@@ -22,6 +23,8 @@ pub(crate) struct Lines<R> {
     buffer: BytesMut,
     scanned: usize,
     limit: usize,
+    /// How much of the start of a line beyond the limit is kept.
+    kept: usize,
     overflow: Option<Overflow>,
 }
 
@@ -32,7 +35,13 @@ struct Overflow {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(reader: R, limit: usize) -> Self {
-        Self { reader, buffer: BytesMut::with_capacity(8 << 10), scanned: 0, limit, overflow: None }
+        let buffer = BytesMut::with_capacity(8 << 10);
+        Self { reader, buffer, scanned: 0, limit, kept: KEPT, overflow: None }
+    }
+
+    /// Keeps so much of the start of a line beyond the limit; not more than the limit.
+    pub(crate) fn keeping(self, kept: usize) -> Self {
+        Self { kept: kept.min(self.limit), ..self }
     }
 
     /// The next line, or `None` at the end of the stream.
@@ -43,7 +52,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.scanned = 0;
                 line.truncate(line.len() - 1);
                 return Ok(Some(match self.overflow.take() {
-                    None if line.len() > self.limit => too_long(&line.freeze()),
+                    None if line.len() > self.limit => too_long(&line, self.kept),
                     None => Line::Whole(line.freeze()),
                     Some(mut overflow) => {
                         overflow.keep(&line);
@@ -58,7 +67,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 match &mut self.overflow {
                     Some(overflow) => overflow.keep(&part),
                     None => {
-                        let head = Bytes::copy_from_slice(&part[..part.len().min(KEPT)]);
+                        let head = Bytes::copy_from_slice(&part[..part.len().min(self.kept)]);
                         let mut overflow = Overflow { head, tail: BytesMut::new() };
                         overflow.keep(&part);
                         self.overflow = Some(overflow);
@@ -83,10 +92,10 @@ impl Overflow {
     }
 }
 
-fn too_long(line: &Bytes) -> Line {
-    let head = line.slice(..line.len().min(KEPT));
-    let tail = line.slice(line.len().saturating_sub(KEPT)..);
-    Line::TooLong { head: Bytes::copy_from_slice(&head), tail: Bytes::copy_from_slice(&tail) }
+fn too_long(line: &[u8], kept: usize) -> Line {
+    let head = &line[..line.len().min(kept)];
+    let tail = &line[line.len().saturating_sub(KEPT)..];
+    Line::TooLong { head: Bytes::copy_from_slice(head), tail: Bytes::copy_from_slice(tail) }
 }
 
 /// The request id of an answer that was too long to read, if it is in the kept part: before the result, or
@@ -133,6 +142,16 @@ mod tests {
         };
         assert_eq!(guess_id(head, tail), Some(7));
         assert_eq!(ok, "ok");
+    }
+
+    #[tokio::test]
+    async fn more_of_the_start_is_kept_on_request() {
+        let stream: &[u8] = Box::leak(format!("{}\n", "a".repeat(5_000)).into_bytes().into_boxed_slice());
+        let mut lines = Lines::new(stream, 2_000).keeping(1_500);
+        let Ok(Some(Line::TooLong { head, tail })) = lines.next().await else {
+            panic!("the line is too long");
+        };
+        assert_eq!((head.len(), tail.len()), (1_500, KEPT));
     }
 
     #[test]

@@ -18,6 +18,9 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 const SECRET_LENGTH: usize = 6;
 /// No private key has more lines.
 const KEY_LINES_MAX: usize = 150;
+/// What is shown of a line that was too long, in bytes. Secrets are redacted from all that was kept of it, so that no
+/// part of one is left where it is cut.
+const BEGINNING: usize = 512;
 /// What is kept of a line of a private key.
 const KEY_LINE: &str = "[redacted: private_key]";
 
@@ -81,7 +84,21 @@ impl Logs {
 
     /// Stores a line; returns it with secrets redacted.
     pub(crate) fn push(&self, text: &str) -> String {
-        let redacted = self.redacted(text);
+        self.store(text, self.redacted(text))
+    }
+
+    /// Stores the beginning of a line that was too long; `head` is what was kept of it. Returns what is shown of it.
+    pub(crate) fn push_beginning(&self, head: &str) -> String {
+        // A secret that is longer than what was kept beyond the cut cannot be recognised.
+        let has_room = self.longest_secret() <= head.len().saturating_sub(BEGINNING);
+        let redacted = if has_room { self.redacted(head) } else { String::new() };
+        let end = redacted.floor_char_boundary(BEGINNING);
+        // A secret that nothing but its end shows would be cut in the middle of a word.
+        let shown = redacted[..end].rsplit_once(char::is_whitespace).map_or("", |(shown, _)| shown);
+        self.store(head, format!("{shown}… (the line is too long)"))
+    }
+
+    fn store(&self, text: &str, redacted: String) -> String {
         let at = self.clock.now_ms();
         let mut ring = self.ring.lock();
         let text = if ring.is_of_key(text) { KEY_LINE.to_owned() } else { redacted };
@@ -106,6 +123,11 @@ impl Logs {
             .filter(|secret| text.contains(secret.expose()))
             .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
         self.redactor.redacted(&self.encoded.redact(&given))
+    }
+
+    /// The length of the longest known secret, in any encoding.
+    fn longest_secret(&self) -> usize {
+        self.encoded.longest().max(self.redactor.longest())
     }
 
     /// The newest `n` lines from number `from` on, oldest first.
@@ -198,5 +220,34 @@ mod tests {
             assert_eq!(logs.push(line), expected);
             assert_eq!(texts(&logs, 1, 0), [expected]);
         }
+    }
+
+    #[test]
+    fn no_part_of_a_secret_is_left_where_a_line_is_cut() {
+        const KEPT: usize = 4 << 10;
+        let given = "given secret with spaces 5318";
+        let token = format!("ghp_{}", "A1b2C3d4E5".repeat(4));
+        let key = format!("-----BEGIN PRIVATE KEY-----{}", "MIIEpAIBAAKCAQEA".repeat(100));
+        for secret in [given, &token, "password=\"Qx7a b3 zz 99\"", &key] {
+            for before in BEGINNING - 60..BEGINNING + 5 {
+                let logs = logs(given);
+                let line = format!("{} {secret} {}", "w".repeat(before), "rest ".repeat(KEPT));
+                let shown = logs.push_beginning(&line[..KEPT]);
+                assert!(
+                    shown.len() <= BEGINNING + 40 && shown.ends_with("(the line is too long)"),
+                    "{shown}"
+                );
+                let words = ["given", "with", "ghp_", "A1b2", "Qx7a", "b3", "MIIE"];
+                assert!(!words.iter().any(|word| shown.contains(word)), "{secret} {before}: {shown}");
+            }
+        }
+        // What cannot be recognised whole is not shown at all.
+        let long = "k".repeat(KEPT);
+        assert_eq!(logs(&long).push_beginning(&format!("is {long}")[..KEPT]), "… (the line is too long)");
+        let logs = logs("");
+        assert_eq!(
+            logs.push_beginning(&"word ".repeat(800)).len(),
+            BEGINNING - 3 + "… (the line is too long)".len()
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use octroi_mcp::{Envelope, Id, Incoming, Kind, Malformed, Method, RpcError, code, envelope};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use tracing::{debug, warn};
 
 use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
+use crate::heavy_work::LARGE_ANSWER_BYTES;
 use crate::lines::guess_id;
 
 /// The calls and questions of one channel.
@@ -146,7 +147,7 @@ impl Mux {
 
     /// Handles one message (or an old batch) from the server.
     pub(crate) async fn receive(self: &Arc<Self>, json: Bytes) {
-        match Incoming::parse(json) {
+        match parse(json).await {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages.into_iter().flatten() {
@@ -298,6 +299,15 @@ impl ReplyChannel for Mux {
         self.table.lock().questions.remove(id);
         self.post(message);
     }
+}
+
+/// Parses a message; a large one elsewhere, so that the messages of other servers do not wait for it.
+async fn parse(json: Bytes) -> Result<Incoming, Malformed> {
+    if json.len() <= LARGE_ANSWER_BYTES {
+        return Incoming::parse(json);
+    }
+    let parsing = tokio::task::spawn_blocking(move || Incoming::parse(json));
+    parsing.await.unwrap_or_else(|_| Incoming::parse(Bytes::new()))
 }
 
 #[cfg(test)]

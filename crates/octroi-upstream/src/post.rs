@@ -21,11 +21,7 @@ pub struct PostTarget {
 impl PostTarget {
     /// Creates the target. Nothing is sent yet.
     pub fn new(client: &HttpClient, remote: &Remote) -> Result<Self, UpstreamError> {
-        let mut address = client.address(remote)?;
-        // The path of a webhook is often its password: it must not appear in errors.
-        let port = address.uri.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let scheme = address.uri.scheme_str().unwrap_or_default();
-        address.display = format!("{scheme}://{}{port}", address.uri.host().unwrap_or_default());
+        let address = client.address(remote)?;
         Ok(Self { client: client.clone(), address })
     }
 

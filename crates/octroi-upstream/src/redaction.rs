@@ -1,5 +1,6 @@
 //! The redactor that everything passes which servers write and people read.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,8 +19,24 @@ impl SharedRedactor {
 
     /// The text with secrets redacted.
     pub fn redacted(&self, text: &str) -> String {
-        let redactor = Arc::clone(&self.0.read());
-        redactor.redact(text).into_owned()
+        self.current().redact(text).into_owned()
+    }
+
+    /// The text with secrets redacted; `None` if there are none in it.
+    pub fn changed(&self, text: &str) -> Option<String> {
+        match self.current().redact(text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(redacted) => Some(redacted),
+        }
+    }
+
+    /// The length of the longest known secret, in any encoding.
+    pub(crate) fn longest(&self) -> usize {
+        self.current().longest()
+    }
+
+    fn current(&self) -> Arc<Redactor> {
+        Arc::clone(&self.0.read())
     }
 }
 

@@ -124,17 +124,21 @@ pub(crate) struct Mark {
 
 impl Mark {
     /// Kills all processes with the mark, and the orphans of reapers, which may have removed it. Includes
-    /// those started meanwhile.
-    pub(crate) fn kill(&self) {
+    /// those started meanwhile. Returns how many it found.
+    pub(crate) fn kill(&self) -> usize {
         const ROUNDS: usize = 20;
+        let mut n_found = 0;
         for _ in 0..ROUNDS {
             let n_marked = kill_marked(MARK, |mark| mark == self.mark);
             let orphans = self.children.orphans();
             kill_children(&orphans);
             if n_marked + orphans.len() == 0 {
-                return;
+                break;
             }
+            // Killed ones are found again until they are gone.
+            n_found = n_found.max(n_marked + orphans.len());
         }
+        n_found
     }
 
     /// The process was waited for: its id may belong to another one from now on.

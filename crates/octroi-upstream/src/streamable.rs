@@ -18,6 +18,7 @@ use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
+use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
 use crate::identity::negotiated_version;
 use crate::wire::Body;
@@ -239,6 +240,9 @@ impl Streamable {
             return Err(status_error(status));
         }
         let body = collect(response.into_body(), self.limit).await?;
+        if body.len() > LARGE_ANSWER_BYTES {
+            leave_worker().await;
+        }
         WholeResponse { status, is_json, body }.answer()
     }
 

@@ -161,6 +161,11 @@ impl Upstream {
         memory_of(&self.running.list())
     }
 
+    /// How often the reaper of one of its processes was killed.
+    pub fn n_killed_reapers(&self) -> u64 {
+        self.running.n_killed_reapers()
+    }
+
     /// The shared connection, which lists are fetched over; connects if necessary.
     pub async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         self.connect(&self.shared, None).await

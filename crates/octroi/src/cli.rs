@@ -69,8 +69,8 @@ pub(crate) enum Command {
     Test(servers::OneServer),
     /// Fetch the lists of servers again.
     Refresh(servers::Refresh),
-    /// Reload the configuration.
-    Reload(Target),
+    /// Reload the configuration; shows what waits for a person, and asks.
+    Reload(servers::Reload),
     /// List the tools of all servers, with their risk, side effects and visibility.
     Tools(tools::Tools),
     /// Call a server's tool as an agent, subject to that agent's gates.

@@ -1,8 +1,6 @@
 //! The gateway's governance settings, from the configuration.
 
-use octroi_core::config::Config as Settings;
 use octroi_core::config::compare::CompleteConfig;
-use octroi_core::server::Transport;
 use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
 use crate::config::level::{AGENT, FLOOR};
@@ -46,13 +44,4 @@ fn level_of(level: &str) -> PolicyLevel {
         None if level == FLOOR => PolicyLevel::Floor,
         None => PolicyLevel::Global,
     }
-}
-
-/// Every value of the configuration that must be redacted in records and logs.
-pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
-    let of_servers = settings.servers.iter().flat_map(|server| match &server.transport {
-        Transport::Stdio(program) => program.env.values().collect::<Vec<_>>(),
-        Transport::Http(remote) | Transport::Sse(remote) => remote.headers.values().collect(),
-    });
-    of_servers.map(|secret| secret.expose().to_owned()).collect()
 }

@@ -23,7 +23,9 @@ pub(crate) fn start(verbose: u8) {
             std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
         ))
         .with_env_filter(filter)
-        .with_target(false);
+        .with_target(false)
+        // A closed terminal would end the thread that reports it.
+        .log_internal_errors(false);
     // Fails only where a log is running already, as in tests.
     let _ = format.try_init();
 }

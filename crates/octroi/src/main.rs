@@ -15,6 +15,7 @@ mod governance;
 mod logging;
 mod printer;
 mod relay;
+mod terminal;
 mod token;
 
 /// A tenth less CPU per call than the system's allocator, and no growth from many small sessions.

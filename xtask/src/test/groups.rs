@@ -14,6 +14,7 @@ const ALONE: &[(&str, &str)] = &[
     ("endpoint::closing::", "what is in flight has to begin within a third of a second"),
     ("faults::", "callers of healthy servers must not wait, by the clock"),
     ("grid::", "every era and transport at once is load enough"),
+    ("hostile::", "an honest agent must not notice hostile ones"),
     ("leaks::", "counts the temporary files of the whole machine"),
     ("life::", "a call has to be under way within a fifth of a second"),
     ("once::", "kills at moments that are counted in milliseconds"),

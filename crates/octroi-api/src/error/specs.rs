@@ -95,7 +95,7 @@ pub(super) static TABLE: [ErrorSpec; 45] = [
         rpc: -32_953,
         in_result: false,
         about: "A policy or a gate could not be evaluated, so the call was not made.",
-        hint: "look at the gateway's log, and at custom gates with `octroi status`",
+        hint: "`octroi status` shows problems and custom gates; the gateway's log says more",
         ..GATEWAY
     },
     ErrorSpec {

@@ -35,7 +35,7 @@ const DECIDING: &[ErrorCode] = &[
 ];
 const DECIDES: Effect = Effect::Changes { audit: Kind::ApprovalResolved };
 
-/// Whether the arguments of a call are still there.
+/// Whether the arguments and other params of a call are still there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -49,10 +49,10 @@ pub enum ArgumentsKept {
     Unreadable,
 }
 
-/// A value of the arguments that is not shown until somebody asks for it.
+/// A value of the arguments or other params that is not shown until somebody asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MaskedArgument {
-    /// Where it is: a JSON pointer; `#3` is the fourth member, if its name cannot be shown
+    /// Where it is: a JSON pointer, after `other_params` for those; `#3` is the fourth member, if its name cannot be shown
     pub path: String,
     /// The kind of secret that it seems to hold
     pub kind: String,
@@ -60,7 +60,7 @@ pub struct MaskedArgument {
     pub length: u64,
 }
 
-/// A call that needs or needed approval. Secrets in its arguments are masked.
+/// A call that needs or needed approval. Secrets in what it sends are masked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its id, ap_…
@@ -83,10 +83,11 @@ pub struct Approval {
     /// What is masked; `approvals_reveal` shows it
     #[serde(default)]
     pub masked: Vec<MaskedArgument>,
-    /// Whether the arguments are still there
+    /// Whether the arguments and other params are still there
     #[serde(default)]
     pub arguments_kept: ArgumentsKept,
-    /// What else the call sends, as `params` and `_meta`; null if nothing
+    /// What else the call sends, as `params` and `_meta`, with secrets masked; JSON text if a value would round its
+    /// numbers, and a short version where `arguments` is null; null if nothing
     #[serde(default)]
     pub other_params: Value,
     /// The risk level of the tool
@@ -149,7 +150,7 @@ pub enum DenyMode {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum RememberFor {
-    /// The tool with exactly these arguments.
+    /// The tool with exactly these arguments and other params.
     Exact,
     /// The tool with any arguments.
     Tool,

@@ -4,7 +4,6 @@ use octroi_core::audit::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NoArguments;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
@@ -14,6 +13,15 @@ pub static OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ConfigReload>(
 
 /// Reloads the configuration.
 pub struct ConfigReload;
+
+/// What to accept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReloadRequest {
+    /// Accept everything that waits, if the files still have this digest [default: accept nothing]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
 
 /// The changes of a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +36,12 @@ pub struct ConfigChanges {
     pub unchanged: u64,
     /// Problems of the configuration
     pub problems: Vec<String>,
+    /// Changes that wait for a person
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<ConfigDifference>,
+    /// The digest of the files, to accept what waits
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_digest: Option<String>,
 }
 
 /// A difference between the configuration on disk and the accepted one.
@@ -44,19 +58,20 @@ pub struct ConfigDifference {
 }
 
 impl Operation for ConfigReload {
-    type Request = NoArguments;
+    type Request = ReloadRequest;
     type Response = ConfigChanges;
 
     const NAME: &'static str = "config_reload";
     const TITLE: &'static str = "Reload the configuration";
-    const DESCRIPTION: &'static str = "Reload the configuration and accept it: everything that waited for a person takes \
-         effect. Unchanged servers keep running; an invalid file changes nothing.";
+    const DESCRIPTION: &'static str = "Reload the configuration. What needs a person waits, unless you give the digest of the \
+         files that you have looked at; other files are refused. Unchanged servers keep running; an invalid file \
+         changes nothing.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ConfigReloaded };
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidConfig];
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::Conflict, ErrorCode::InvalidConfig];
     const IDEMPOTENT: bool = true;
 
-    fn object(_: &NoArguments) -> ObjectRef<'_> {
+    fn object(_: &ReloadRequest) -> ObjectRef<'_> {
         ObjectRef::Gateway
     }
 }

@@ -125,6 +125,9 @@ pub struct ServerList {
     /// Changes of the configuration that wait for a person; `config_reload` accepts them
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<ConfigDifference>,
+    /// The digest of the files whose changes wait; `config_reload` takes it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_digest: Option<String>,
     /// All custom gates, in their order of evaluation
     pub gates: Vec<GateStatus>,
 }

@@ -67,13 +67,13 @@ fn callers_tools_and_sessions_can_be_told_apart() {
     let policies = r#"
         @id("people") permit(principal, action, resource) when { principal.role == "human" };
         @id("bob") permit(principal == Agent::"bob", action, resource);
-        @id("reviewer") permit(principal, action, resource) when { principal.profile == "reviewer" };
+        @id("reviewer") permit(principal, action, resource) when { principal.profile == "strict" };
         @id("frozen") forbid(principal, action, resource)
             when { context.session.spec_frozen && !resource.read_only };
         @id("risky") @decision("ask") forbid(principal, action, resource)
             when { resource.risk >= 3 && resource.risk_name == "critical" };
         @id("stranger") forbid(principal, action, resource)
-            when { resource.trust == "low" && resource.side_effects.containsAny(["network", "process"]) };
+            when { resource.trust == "low" && resource.side_effects.containsAny(["network.http", "system.exec"]) };
         @id("project") permit(principal, action, resource)
             when { context.session has project && context.session.project == "octroi" };
         @id("mode") forbid(principal, action, resource in Server::"files")
@@ -81,7 +81,7 @@ fn callers_tools_and_sessions_can_be_told_apart() {
     "#;
     check(policies, READ, expect!["silent"]);
     check(policies, &format!("{READ} with role=human project=octroi"), expect!["allow by people, project"]);
-    check(policies, &format!("{READ} with profile=reviewer"), expect!["allow by reviewer"]);
+    check(policies, &format!("{READ} with profile=strict"), expect!["allow by reviewer"]);
     check(
         policies,
         r#"bob calls files.read_file {"path": "/x"} with spec_frozen=true"#,

@@ -16,13 +16,31 @@ use crate::schema::Schema;
 /// those do not exist when a call is judged.
 const DEREFERENCES_MAX: u32 = 1;
 
+/// So many policies are validated together.
+const CHUNK: usize = 50;
+
+/// At most this many errors and warnings are reported: each is looked up in the text.
+const PROBLEMS_MAX: usize = 200;
+
 pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
-    let set = match PolicySet::from_policies(all.iter().map(|loaded| loaded.policy.clone())) {
+    let validator = Validator::new(schema.cedar.clone());
+    let mut problems = Vec::new();
+    // Policies with errors take longest, and nobody reads hundreds of errors.
+    for some in all.chunks(CHUNK) {
+        problems.extend(validate_some(text, some, &validator, known));
+        if problems.len() >= PROBLEMS_MAX {
+            break;
+        }
+    }
+    problems
+}
+
+fn validate_some(text: &str, some: &[Loaded], validator: &Validator, known: &[Problem]) -> Vec<Problem> {
+    let set = match PolicySet::from_policies(some.iter().map(|loaded| loaded.policy.clone())) {
         Ok(set) => set,
         Err(error) => return unreadable(text, &DetailedError::from(&error)),
     };
-    let spans = all.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
-    let validator = Validator::new(schema.cedar.clone());
+    let spans = some.iter().map(|loaded| (loaded.id.as_str(), &loaded.span)).collect();
     let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCES_MAX);
     let mut problems = errors(text, &spans, &result);
     problems.extend(warnings(text, &spans, &result));
@@ -41,7 +59,7 @@ fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Probl
     let errors = result.validation_errors().filter(|error| !is_reported(error));
     let problem =
         |error: &ValidationError| problem(text, spans, error.policy_id(), &DetailedError::from(error));
-    errors.map(|error| problem(error).with_believable_help()).collect()
+    errors.take(PROBLEMS_MAX).map(|error| problem(error).with_believable_help()).collect()
 }
 
 /// Warnings that follow from an error are not reported.
@@ -52,7 +70,8 @@ fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Pro
     let nowhere: BTreeSet<&PolicyId> =
         result.validation_warnings().filter(is_nowhere).map(ValidationWarning::policy_id).collect();
     let mut problems = Vec::new();
-    for warning in result.validation_warnings().filter(|warning| !wrong.contains(warning.policy_id())) {
+    let others = result.validation_warnings().filter(|warning| !wrong.contains(warning.policy_id()));
+    for warning in others.take(PROBLEMS_MAX) {
         let id = warning.policy_id();
         let problem = problem(text, spans, id, &DetailedError::from(warning));
         let never = |help: &str| Problem {

@@ -16,7 +16,7 @@ fn real_tools_have_a_readable_schema() {
 
         // Without args.params: values of several types.
         // Without args.timeout_seconds: numbers with a fraction.
-        @doc("risk: high; side effects: database")
+        @doc("risk: high; side effects: unknown")
         action "db.query" in ["db.*"] appliesTo {
           principal: [Agent],
           resource: [Tool],
@@ -47,7 +47,7 @@ fn real_tools_have_a_readable_schema() {
           },
         };
 
-        @doc("risk: high; side effects: filesystem")
+        @doc("risk: high; side effects: fs.write")
         action "files.write_file" in ["files.*"] appliesTo {
           principal: [Agent],
           resource: [Tool],
@@ -63,7 +63,7 @@ fn real_tools_have_a_readable_schema() {
 
         action "github.*" in ["call"];
 
-        @doc("risk: medium; side effects: network, public")
+        @doc("risk: medium; side effects: data.write")
         action "github.create_issue" in ["github.*"] appliesTo {
           principal: [Agent],
           resource: [Tool],
@@ -98,7 +98,7 @@ fn real_tools_have_a_readable_schema() {
         };
 
         // Without args.env: an object whose members are not listed.
-        @doc("risk: critical; side effects: process")
+        @doc("risk: critical; side effects: system.exec, unknown")
         action "shell.run" in ["shell.*"] appliesTo {
           principal: [Agent],
           resource: [Tool],

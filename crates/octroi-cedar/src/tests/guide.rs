@@ -1,6 +1,10 @@
 //! Every example of the guide for policy authors loads and judges as documented.
 
-use super::support::{judge, load, schema, summary};
+use octroi_core::tool::Annotations;
+use octroi_core::tool::infer::{ToolFacts, infer};
+use octroi_core::trust::Trust;
+
+use super::support::{judge, load, samples, schema, summary};
 
 const GUIDE: &str = include_str!("../../../../docs/cedar.md");
 
@@ -58,5 +62,32 @@ fn every_attribute_is_explained() {
             spellings.iter().any(|spelling| GUIDE.contains(spelling.as_str())),
             "`{name}` is not in the guide"
         );
+    }
+}
+
+/// The guide's tags must be those that a gateway gives to such tools.
+#[test]
+fn the_samples_have_the_side_effects_that_octroi_infers() {
+    for sample in samples() {
+        let known = ToolFacts {
+            server: sample.server,
+            name: sample.tool,
+            description: "",
+            arguments: &[],
+            annotations: Annotations::default(),
+            trust: Trust::Medium,
+        };
+        let (_, inferred) = infer(known, &[]);
+        let inferred: Vec<&str> = inferred.iter().collect();
+        assert_eq!(sample.side_effects, inferred, "{}.{}", sample.server, sample.tool);
+    }
+}
+
+#[test]
+fn the_profiles_of_the_guide_are_profiles() {
+    for (_, after) in GUIDE.match_indices("profile == \"").map(|(at, found)| (at, &GUIDE[at + found.len()..]))
+    {
+        let name = after.split('"').next().unwrap();
+        assert!(["strict", "guarded", "open"].contains(&name), "{name}");
     }
 }

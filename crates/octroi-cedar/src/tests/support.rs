@@ -42,7 +42,7 @@ pub(crate) fn samples() -> Vec<Sample> {
             "files",
             "write_file",
             Risk::High,
-            &["filesystem"],
+            &["fs.write"],
             json!({
                 "type": "object",
                 "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
@@ -53,7 +53,7 @@ pub(crate) fn samples() -> Vec<Sample> {
             "github",
             "create_issue",
             Risk::Medium,
-            &["network", "public"],
+            &["data.write"],
             json!({
                 "$defs": {"Label": {"enum": ["bug", "feature"]}},
                 "type": "object",
@@ -81,7 +81,7 @@ pub(crate) fn samples() -> Vec<Sample> {
             "db",
             "query",
             Risk::High,
-            &["database"],
+            &["unknown"],
             json!({
                 "type": "object",
                 "properties": {
@@ -98,7 +98,7 @@ pub(crate) fn samples() -> Vec<Sample> {
             "shell",
             "run",
             Risk::Critical,
-            &["process"],
+            &["system.exec", "unknown"],
             json!({
                 "type": "object",
                 "properties": {

@@ -12,7 +12,7 @@ pub struct Binding {
     pub tool: String,
     /// The hash of the tool's definition: what the approver believed it to be.
     pub definition_hash: [u8; 32],
-    /// The hash of the canonical arguments.
+    /// The hash of the canonical arguments and other members of `params`.
     pub arguments_hash: [u8; 32],
     /// The revision of the policies that required approval and, once approved, of those in force at that
     /// time.

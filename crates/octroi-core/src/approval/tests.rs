@@ -30,6 +30,7 @@ fn pending() -> Approval {
         binding: binding(),
         state: ApprovalState::Pending,
         arguments_preview: r#"{"path":"/a"}"#.to_owned(),
+        other_params_preview: None,
         other_params: None,
         arguments: Secret::new(r#"{"path":"/a","key":"hunter2"}"#),
         arguments_state: ArgumentsState::Whole,

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::pattern;
+
 /// A schema of more values is refused.
 const VALUES_MAX: usize = 20_000;
 /// A schema that is nested deeper is refused.
@@ -10,13 +12,21 @@ const DEPTH_MAX: usize = 64;
 const PATTERNS_MAX: usize = 200;
 /// A longer pattern is refused.
 const PATTERN_LENGTH_MAX: usize = 1_000;
+/// All patterns together may have this many states.
+const PATTERN_SIZE_MAX: u64 = 20_000;
+/// All texts of a schema together may have this many bytes.
+const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// What is found while counting.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that was found or not")]
 struct Found {
     n_values: usize,
     n_patterns: usize,
+    pattern_size: u64,
+    n_text_bytes: usize,
     has_foreign_reference: bool,
+    n_inner_ids: usize,
     has_reference: bool,
     has_alternatives: bool,
 }
@@ -31,7 +41,7 @@ pub(super) struct Shape {
 pub(super) fn check(schema: &Value) -> Result<Shape, String> {
     let mut found = Found::default();
     count(schema, 0, &mut found)?;
-    if found.has_foreign_reference {
+    if found.has_foreign_reference || found.n_inner_ids > 0 && found.has_reference {
         return Err("it refers to a schema by `$id`, which cannot be bounded; use `#/$defs/…`".to_owned());
     }
     let is_plain = !found.has_reference && !found.has_alternatives && found.n_patterns == 0;
@@ -49,11 +59,14 @@ fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {
     match value {
         Value::Object(members) => {
             for (keyword, part) in members {
+                text(keyword, found)?;
                 match (keyword.as_str(), part) {
                     ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                         found.has_reference = true;
                         found.has_foreign_reference |= !reference.starts_with('#');
                     }
+                    // References within such a part are relative to it. `id` is the same in old versions.
+                    ("$id" | "id", Value::String(_)) if depth > 0 => found.n_inner_ids += 1,
                     ("pattern", Value::String(pattern)) => one_pattern(pattern, found)?,
                     ("patternProperties", Value::Object(patterns)) => {
                         patterns.keys().try_for_each(|pattern| one_pattern(pattern, found))?;
@@ -68,6 +81,7 @@ fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {
                         | "uniqueItems"
                         | "propertyNames"
                         | "dependentSchemas"
+                        | "dependentRequired"
                         | "dependencies"
                         | "unevaluatedProperties"
                         | "unevaluatedItems"
@@ -81,7 +95,16 @@ fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {
             }
         }
         Value::Array(items) => items.iter().try_for_each(|item| count(item, depth + 1, found))?,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(string) => text(string, found)?,
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
+}
+
+fn text(text: &str, found: &mut Found) -> Result<(), String> {
+    found.n_text_bytes += text.len();
+    if found.n_text_bytes > TEXT_BYTES_MAX {
+        return Err(format!("its texts have more than {TEXT_BYTES_MAX} bytes"));
     }
     Ok(())
 }
@@ -93,6 +116,10 @@ fn one_pattern(pattern: &str, found: &mut Found) -> Result<(), String> {
     }
     if pattern.len() > PATTERN_LENGTH_MAX {
         return Err(format!("a pattern is longer than {PATTERN_LENGTH_MAX} bytes"));
+    }
+    found.pattern_size = found.pattern_size.saturating_add(pattern::size(pattern));
+    if found.pattern_size > PATTERN_SIZE_MAX {
+        return Err("its patterns are too large, with their repetitions written out".to_owned());
     }
     Ok(())
 }

@@ -76,7 +76,60 @@ fn a_pattern_that_backtracks_for_ever_refuses_instead() {
     assert!(schema.complaint(&json!({"a": hard}), 100, Strictness::Schema).is_some());
 }
 
+/// Each definition applies the next one twice, in place; the first is applied by this keyword.
+fn laughs_of(keyword: &str, by: &str) -> Value {
+    let mut defs = Map::new();
+    for index in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/d{}", index + 1)});
+        defs.insert(format!("d{index}"), json!({keyword: [next.clone(), next]}));
+    }
+    defs.insert("d60".to_owned(), json!({"type": "string"}));
+    json!({"$defs": defs, by: {"$ref": "#/$defs/d0"}})
+}
+
+/// A list of lists of lists, another one for each number: the validator has one hash for all of them.
+fn tree_of_lists(number: usize) -> Value {
+    let mut tree = json!([]);
+    for bit in 0..12 {
+        tree = if number >> bit & 1 == 1 { json!([tree, []]) } else { json!([[], tree]) };
+    }
+    tree
+}
+
+/// The same for keywords that compare or count.
+fn hostile_values() -> Vec<(&'static str, Value, Value)> {
+    vec![
+        ("laughs of names", laughs_of("allOf", "propertyNames"), json!({"a": 1})),
+        (
+            "unique trees",
+            json!({"properties": {"a": {"uniqueItems": true}}}),
+            json!({"a": (0..4_000).map(tree_of_lists).collect::<Vec<_>>()}),
+        ),
+        (
+            "long texts",
+            json!({"properties": {"a": {"anyOf": vec![json!({"maxLength": 1}); 2_000]}}}),
+            json!({"a": "a".repeat(100_000)}),
+        ),
+        (
+            "repetition",
+            json!({"properties": {"a": {"pattern": "[01]*1[01]{900}$"}}}),
+            json!({"a": "0110".repeat(20_000)}),
+        ),
+        (
+            "members",
+            json!({"anyOf": (0..2_000).map(|n| json!({"properties": {format!("p{n}"): {}}, "required": ["z"]})).collect::<Vec<_>>()}),
+            Value::Object((0..5_000).map(|n| (format!("n{n}"), json!(1))).collect()),
+        ),
+        (
+            "dependencies",
+            json!({"properties": {"a": {"items": {"dependentRequired": (0..4_000).map(|n| (format!("p{n}"), json!([]))).collect::<Map<_, _>>()}}}}),
+            json!({"a": vec![json!({}); 20_000]}),
+        ),
+    ]
+}
+
 /// Schemas and arguments that would take for ever. Each must be answered, whatever the answer.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn hostile() -> Vec<(&'static str, Value, Value)> {
     let wrapped =
         |depth: usize, leaf: Value, wrap: fn(Value) -> Value| (0..depth).fold(leaf, |value, _| wrap(value));
@@ -159,8 +212,14 @@ fn hostile() -> Vec<(&'static str, Value, Value)> {
 #[test]
 fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
     let mut table = String::new();
-    for (name, schema, arguments) in hostile() {
-        let schema = ArgumentSchema::new(&schema).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for (name, schema, arguments) in hostile().into_iter().chain(hostile_values()) {
+        let schema = match ArgumentSchema::new(&schema) {
+            Ok(schema) => schema,
+            Err(reason) => {
+                let _ = writeln!(table, "{name}: {reason}");
+                continue;
+            }
+        };
         let n_bytes = arguments.to_string().len() as u64;
         let outcome = match schema.complaint(&arguments, n_bytes, Strictness::Schema) {
             None => "valid",
@@ -176,7 +235,7 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         tree anyOf: valid
         tree oneOf: invalid
         tree allOf: valid
-        loop in place: valid
+        loop in place: a reference leads back to itself without going into the value
         self: valid
         unique: valid
         pattern: valid
@@ -186,6 +245,12 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
         if: valid
         not: invalid
         many alternatives: refused
+        laughs of names: refused
+        unique trees: refused
+        long texts: refused
+        repetition: refused
+        members: invalid
+        dependencies: refused
     "]]
     .assert_eq(&table);
 }
@@ -194,12 +259,32 @@ fn what_would_take_for_ever_is_refused_and_the_rest_is_checked() {
 fn schemas_beyond_their_limits_are_refused() {
     let deep = (0..100).fold(json!({}), |schema, _| json!({"not": schema}));
     let large: Vec<Value> = (0..30_000).map(|number| json!(number)).collect();
+    let mut unevaluated = laughs_of("allOf", "not");
+    unevaluated["$ref"] = json!("#/$defs/d0");
+    unevaluated["unevaluatedProperties"] = json!(false);
+    let inside = (0..25).fold(json!({}), |schema, _| json!({"unevaluatedProperties": schema}));
     for (schema, reason) in [
+        (unevaluated, "refer to too many schemas"),
+        (inside, "refer to too many schemas"),
+        (
+            json!({"patternProperties": {"a": {"anyOf": vec![json!({"unevaluatedProperties": {"$ref": "#"}, "$ref": "#/$defs/d"}); 60]}}, "$defs": {"d": {}}}),
+            "refer to too many schemas",
+        ),
         (deep, "nested more than 64 deep"),
         (json!({"enum": large}), "more than 20000 values"),
         (json!({"pattern": "a".repeat(2_000)}), "a pattern is longer than 1000 bytes"),
         (json!({"properties": {"a": {"$ref": "other#/x"}}}), "refers to a schema by `$id`"),
-        (json!({"pattern": "(((a{100}){100}){100}){100}"}), ""),
+        (json!({"pattern": "(((a{100}){100}){100}){100}"}), "patterns are too large"),
+        (json!({"allOf": vec![json!({"pattern": "\\w{50}x"}); 150]}), "patterns are too large"),
+        (json!({"description": "a".repeat(2_000_000)}), "more than 1048576 bytes"),
+        (json!({"$ref": "#/$defs/x"}), "leads nowhere"),
+        (json!({"$defs": {"a": [{}]}, "$ref": "#/$defs/a/00"}), "leads nowhere"),
+        (json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}), "is there twice"),
+        (
+            json!({"$defs": {"a": {"$id": "http://x/y", "$ref": "#/$defs/b"}, "b": {}}}),
+            "refers to a schema by `$id`",
+        ),
+        (json!({"allOf": [{"$ref": "#"}]}), "leads back to itself"),
     ] {
         let error = ArgumentSchema::new(&schema).map(drop).expect_err("refused");
         assert!(error.contains(reason), "{error}");
@@ -233,6 +318,16 @@ fn names_that_can_be_taken_for_others_are_refused() {
     ] {
         assert_eq!(read(text.as_bytes()).is_err(), is_refused, "{text}");
     }
+}
+
+#[test]
+fn explaining_is_short_whatever_is_wrong() {
+    let schema = json!({"additionalProperties": {"type": "object"}, "required": ["zzz"]});
+    let schema = ArgumentSchema::new(&schema).unwrap();
+    let inner: Map<String, Value> = (0..20_000).map(|n| (n.to_string(), json!(1))).collect();
+    let arguments = json!({"a".repeat(200_000): inner, "b": 1});
+    let complaint = schema.complaint(&arguments, 500_000, Strictness::Schema).unwrap();
+    assert!(complaint.len() < 1_000 && complaint.contains("zzz"), "{complaint:.2000}");
 }
 
 #[test]

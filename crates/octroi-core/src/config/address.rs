@@ -102,7 +102,7 @@ pub(super) fn plain_program(reader: &mut TableReader<'_>, base: &Path, origin: &
     let words = command(reader);
     // It runs beside the file, so relative arguments need no change.
     let (command, args) = command_line(reader, words, base, origin, &|_| Found::Nothing)?;
-    let env = reader.secrets("env");
+    let env = reader.variables("env");
     let cwd = Some(base.to_path_buf()).filter(|cwd| !cwd.as_os_str().is_empty());
     Some(Program { command, args, env, inherit_env: Vec::new(), cwd })
 }
@@ -122,7 +122,7 @@ fn program(
     let nothing = |_: &Path| Found::Nothing;
     let exists = if reader.has("cwd") { &nothing } else { places.exists };
     let (command, args) = command_line(reader, words, base, origin, exists)?;
-    let env = reader.secrets("env");
+    let env = reader.variables("env");
     let mut inherit_env = reader.texts("inherit_env");
     inherit_env.extend(reader.text("api_key_env"));
     let own = places.own.map(|own| own.join(name.as_str()));

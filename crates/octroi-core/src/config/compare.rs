@@ -109,6 +109,8 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
             parts(&mut FieldMerger::new(title, before, after, &mut changes));
         };
     let view = &mut kept.effective;
+    // The secrets of what waits are shown as little as those in use.
+    view.hide(shown.hidden.iter().cloned());
     merge("server", &mut view.server, &shown.server, &mut |fields| {
         sections::server(fields, &mut kept.server, server);
     });

@@ -293,7 +293,7 @@ pub const ENTRY: &[Key] = &[
     key("list_timeout", Kind::Duration, "15s", "For one page of a list."),
     key("shutdown_grace", Kind::Duration, "5s", "For a program to exit by itself."),
     key("max_message_bytes", Kind::Count(1), "16777216", "The largest message it may send, in bytes."),
-    key("max_list_bytes", Kind::Count(1), "33554432", "All pages of one of its lists together, in bytes."),
+    key("max_list_bytes", Kind::Count(1), "4194304", "All pages of one of its lists together, in bytes."),
     key("max_list_items", Kind::Count(1), "20000", "Entries of one of its lists; the rest is left out."),
     key("max_concurrency", Kind::Count(1), "10", "The concurrency limit: calls at the same time; more wait."),
     key("queue", Kind::Count(0), "100", "Calls that may wait; more are refused."),

@@ -11,6 +11,7 @@ use super::fields::{Field, Fields};
 use super::keys::Word;
 use super::problem::ProblemLog;
 use super::show::{HIDDEN, Setting};
+use super::variables;
 use crate::secret::Secret;
 use crate::server::parse_duration;
 use crate::substitute::{Filled, Lookup, substitute};
@@ -132,32 +133,54 @@ impl<'a> TableReader<'a> {
         all
     }
 
+    /// A table of texts that are never displayed.
     pub(super) fn secrets(&mut self, name: &'static str) -> BTreeMap<String, Secret> {
+        self.named_texts(name, |_, _| HIDDEN.to_owned())
+    }
+
+    /// The variables of a program's environment, displayed unless they look like secrets.
+    pub(super) fn variables(&mut self, name: &'static str) -> BTreeMap<String, Secret> {
+        self.named_texts(name, variables::shown)
+    }
+
+    /// A table of texts. `shown` makes what is displayed from a name and the text as it is written.
+    fn named_texts(
+        &mut self,
+        name: &'static str,
+        shown: fn(&str, &str) -> String,
+    ) -> BTreeMap<String, Secret> {
         let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
             return BTreeMap::new();
         };
         let Some(map) = node.as_map() else {
             return self.wrong(name, "a table of texts", BTreeMap::new());
         };
-        let mut secrets = BTreeMap::new();
+        let mut texts = BTreeMap::new();
+        let mut displayed = JsonMap::new();
         for member in map {
-            let text = match &member.node.value {
-                Value::Text(text) => self.fill(text, &member.node.origin).map(|filled| filled.value),
+            let written = match &member.node.value {
+                Value::Text(text) | Value::Other(text) => text.clone(),
                 // The meaning is clear, and YAML makes it easy to forget the quotes.
-                Value::Integer(number) => Some(number.to_string()),
-                Value::Bool(flag) => Some(flag.to_string()),
-                Value::Other(text) => Some(text.clone()),
+                Value::Integer(number) => number.to_string(),
+                Value::Bool(flag) => flag.to_string(),
                 Value::Null | Value::List(_) | Value::Map(_) => {
                     let message = format!("`{name}.{}` must be a text", member.key);
                     self.log.error(&member.origin, message);
-                    None
+                    continue;
                 }
             };
-            secrets.extend(text.map(|text| (member.key.clone(), Secret::new(text))));
+            // Only a text can have references.
+            let text = match member.node.as_text() {
+                Some(text) => self.fill(text, &member.node.origin).map(|filled| filled.value),
+                None => Some(written.clone()),
+            };
+            if let Some(text) = text {
+                displayed.insert(member.key.clone(), json!(shown(&member.key, &written)));
+                texts.insert(member.key.clone(), Secret::new(text));
+            }
         }
-        let displayed: JsonMap<_, _> = secrets.keys().map(|key| (key.clone(), json!(HIDDEN))).collect();
         self.show(name, Json::Object(displayed));
-        secrets
+        texts
     }
 
     pub(super) fn duration(&mut self, name: &'static str, default: Duration) -> Duration {

@@ -3,6 +3,7 @@
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::problem::Problem;
+use crate::secret::Secret;
 use crate::syntax::Origin;
 
 /// The placeholder for a secret.
@@ -48,6 +49,8 @@ pub struct EffectiveConfig {
     pub gates: Vec<Vec<Setting>>,
     /// `[[inference]]`.
     pub inference: Vec<Vec<Setting>>,
+    /// What is never displayed: resolved references and written tokens, sorted and each once.
+    pub hidden: Vec<Secret>,
 }
 
 /// Whether to include the origins of values.

@@ -3,15 +3,16 @@
 //! URL parsers differ in where the host ends, in the meaning of backslashes and in how many slashes are
 //! required. Every interpretation of a common library is reported.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use super::INCOMPLETE;
 use super::keys::Use;
-use super::percent;
 use super::shell;
 
+mod name;
+
+pub(crate) use name::names;
+
 /// Schemes that browsers accept without slashes after the colon.
-const LENIENT: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+pub(crate) const LENIENT: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 /// Programs that take a bare host as an argument.
 const CALLERS: [&str; 20] = [
     "curl",
@@ -40,12 +41,13 @@ const CALLERS: [&str; 20] = [
 pub(super) fn find(text: &str, use_of_text: Use, found: &mut dyn FnMut(&str)) {
     let mut search = Search { found, bytes_left: 4 * text.len() + 16_384 };
     search.urls(text);
+    search.without_breaks(text, use_of_text);
     if use_of_text.is_host || use_of_text.is_address {
-        let value = text.trim();
-        let is_bare = !value.contains(char::is_whitespace) && !value.contains("://");
-        let is_host_like = use_of_text.is_host || value.contains('.') || value.starts_with("localhost");
-        if is_bare && is_host_like {
-            search.authority(value);
+        let is_bare = !text.trim().contains(' ') && !text.contains("://");
+        for value in text.split_whitespace().filter(|_| is_bare) {
+            if use_of_text.is_host || value.contains('.') || value.starts_with("localhost") {
+                search.authority(value);
+            }
         }
     }
     search.with_user(text, use_of_text);
@@ -61,6 +63,33 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Browsers and Python drop tabs and line breaks inside a URL: `https://a.example<TAB>.b.example` leads to
+    /// `a.example.b.example`. Only a text that is a URL as a whole is read like that.
+    fn without_breaks(&mut self, text: &str, use_of_text: Use) {
+        let text = text.trim_matches(|character: char| character.is_control() || character == ' ');
+        if !text.contains(['\t', '\n', '\r']) {
+            return;
+        }
+        let is_url = text.split_once(':').is_some_and(|(scheme, _)| is_lenient(&scheme.replace(BREAKS, "")))
+            || text.starts_with("//")
+            || use_of_text.is_address
+            || use_of_text.is_host;
+        // A list of URLs, one in each line, is a list.
+        let is_list = |line: &str| line.split_once("://").is_some_and(|(scheme, _)| is_lenient(scheme));
+        if !is_url || text.split(BREAKS).filter(|line| !line.is_empty()).all(is_list) {
+            return;
+        }
+        let joined = text.replace(BREAKS, "");
+        // With a space in it, it is no host for anybody.
+        let start = joined.find(':').map_or(0, |at| at + 1);
+        let authority = joined[start..].trim_start_matches(['/', '\\']);
+        let end = authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len());
+        if !authority[..end].contains(' ') {
+            self.urls(&joined);
+            self.authority(authority);
+        }
+    }
+
     fn urls(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut scheme_start = 0;
@@ -86,8 +115,7 @@ impl Search<'_> {
 
     /// Handles the text after `scheme:`.
     fn after_colon(&mut self, scheme: &str, rest: &str) {
-        let is_lenient = scheme.len() <= 5 && LENIENT.iter().any(|known| scheme.eq_ignore_ascii_case(known));
-        if is_lenient {
+        if is_lenient(scheme) {
             self.authority(rest.trim_start_matches(['/', '\\']));
         } else if let Some(rest) = rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
             self.authority(rest);
@@ -126,66 +154,22 @@ impl Search<'_> {
     }
 }
 
+/// What browsers drop inside a URL.
+const BREAKS: [char; 3] = ['\t', '\n', '\r'];
+
+pub(crate) fn is_lenient(scheme: &str) -> bool {
+    scheme.len() <= 5 && LENIENT.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
 fn ends_authority(character: char) -> bool {
-    character.is_whitespace() || character.is_control() || "/?#\"'`<>()|^;".contains(character)
+    character.is_whitespace() || "/?#\"'`<>()|^;".contains(character)
 }
 
 /// A host with an optional port.
 fn host(text: &str, found: &mut dyn FnMut(&str)) {
-    if text.contains(['$', '{', '*']) {
-        return found(INCOMPLETE);
+    if text.contains(['$', '{', '*']) || !names(text, found) {
+        found(INCOMPLETE);
     }
-    let name = match text.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or(address),
-        // An IPv6 address without brackets, as in values of `host`.
-        None if text.matches(':').count() > 1 && text.bytes().all(is_in_address) => text,
-        None => text.split(':').next().unwrap_or(text),
-    };
-    let dotted = name.replace(['\u{3002}', '\u{ff0e}', '\u{ff61}'], ".").to_lowercase();
-    let name = dotted.trim_matches('.');
-    let is_name = |character: char| character.is_alphanumeric() || "-._:%~".contains(character);
-    let end = name.find(|character| !is_name(character)).unwrap_or(name.len());
-    let name = name[..end].trim_end_matches('.');
-    found(name);
-    if let Some(decoded) = percent::decode(name) {
-        found(&decoded.to_lowercase());
-    }
-    if let Some(address) = address(name).filter(|address| address != name) {
-        found(&address);
-    }
-}
-
-/// An address as everybody writes it: `2130706433`, `0x7f.1` and `::ffff:127.0.0.1` are `127.0.0.1`.
-fn address(name: &str) -> Option<String> {
-    if let Ok(address) = name.parse::<Ipv6Addr>() {
-        return Some(match address.to_ipv4_mapped() {
-            Some(mapped) => mapped.to_string(),
-            None => address.to_string(),
-        });
-    }
-    let mut numbers = Vec::new();
-    for part in name.split('.') {
-        let number = match part.as_bytes() {
-            [b'0', b'x' | b'X', ..] => u32::from_str_radix(&part[2..], 16).ok()?,
-            [b'0', _, ..] => u32::from_str_radix(part, 8).ok()?,
-            _ => part.parse().ok()?,
-        };
-        numbers.push(number);
-    }
-    // The last part stands for all bytes that are left.
-    let (last, first) = numbers.split_last().filter(|(_, first)| first.len() < 4)?;
-    let n_left = 4 - u32::try_from(first.len()).ok()?;
-    let is_small = n_left == 4 || *last < 1 << (8 * n_left);
-    if !is_small || first.iter().any(|number| *number > 255) {
-        return None;
-    }
-    let high = first.iter().fold(0_u32, |bits, number| bits << 8 | number);
-    let high = if n_left == 4 { 0 } else { high << (8 * n_left) };
-    Some(Ipv4Addr::from(high | last).to_string())
-}
-
-fn is_in_address(byte: u8) -> bool {
-    byte.is_ascii_hexdigit() || b":.%".contains(&byte)
 }
 
 /// Whether a word of a command may be a host: it has a dot and ends like a domain or an address.
@@ -199,29 +183,4 @@ fn looks_like_host(word: &str) -> bool {
     let is_localhost = name == "localhost";
     is_localhost
         || !name.starts_with('-') && name.contains('.') && name.trim_end_matches('.').split('.').all(is_label)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_the_same_in_every_spelling() {
-        for (name, expected) in [
-            ("127.0.0.1", Some("127.0.0.1")),
-            ("127.1", Some("127.0.0.1")),
-            ("2130706433", Some("127.0.0.1")),
-            ("0x7f000001", Some("127.0.0.1")),
-            ("0x7f.1", Some("127.0.0.1")),
-            ("0177.0.0.01", Some("127.0.0.1")),
-            ("::ffff:127.0.0.1", Some("127.0.0.1")),
-            ("0:0:0:0:0:0:0:1", Some("::1")),
-            ("256.1.1.1", None),
-            ("1.2.3.4.5", None),
-            ("example.com", None),
-            ("", None),
-        ] {
-            assert_eq!(address(name).as_deref(), expected, "{name}");
-        }
-    }
 }

@@ -3,17 +3,17 @@
 /// How a text is used, as far as its argument's name tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the uses do not exclude each other")]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// Even a bare word is a path.
-    pub(super) is_path: bool,
+    pub(crate) is_path: bool,
     /// A command line.
     pub(super) is_command: bool,
     /// The arguments of a command line, one by one.
     pub(super) is_arguments: bool,
     /// Even a bare word is a host.
-    pub(super) is_host: bool,
+    pub(crate) is_host: bool,
     /// A URL, possibly without its scheme.
-    pub(super) is_address: bool,
+    pub(crate) is_address: bool,
     /// SQL, even if it does not look like it.
     pub(super) is_sql: bool,
 }
@@ -64,7 +64,7 @@ const ADDRESSES: &[&str] =
 const SQL: &[&str] = &["sql", "query", "queries", "statement", "statements", "stmt", "ddl", "dml"];
 
 impl Use {
-    pub(super) fn of(key: &str) -> Self {
+    pub(crate) fn of(key: &str) -> Self {
         if key.is_empty() || key.len() > NAME_MAX {
             return Self::default();
         }
@@ -80,7 +80,7 @@ impl Use {
         }
     }
     /// Whether it is a command or part of one.
-    pub(super) const fn is_of_command(self) -> bool {
+    pub(crate) const fn is_of_command(self) -> bool {
         self.is_command || self.is_arguments
     }
 }

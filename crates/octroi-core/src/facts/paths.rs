@@ -123,11 +123,18 @@ fn without_full_stop(part: &str) -> &str {
 
 fn report(text: &str, use_of_text: Use, project: Option<&Project>, found: &mut dyn FnMut(Path)) {
     let is_open = use_of_text.is_of_command() && text.contains('$');
-    found(Path { text: resolve(project.map(|project| project.root.as_str()), text), is_open });
+    let resolved = resolve(project.map(|project| project.root.as_str()), text);
+    // Out of a home directory one may get anywhere.
+    if let Some((_, above)) = resolved.strip_prefix('~').and_then(|home| home.split_once("/.."))
+        && above.starts_with('/')
+    {
+        found(Path { text: resolve(None, above), is_open: true });
+    }
+    found(Path { text: resolved, is_open });
 }
 
 /// Other spellings of the home directory.
-const HOMES: [&str; 5] = ["$HOME", "${HOME}", "%USERPROFILE%", "%HOMEPATH%", "$env:USERPROFILE"];
+pub(crate) const HOMES: [&str; 5] = ["$HOME", "${HOME}", "%USERPROFILE%", "%HOMEPATH%", "$env:USERPROFILE"];
 
 fn starts_path(text: &str) -> bool {
     text.starts_with(['/', '~']) && !starts_approximation(text)

@@ -1,5 +1,6 @@
 //! Secrets in the arguments, recognized by their shape.
 
+mod extent;
 mod flags;
 mod named;
 mod shapes;

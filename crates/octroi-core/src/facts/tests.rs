@@ -315,6 +315,17 @@ fn long_texts_take_time_that_grows_with_their_length() {
     }
 }
 
+/// Each list of arguments is read together with the command, which may be long.
+#[test]
+fn many_lists_of_arguments_make_the_programs_unknown() {
+    let mut arguments = json!({"command": "sudo ".repeat(10_000)});
+    for index in 0..20_000 {
+        arguments[format!("{index}args")] = json!(["rm"]);
+    }
+    let found = facts(&arguments);
+    assert!(found.shell_heads.contains(INCOMPLETE) && found.shell_heads.contains("rm"));
+}
+
 proptest! {
     #[test]
     fn no_arguments_are_too_strange(

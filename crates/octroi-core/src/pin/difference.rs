@@ -12,6 +12,10 @@ use crate::json::{Doubles, Node};
 
 /// The length limit of a member name in a path.
 const NAME_LENGTH_MAX: usize = 80;
+/// Longer paths are cut: there may be one for every value of a definition.
+const PATH_LENGTH_MAX: usize = 1_000;
+/// With more changes than this, the definitions are shown as a whole.
+const CHANGES_MAX: usize = 1_000;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,18 +69,17 @@ impl ChangeClass {
 /// A text that is not JSON, or that has duplicate member names, is compared as a whole.
 pub fn difference(old: &[u8], new: &[u8]) -> Vec<DefinitionChange> {
     match (Node::parse(old, Doubles::Refused), Node::parse(new, Doubles::Refused)) {
-        (Ok(old), Ok(new)) => walk::changes(&old, &new),
-        (Err(_), _) | (_, Err(_)) if old == new => Vec::new(),
-        (Err(_), _) | (_, Err(_)) => {
-            let text = |bytes: &[u8]| Some(escaped(&String::from_utf8_lossy(bytes)));
-            vec![DefinitionChange {
-                path: String::new(),
-                old: text(old),
-                new: text(new),
-                class: ChangeClass::Other,
-            }]
+        (Ok(old_node), Ok(new_node)) => {
+            walk::changes(&old_node, &new_node).unwrap_or_else(|walk::TooMany| as_a_whole(old, new))
         }
+        (Err(_), _) | (_, Err(_)) if old == new => Vec::new(),
+        (Err(_), _) | (_, Err(_)) => as_a_whole(old, new),
     }
+}
+
+fn as_a_whole(old: &[u8], new: &[u8]) -> Vec<DefinitionChange> {
+    let text = |bytes: &[u8]| Some(escaped(&String::from_utf8_lossy(bytes)));
+    vec![DefinitionChange { path: String::new(), old: text(old), new: text(new), class: ChangeClass::Other }]
 }
 
 impl fmt::Display for DefinitionChange {
@@ -114,6 +117,9 @@ impl JsonPath {
     /// The member of this name.
     pub(super) fn member(&self, name: &str) -> Self {
         // Every step copies the path, so a server must not make it arbitrarily long.
+        if self.0.len() > PATH_LENGTH_MAX {
+            return self.cut();
+        }
         let start = name.char_indices().nth(NAME_LENGTH_MAX).map_or(name, |(end, _)| &name[..end]);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte);
         let mut path = self.0.clone();
@@ -132,7 +138,14 @@ impl JsonPath {
 
     /// The item at this index.
     pub(super) fn item(&self, index: usize) -> Self {
+        if self.0.len() > PATH_LENGTH_MAX {
+            return self.cut();
+        }
         Self(format!("{}[{index}]", self.0))
+    }
+
+    fn cut(&self) -> Self {
+        Self(if self.0.ends_with('…') { self.0.clone() } else { format!("{}…", self.0) })
     }
 
     /// The path as a string.

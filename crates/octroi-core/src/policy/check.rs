@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::document::{Document, Example, Expected, TestCase};
+use super::document::Document;
+use super::example::{Example, Expected, TestCase};
 use super::rule::{Rule, ToolPattern, Word};
 use super::{Level, Policy};
 use crate::agent::AgentContext;

@@ -1,18 +1,21 @@
 //! The source form of a policy: TOML with lists of rules, a program, and tests.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::check::Complaint;
+use super::exact::{ExactArguments, ExactValue};
+use super::example::{Example, Expected, TestCase};
 use super::index::Index;
+use super::pattern::TextPattern;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
-use super::rule::{ExactArguments, Rule, ToolPattern, Word};
+use super::rule::{Rule, ToolPattern, Word};
 use crate::agent::Mode;
-use crate::arguments::{self, Names};
+use crate::arguments::Names;
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::suggest::did_you_mean;
@@ -35,63 +38,19 @@ pub struct Document {
     index: Index,
     /// The arguments that its rules test.
     pub(super) names: Names,
+    /// The positions of the rules that test each of them.
+    pub(super) rules_by_argument: HashMap<Box<str>, Vec<usize>>,
 }
 
-/// A hypothetical call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Example {
-    /// `server.tool`.
-    pub tool: String,
-    /// The calling agent.
-    pub agent: Option<String>,
-    /// The arguments of the call.
-    pub arguments: Json,
-    /// The mode of the agent.
-    pub mode: Option<Mode>,
-    /// The line in the document.
-    pub line: usize,
-}
-
-/// A call, and the verdict it must get.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TestCase {
-    /// The name of the test.
-    pub name: String,
-    /// The call.
-    pub call: Example,
-    /// The expected verdict.
-    pub expected: Expected,
-}
-
-/// An expected verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// This effect.
-    Word(Word),
-    /// No rule matches.
-    Silence,
-}
-
-impl Expected {
-    /// Its name in tests and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Word(word) => word.as_str(),
-            Self::Silence => "silent",
-        }
-    }
-
-    const ALL: [Self; 5] = [
-        Self::Word(Word::Allow),
-        Self::Word(Word::Ask),
-        Self::Word(Word::Deny),
-        Self::Word(Word::Abort),
-        Self::Silence,
-    ];
-}
+/// A longer policy is refused.
+const SOURCE_BYTES_MAX: usize = 1024 * 1024;
+/// More rules or tests than this are refused: rules are compared with each other.
+const ENTRIES_MAX: usize = 3_000;
+/// After this many complaints nothing is suggested any more.
+const HINTS_MAX: usize = 50;
 
 const ROOT_KEYS: [&str; 5] = ["deny", "ask", "allow", "cedar", "tests"];
-const RULE_KEYS: [&str; 13] = [
+const RULE_KEYS: [&str; 14] = [
     "id",
     "tool",
     "agent",
@@ -100,6 +59,7 @@ const RULE_KEYS: [&str; 13] = [
     "side_effects",
     "args",
     "exact_args",
+    "exact_params",
     "facts",
     "until",
     "reason",
@@ -112,15 +72,29 @@ const TEST_KEYS: [&str; 6] = ["name", "tool", "agent", "arguments", "mode", "exp
 impl Document {
     /// Parses a policy; all problems are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
+        if text.len() > SOURCE_BYTES_MAX {
+            let message = format!("the policy is longer than {SOURCE_BYTES_MAX} bytes");
+            return Err(vec![Complaint::at(0, message)]);
+        }
         let path: Arc<Path> = Path::new("policy").into();
         let node = parse(Format::Toml, text, &path).map_err(|error| {
             vec![Complaint::at(error.line, format!("{}\n{}", error.message, error.excerpt))]
         })?;
         let mut reading = Reading::default();
-        let mut document = Self::default();
+        let mut document = Self { names: Names::of_rules(), ..Self::default() };
         let empty = Map::default();
         let root = node.as_map().unwrap_or(&empty);
         reading.known_keys(root, &ROOT_KEYS);
+        for key in ["deny", "ask", "allow", "tests"] {
+            let n_entries = match root.get(key).map(|node| &node.value) {
+                Some(Value::List(items)) => items.len(),
+                _ => 0,
+            };
+            if n_entries > ENTRIES_MAX {
+                let message = format!("there are more than {ENTRIES_MAX} entries in `{key}`");
+                return Err(vec![Complaint::at(0, message)]);
+            }
+        }
         for (key, word) in [("deny", Word::Deny), ("ask", Word::Ask), ("allow", Word::Allow)] {
             for (index, node) in reading.list(root, key).iter().enumerate() {
                 let name = format!("{key}[{}]", index + 1);
@@ -140,8 +114,11 @@ impl Document {
             reading.complaints.push(Complaint::at(0, format!("two rules are called `{name}`")));
         }
         document.index = Index::of(&document.rules);
-        for name in document.rules.iter().flat_map(Rule::argument_names) {
-            document.names.insert(name);
+        for (position, rule) in document.rules.iter().enumerate() {
+            for name in rule.argument_names() {
+                document.names.insert(name);
+                document.rules_by_argument.entry(name.into()).or_default().push(position);
+            }
         }
         if reading.complaints.is_empty() { Ok(document) } else { Err(reading.complaints) }
     }
@@ -181,7 +158,9 @@ impl Reading {
     fn known_keys(&mut self, map: &Map, known: &[&str]) {
         for member in map {
             if !known.contains(&member.key.as_str()) {
-                let hint = did_you_mean(&member.key, known.iter().copied());
+                // Nobody reads hundreds of suggestions, and each takes a while to find.
+                let has_hint = self.complaints.len() < HINTS_MAX;
+                let hint = has_hint.then(|| did_you_mean(&member.key, known.iter().copied())).flatten();
                 let hint = hint.unwrap_or_else(|| format!("known are {}", known.join(", ")));
                 self.wrong(&member.origin, format!("unknown key `{}`; {hint}", member.key));
             }
@@ -331,15 +310,23 @@ impl Reading {
         tests
     }
 
-    /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
     fn exact_arguments(&mut self, map: &Map) -> Option<ExactArguments> {
-        let node = map.get("exact_args")?;
-        let read = node.as_text().map(|text| arguments::read_exactly(text.as_bytes()));
-        match read {
-            Some(Ok((value, exactness))) => return Some(ExactArguments { value, exactness }),
-            Some(Err(error)) => self.wrong(&node.origin, format!("`exact_args`: {error}")),
+        let (arguments, params) = (self.exact(map, "exact_args"), self.exact(map, "exact_params"));
+        if let (None, Some(node)) = (map.get("exact_args"), map.get("exact_params")) {
+            self.wrong(&node.origin, "`exact_params` needs `exact_args`");
+        }
+        Some(ExactArguments { value: arguments?, params })
+    }
+
+    /// JSON, because TOML has no null, and a pattern would match more than the exact arguments.
+    fn exact(&mut self, map: &Map, key: &str) -> Option<ExactValue> {
+        let node = map.get(key)?;
+        match node.as_text().map(|text| ExactValue::read(text.as_bytes())) {
+            Some(Ok(value)) => return Some(value),
+            Some(Err(error)) => self.wrong(&node.origin, format!("`{key}`: {error}")),
             None => {
-                let message = "`exact_args` must be a JSON object in quotes, as in '{\"path\":\"/tmp\"}'";
+                let message =
+                    format!("`{key}` must be a JSON object in quotes, as in '{{\"path\":\"/tmp\"}}'");
                 self.wrong(&node.origin, message);
             }
         }
@@ -369,7 +356,7 @@ impl Reading {
 
     fn value_test(&mut self, node: &Node, name: &str) -> Option<Test> {
         let test = match &node.value {
-            Value::Text(text) => Test::Patterns(vec![Glob::new(text)]),
+            Value::Text(text) => Test::Patterns(vec![TextPattern::new(text, name)]),
             Value::Bool(_) | Value::Integer(_) => Test::Values(vec![json_of(node)]),
             Value::List(items) => {
                 Test::Any(items.iter().filter_map(|item| self.value_test(item, name)).collect())

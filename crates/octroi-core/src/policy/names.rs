@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Document;
-use super::rule::Rule;
 use crate::tool::ToolDescriptor;
 
 impl Document {
@@ -18,9 +17,10 @@ impl Document {
         if self.names.is_empty() {
             return None;
         }
-        let tests = |rule: &Rule, known: &str| rule.argument_names().any(|name| name == known);
         self.names.complaint(arguments, &|name, known| {
-            !is_of_schema(name) && self.rules.iter().any(|rule| tests(rule, known) && rule.concerns(tool))
+            let positions = self.rules_by_argument.get(known).into_iter().flatten();
+            let mut rules = positions.filter_map(|position| self.rules.get(*position));
+            !is_of_schema(name) && rules.any(|rule| rule.concerns(tool))
         })
     }
 }

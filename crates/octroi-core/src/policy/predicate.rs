@@ -6,9 +6,11 @@
 
 use serde_json::{Number, Value};
 
-use super::spelling;
-use crate::facts::Facts;
-use crate::glob::Glob;
+use super::number::{self, Written};
+use super::pattern::{TEXT_BYTES_MAX, TextPattern};
+use crate::call::Evaluation;
+use crate::facts::{Facts, INCOMPLETE};
+use crate::fold::fold;
 
 /// In which direction a test errs when in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(super) enum Lean {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     /// A string that matches one of these patterns.
-    Patterns(Vec<Glob>),
+    Patterns(Vec<TextPattern>),
     /// Equal to one of these values.
     Values(Vec<Value>),
     /// A number within inclusive bounds.
@@ -34,6 +36,15 @@ pub(super) enum Test {
     Any(Vec<Test>),
     /// This test fails.
     Not(Box<Test>),
+}
+
+/// How values of one call are tested.
+#[derive(Clone, Copy)]
+pub(super) struct Tester<'c> {
+    pub(super) evaluation: &'c Evaluation,
+    /// Where relative paths begin.
+    pub(super) root: Option<&'c str>,
+    pub(super) lean: Lean,
 }
 
 /// A test of the argument at a path of member names.
@@ -78,8 +89,8 @@ pub(super) const FACT_NAMES: [(&str, FactName); 9] = [
 ];
 
 impl ArgumentTest {
-    pub(super) fn holds(&self, arguments: &Value, root: Option<&str>, lean: Lean) -> bool {
-        at(arguments, &self.path, &self.test, root, lean)
+    pub(super) fn holds(&self, arguments: &Value, tester: Tester<'_>) -> bool {
+        tester.at(arguments, &self.path, &self.test)
     }
 
     /// The argument that must be present for the test to pass, if there is one.
@@ -89,22 +100,92 @@ impl ArgumentTest {
     }
 }
 
-fn at(value: &Value, path: &[String], test: &Test, root: Option<&str>, lean: Lean) -> bool {
-    match (value, path) {
-        (Value::Array(items), _) if !items.is_empty() => {
-            let mut each = items.iter().map(|item| at(item, path, test, root, lean));
-            match lean {
-                Lean::Match => each.any(|holds| holds),
-                Lean::Miss => each.all(|holds| holds),
+impl Tester<'_> {
+    fn at(self, value: &Value, path: &[String], test: &Test) -> bool {
+        let lean = self.lean;
+        match (value, path) {
+            (Value::Array(items), _) if !items.is_empty() => {
+                let mut each = items.iter().map(|item| self.at(item, path, test));
+                match lean {
+                    Lean::Match => each.any(|holds| holds),
+                    Lean::Miss => each.all(|holds| holds),
+                }
             }
+            (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
+                Some(member) => self.at(member, rest, test),
+                None => missing(test, lean),
+            },
+            (Value::String(written), path) if lean == Lean::Match && may_be_json(written) => {
+                let nested =
+                    self.evaluation.take_for_readings(written).then(|| serde_json::from_str(written));
+                let nested: Option<Value> =
+                    nested.and_then(Result::ok).filter(|nested: &Value| !nested.is_string());
+                nested.is_some_and(|nested| self.at(&nested, path, test))
+                    || if path.is_empty() { self.holds(test, value) } else { missing(test, lean) }
+            }
+            (_, [_, ..]) => missing(test, lean),
+            (value, []) => self.holds(test, value),
         }
-        (Value::Object(members), [name, rest @ ..]) => match members.get(name) {
-            Some(member) => at(member, rest, test, root, lean),
-            None => missing(test, lean),
-        },
-        (_, [_, ..]) => missing(test, lean),
-        (value, []) => holds(test, value, root, lean),
     }
+
+    fn holds(self, test: &Test, value: &Value) -> bool {
+        // What is answered after the last step does not count: the call is denied.
+        if !self.evaluation.take_step() {
+            return self.lean == Lean::Match;
+        }
+        match test {
+            Test::Patterns(patterns) => match (value, self.lean) {
+                (Value::String(written), _) => self.fits(patterns, written),
+                (Value::Number(_) | Value::Bool(_), Lean::Match) => self.fits(patterns, &value.to_string()),
+                (_, Lean::Match) => self.any_inside(test, value),
+                (_, Lean::Miss) => false,
+            },
+            Test::Values(values) => {
+                values.iter().any(|expected| equals(expected, value, self.lean))
+                    || self.lean == Lean::Match && self.any_inside(test, value)
+            }
+            Test::Range { min, max } => match (value, self.lean) {
+                (Value::Number(number), lean) => within(number, *min, *max, lean),
+                (Value::String(written), lean) => match number::written(written) {
+                    Written::Plain(number) => within(&number, *min, *max, lean),
+                    Written::Some => lean == Lean::Match,
+                    Written::None => false,
+                },
+                (Value::Bool(flag), lean @ Lean::Match) => within(&u8::from(*flag).into(), *min, *max, lean),
+                (_, Lean::Match) => self.any_inside(test, value),
+                (_, Lean::Miss) => false,
+            },
+            Test::Present(present) => *present,
+            Test::Any(tests) => tests.iter().any(|test| self.holds(test, value)),
+            Test::Not(inner) => !Self { lean: self.lean.other(), ..self }.holds(inner, value),
+        }
+    }
+
+    /// Whether one of the patterns matches a text.
+    fn fits(self, patterns: &[TextPattern], text: &str) -> bool {
+        patterns.iter().any(|pattern| match self.lean {
+            Lean::Match => !self.evaluation.take_for_readings(text) || pattern.may_match(text, self.root),
+            Lean::Miss => self.evaluation.take_for_readings(text) && pattern.surely_matches(text, self.root),
+        })
+    }
+
+    /// Whether something inside of a list or an object is what the test looks for, where it expects a single value:
+    /// servers may take `{"path": "/etc"}` for a path.
+    fn any_inside(self, test: &Test, value: &Value) -> bool {
+        let fits = |value: &Value| self.holds(test, value);
+        match value {
+            Value::Array(items) => items.iter().any(fits),
+            Value::Object(members) => {
+                members.iter().any(|(name, value)| fits(value) || fits(&Value::from(name.as_str())))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+}
+
+/// Some servers parse texts that are lists or objects in JSON. Long ones are only looked at as texts.
+fn may_be_json(text: &str) -> bool {
+    text.len() <= TEXT_BYTES_MAX && text.trim_start().starts_with(['[', '{'])
 }
 
 fn missing(test: &Test, lean: Lean) -> bool {
@@ -116,33 +197,24 @@ fn missing(test: &Test, lean: Lean) -> bool {
     }
 }
 
-fn holds(test: &Test, value: &Value, root: Option<&str>, lean: Lean) -> bool {
-    match test {
-        Test::Patterns(patterns) => {
-            value.as_str().is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text, root, lean)))
-        }
-        Test::Values(values) => values.iter().any(|expected| equals(expected, value, lean)),
-        Test::Range { min, max } => match value {
-            Value::Number(number) => within(number, *min, *max, lean),
-            Value::String(written) => {
-                spelling::number(written).is_some_and(|number| within(&number, *min, *max, lean))
-            }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
-        },
-        Test::Present(present) => *present,
-        Test::Any(tests) => tests.iter().any(|test| holds(test, value, root, lean)),
-        Test::Not(inner) => !holds(inner, value, root, lean.other()),
-    }
-}
-
-/// Whether a value is the expected one. Numbers that are equal count as equal for a rule that denies or asks, however
-/// they are written; a rule that allows expects the same digits.
+/// Whether a value is the expected one. A rule that denies or asks compares by value, however it is written: `12345` is
+/// `"12345"`, and what counts as true is true. A rule that allows expects the same type and digits.
 pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
     if lean == Lean::Miss {
         return expected == value;
     }
     match (expected, value) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(number), Value::String(text)) | (Value::String(text), Value::Number(number)) => {
+            number::may_equal(text, number)
+        }
+        (Value::Number(number), Value::Bool(flag)) | (Value::Bool(flag), Value::Number(number)) => {
+            (number.as_f64() != Some(0.0)) == *flag
+        }
+        (Value::Bool(flag), Value::String(text)) | (Value::String(text), Value::Bool(flag)) => {
+            may_be(*flag, text)
+        }
+        (Value::String(one), Value::String(other)) => one == other || fold(one) == fold(other),
         (Value::Array(ones), Value::Array(others)) => {
             ones.len() == others.len() && ones.iter().zip(others).all(|(one, other)| equals(one, other, lean))
         }
@@ -153,6 +225,16 @@ pub(super) fn equals(expected: &Value, value: &Value, lean: Lean) -> bool {
             ones.len() == others.len() && ones.iter().all(is_equal)
         }
         (one, other) => one == other,
+    }
+}
+
+/// Whether a text may count as true, or as false. To some servers every text is true that is not empty.
+fn may_be(flag: bool, text: &str) -> bool {
+    let folded = fold(text);
+    if flag {
+        !folded.is_empty()
+    } else {
+        matches!(&*folded, "" | "false" | "f" | "no" | "n" | "off" | "0" | "none" | "null" | "undefined")
     }
 }
 
@@ -180,23 +262,6 @@ fn within(number: &Number, min: Option<i64>, max: Option<i64>, lean: Lean) -> bo
     }
 }
 
-/// Whether a text matches a pattern, however a path or address in it is spelt. Paths that a pattern anchors are
-/// relative to the agent's project.
-fn fits(pattern: &Glob, text: &str, root: Option<&str>, lean: Lean) -> bool {
-    if !spelling::has_spellings(pattern.as_str()) {
-        return pattern.matches(text);
-    }
-    let root = root.filter(|_| pattern.as_str().starts_with(['/', '~', '*']));
-    let readings = spelling::readings(text, root);
-    match (lean, readings.as_slice()) {
-        (Lean::Match, readings) => readings.iter().any(|reading| spelling::may_match(pattern, reading)),
-        (Lean::Miss, [_, normal @ ..]) if !normal.is_empty() => {
-            normal.iter().all(|reading| pattern.matches(reading))
-        }
-        (Lean::Miss, _) => pattern.matches(text),
-    }
-}
-
 impl Lean {
     fn other(self) -> Self {
         match self {
@@ -214,7 +279,9 @@ impl FactName {
 }
 
 impl FactTest {
-    pub(super) fn holds(&self, facts: &Facts, lean: Lean) -> bool {
+    pub(super) fn holds(&self, facts: &Facts, tester: Tester<'_>) -> bool {
+        // Facts are resolved already.
+        let tester = Tester { root: None, ..tester };
         let set = match self.fact {
             FactName::Paths => &facts.paths,
             FactName::PathsOutsideProject => &facts.paths_outside_project,
@@ -222,18 +289,19 @@ impl FactTest {
             FactName::SqlVerbs => &facts.sql_verbs,
             FactName::ShellHeads => &facts.shell_heads,
             FactName::Secrets => &facts.secrets,
-            FactName::PayloadBytes => return holds(&self.test, &facts.payload_bytes.into(), None, lean),
-            FactName::IsFirstUse => return holds(&self.test, &facts.is_first_use.into(), None, lean),
+            FactName::PayloadBytes => return tester.holds(&self.test, &facts.payload_bytes.into()),
+            FactName::IsFirstUse => return tester.holds(&self.test, &facts.is_first_use.into()),
             FactName::CallsLastMinute => {
-                return holds(&self.test, &facts.calls_last_minute.into(), None, lean);
+                return tester.holds(&self.test, &facts.calls_last_minute.into());
             }
         };
         match &self.test {
             Test::Present(present) => set.is_empty() != *present,
             test => {
-                let mut each = set.iter().map(|item| holds(test, &Value::from(item.as_str()), None, lean));
-                match lean {
-                    Lean::Match => each.any(|holds| holds),
+                let mut each = set.iter().map(|item| tester.holds(test, &Value::from(item.as_str())));
+                match tester.lean {
+                    // What is missing in an incomplete set may match.
+                    Lean::Match => set.contains(INCOMPLETE) || each.any(|holds| holds),
                     // An empty set does not prove that there is nothing.
                     Lean::Miss => !set.is_empty() && each.all(|holds| holds),
                 }

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
-use super::predicate::{ArgumentTest, FactTest, Lean, equals};
-use crate::arguments::Exactness;
+use super::exact::ExactArguments;
+use super::example::Example;
+use super::predicate::{ArgumentTest, FactTest, Lean, Tester};
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
@@ -79,22 +78,6 @@ impl fmt::Display for ToolPattern {
     }
 }
 
-/// The complete arguments of the calls that a rule matches.
-#[derive(Clone, Debug)]
-pub(super) struct ExactArguments {
-    pub(super) value: Value,
-    /// Whether the value shows how its numbers are written.
-    pub(super) exactness: Exactness,
-}
-
-impl ExactArguments {
-    /// A rule that allows never matches numbers that were rounded: their digits may differ from those it means.
-    fn are_those_of(&self, call: &Call<'_>, lean: Lean) -> bool {
-        let are_exact = self.exactness == Exactness::Exact && call.exactness == Exactness::Exact;
-        (lean == Lean::Match || are_exact) && equals(&self.value, call.arguments, lean)
-    }
-}
-
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -114,11 +97,11 @@ pub struct Rule {
     pub(super) max_risk: Risk,
     pub(super) side_effects: Vec<Glob>,
     pub(super) arguments: Vec<ArgumentTest>,
-    /// The complete arguments, which must be equal.
+    /// The complete arguments and other params, which must be equal.
     pub(super) exact_arguments: Option<ExactArguments>,
     pub(super) facts: Vec<FactTest>,
-    pub(super) matching: Vec<super::document::Example>,
-    pub(super) not_matching: Vec<super::document::Example>,
+    pub(super) matching: Vec<Example>,
+    pub(super) not_matching: Vec<Example>,
 }
 
 impl Rule {
@@ -126,13 +109,25 @@ impl Rule {
     pub fn matches(&self, call: &Call<'_>) -> bool {
         self.until_ms.is_none_or(|until| call.now_ms < until)
             && (self.agents.is_empty() || self.agents.iter().any(|agent| agent.matches(call.agent())))
-            && self
-                .arguments
-                .iter()
-                .all(|test| test.holds(call.arguments, call.context.project_root.as_deref(), self.lean()))
             && self.concerns(call.tool)
+            && self.sees_all_of(call)
+            && (self.arguments.is_empty()
+                || self.arguments.iter().all(|test| test.holds(call.arguments, self.tester(call))))
             && self.exact_arguments.as_ref().is_none_or(|exact| exact.are_those_of(call, self.lean()))
-            && (self.facts.is_empty() || self.facts.iter().all(|test| test.holds(call.facts(), self.lean())))
+            && (self.facts.is_empty()
+                || self.facts.iter().all(|test| test.holds(call.facts(), self.tester(call))))
+    }
+
+    fn tester<'c>(&self, call: &'c Call<'_>) -> Tester<'c> {
+        let root = call.context.project_root.as_deref();
+        Tester { evaluation: call.evaluation(), root, lean: self.lean() }
+    }
+
+    /// Whether nothing escapes its tests. What is tested are arguments, and a server may read other params instead, so
+    /// a rule that allows by arguments does not match a call with params that MCP does not define.
+    fn sees_all_of(&self, call: &Call<'_>) -> bool {
+        let tests_arguments = !self.arguments.is_empty() || !self.facts.is_empty();
+        !(tests_arguments && self.lean() == Lean::Miss && call.has_undefined_params())
     }
 
     /// The names of the arguments that it tests.

@@ -1,12 +1,11 @@
 //! A rule as one plain sentence, for people who do not read TOML.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use serde_json::Value;
 
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
 use super::rule::{Rule, Word};
-use crate::glob::Glob;
 use crate::time::show_time;
 use crate::tool::Risk;
 
@@ -84,7 +83,9 @@ fn of_fact(test: &FactTest) -> String {
 
 fn of(test: &Test) -> String {
     match test {
-        Test::Patterns(patterns) => format!("is like {}", globs(patterns)),
+        Test::Patterns(patterns) => {
+            format!("is like {}", globs(patterns))
+        }
         Test::Values(values) => {
             let values: Vec<String> = values.iter().map(Value::to_string).collect();
             format!("is {}", values.join(" or "))
@@ -100,7 +101,7 @@ fn of(test: &Test) -> String {
     }
 }
 
-fn globs(globs: &[Glob]) -> String {
+fn globs<T: Display>(globs: &[T]) -> String {
     globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(" or ")
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::agent::AgentContext;
 use crate::arguments::read_exactly;
+use crate::call::ReadOtherParams;
 use crate::facts::Facts;
 use crate::name::{CanonicalId, ServerKey};
 use crate::tool::infer::{self, infer};
@@ -12,6 +13,8 @@ use crate::tool::{Annotations, Source, ToolDescriptor};
 use crate::trust::Trust;
 
 mod exact;
+mod limits;
+mod spellings;
 
 fn tool(server: &str, name: &str) -> ToolDescriptor {
     let known = infer::ToolFacts {
@@ -45,7 +48,7 @@ fn facts(arguments: &Value) -> Facts {
     Facts { hosts: hosts.into_iter().collect(), calls_last_minute: 7, ..Facts::default() }
 }
 
-/// The verdict of a policy on `agent server.tool {json}`.
+/// The verdict of a policy on `agent server.tool {json}`, or `agent server.tool {json} {other params}`.
 fn verdict(policy: &str, call: &str) -> String {
     let policy = Policy { document: Document::parse(policy).unwrap(), program: None, version: 0 };
     let mut words = call.splitn(3, ' ');
@@ -53,10 +56,16 @@ fn verdict(policy: &str, call: &str) -> String {
         (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or("{}"));
     let (server, name) = path.split_once('.').unwrap();
     let (tool, context) = (tool(server, name), AgentContext::default());
+    let (arguments, params) = match arguments.split_once("} {") {
+        Some((arguments, params)) => (format!("{arguments}}}"), Some(format!("{{{params}"))),
+        None => (arguments.trim_end().to_owned(), None),
+    };
+    let params = params.map(|params| ReadOtherParams::read(params.as_bytes()));
     let (arguments, exactness) = read_exactly(arguments.as_bytes()).unwrap();
     let find = || facts(&arguments);
     let mut call = Call::imagined(Some(agent), &context, &tool, &arguments, &find, 1_000);
     call.exactness = exactness;
+    call.other_params = params.as_ref();
     match policy.judge(&call).unwrap() {
         None => "silent".to_owned(),
         Some(PolicyVerdict { word, by, .. }) => format!("{} by {by}", word.as_str()),
@@ -147,7 +156,7 @@ fn arguments() {
         ("branch = { not = \"main\" }", r#"{"branch":"main"}"#, false, false),
         ("branch = { not = \"main\" }", "{}", true, false),
         ("force = true", r#"{"force":true}"#, true, true),
-        ("force = true", r#"{"force":"true"}"#, false, false),
+        ("force = true", r#"{"force":"true"}"#, true, false),
         ("count = { max = 10 }", r#"{"count":10}"#, true, true),
         ("count = { min = 2, max = 10 }", r#"{"count":1.5}"#, false, false),
         ("kind = [\"a\", \"b*\", 3]", r#"{"kind":"bc"}"#, true, true),

@@ -154,6 +154,27 @@ const KINDS: &[Kind] = &[
     }),
     ("URL with a token", |letters| within("https://x.example/f?id=5&token=", letters.token(24), "&x=1")),
     ("URL with a token as user", |letters| within("https://", letters.token(32), "@git.example/r.git")),
+    // Of these the part behind a mark that could end them is the secret.
+    ("password with an escaped quote", |letters| {
+        within("got {\"user\":\"bob\",\"password\":\"Qx7a\\\"", letters.token(9), "\"} back")
+    }),
+    ("key with an escaped quote", |letters| {
+        within("got {\"api_key\":\"Qx7a\\\"", letters.token(9), "\",\"n\":1} back")
+    }),
+    ("--password with an escaped quote", |letters| {
+        within("tool --password \"Qx7a\\\"", letters.token(9), "\" --force")
+    }),
+    ("URL with a quote", |letters| within("https://bob:x'", letters.token(9), "@git.example/r.git")),
+    ("URL with a bracket", |letters| within("https://bob:7<", letters.token(9), "@git.example/r.git")),
+    ("JDBC URL with a quote", |letters| {
+        within("jdbc:oracle:thin:scott/x'", letters.token(9), "@db:1521/orcl")
+    }),
+    ("password with &", |letters| within("password=Qx7a&", letters.token(9), "")),
+    ("password with ;", |letters| within("password=Qx7a;", letters.token(9), "")),
+    ("password with ,", |letters| within("password=Qx7a,", letters.token(9), "")),
+    ("password with '", |letters| within("password=Qx7a'", letters.token(9), "")),
+    ("password with |", |letters| within("password=Qx7a|", letters.token(9), "")),
+    ("password with many marks", |letters| within("password: Qx7a)<;", letters.token(9), "")),
     ("secret of 2000 bytes", |letters| within("session_token=", letters.token(2_000), "")),
     // What has neither a shape nor a name around it.
     ("AWS secret key alone", |letters| alone(letters.token(40))),
@@ -294,6 +315,7 @@ fn ordinary_texts_stay_as_they_are() {
         "password = os.environ[\"DB_PASSWORD\"]; token = get_token(); secret = settings.secret",
         "const token = await fetchToken(user); let password = req.body.password;",
         "def login(user, password=None, token=None): return authenticate(user, password=password)",
+        "def login(user: str, password: str)->None: pass; def ask(password=None): return f(password=None).run()",
         "max_tokens=4096, temperature=0.2, next_page_token: none",
         "see https://example.com:8443/path?a=1&page=2#top and http://localhost:3000/a@b",
         "mail ann@example.com or bob@example.com; ratio 3:4; at 12:30:05",
@@ -314,6 +336,8 @@ fn ordinary_texts_stay_as_they_are() {
         "chown -R app:app /srv && sudo -u postgres psql && rsync -u a:b c",
         "eyJ is how the base64 of a JSON object begins",
         "Pass: the test passed. PIN the message. OTP is on.",
+        "links 'http://localhost:3000','ann@example.com' and <http://host:80>,<bob@example.com>",
+        "the form http://host:PORT/x,'y@z' and <a href=\"http://h:80\">a@b</a>",
     ] {
         assert_eq!(redactor.redact(text), text);
         let json = json!({"text": text, "list": [text]}).to_string();
@@ -322,8 +346,13 @@ fn ordinary_texts_stay_as_they_are() {
     }
 }
 
+/// The processor time of this thread, which other work on the machine does not change.
+fn processor_time() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::try_from(time).expect("it is positive")
+}
+
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
 fn no_text_takes_longer_than_its_length_allows() {
     let redactor = Redactor::new(["known-secret-value"].into_iter());
     for piece in [
@@ -349,10 +378,11 @@ fn no_text_takes_longer_than_its_length_allows() {
         "\"--password\",",
     ] {
         let text = piece.repeat(100_000 / piece.len());
-        let start = std::time::Instant::now();
+        let start = processor_time();
         let _ = redactor.redact(&text);
         let _ = redactor.preview(json!([text, "-x", text]).to_string().as_bytes(), 4_096);
         // Many times what it takes, and a small part of what quadratic cost would be.
-        assert!(start.elapsed().as_secs() < 5, "{piece}: {:?}", start.elapsed());
+        let took = processor_time().saturating_sub(start);
+        assert!(took.as_secs() < 5, "{piece}: {took:?}");
     }
 }

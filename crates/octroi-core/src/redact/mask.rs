@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::view::MaskedValue;
-use super::{REDACTED, Redactor, preview};
+use super::{Nesting, REDACTED, Redactor, preview};
 use crate::facts::keys;
 use crate::facts::secrets::{Secrets, kind_of_name};
 use crate::json::Node;
@@ -14,22 +14,61 @@ use crate::json::Node;
 /// The kind of a secret that Octroi itself uses.
 const KNOWN: &str = "known_secret";
 
+/// So many bytes may all paths of masked values have together: a long name may stand above many of them.
+const PATHS_MAX: usize = 1024 * 1024;
+
 /// One walk through a value.
 pub(super) struct Masking<'a> {
     redactor: &'a Redactor,
     /// Places that stay as they are.
     revealed: &'a [String],
+    /// How deep the value is inside texts that are JSON themselves.
+    nesting: Nesting,
     path: String,
+    /// Where the masked values are; `None` if nobody asks.
+    places: Option<Places>,
+    pub(super) has_masked: bool,
+}
+
+/// Masked values, as far as their paths are not too long.
+#[derive(Default)]
+pub(super) struct Places {
     pub(super) masked: Vec<MaskedValue>,
+    n_bytes: usize,
+}
+
+impl Places {
+    /// Whether some of them are missing.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.n_bytes > PATHS_MAX
+    }
 }
 
 impl<'a> Masking<'a> {
-    pub(super) fn new(redactor: &'a Redactor, revealed: &'a [String]) -> Self {
-        Self { redactor, revealed, path: String::new(), masked: Vec::new() }
+    /// Masks without remembering where.
+    pub(super) fn new(redactor: &'a Redactor, nesting: Nesting) -> Self {
+        Self { redactor, revealed: &[], nesting, path: String::new(), places: None, has_masked: false }
     }
 
-    pub(super) fn has_masked(&self) -> bool {
-        !self.masked.is_empty()
+    /// Masks and remembers where, except at the places that are revealed.
+    pub(super) fn with_places(redactor: &'a Redactor, revealed: &'a [String]) -> Self {
+        let places = Some(Places::default());
+        Self { redactor, revealed, nesting: Nesting::OUTSIDE, path: String::new(), places, has_masked: false }
+    }
+
+    /// The masked values.
+    pub(super) fn into_places(self) -> Places {
+        self.places.unwrap_or_default()
+    }
+
+    /// Notes that the value here is masked.
+    fn mask(&mut self, kind: &'static str, length: usize) {
+        self.has_masked = true;
+        let Some(places) = &mut self.places else { return };
+        places.n_bytes = places.n_bytes.saturating_add(self.path.len() + 1);
+        if !places.are_too_many() {
+            places.masked.push(MaskedValue { path: self.path.clone(), kind, length });
+        }
     }
 
     /// The value with its secrets masked.
@@ -55,16 +94,16 @@ impl<'a> Masking<'a> {
             Node::Text(text) => text.len(),
             other => preview::whole(other).len(),
         };
-        self.masked.push(MaskedValue { path: self.path.clone(), kind, length });
+        self.mask(kind, length);
         Node::Text(REDACTED.to_owned())
     }
 
     fn text(&mut self, text: String) -> Node {
-        match self.redactor.redact(&text) {
+        match self.redactor.redact_nested(&text, self.nesting) {
             Cow::Borrowed(_) => Node::Text(text),
             Cow::Owned(redacted) => {
                 let kind = Secrets::of(&text).next().map_or(KNOWN, |found| found.kind);
-                self.masked.push(MaskedValue { path: self.path.clone(), kind, length: text.len() });
+                self.mask(kind, text.len());
                 Node::Text(redacted)
             }
         }
@@ -74,7 +113,9 @@ impl<'a> Masking<'a> {
         let mut secrets = secrets_of_command(&items).into_iter().peekable();
         let items = items.into_iter().enumerate().map(|(index, item)| {
             let here = self.path.len();
-            let _ = write!(self.path, "/{index}");
+            if self.places.is_some() {
+                let _ = write!(self.path, "/{index}");
+            }
             let is_revealed = self.revealed.contains(&self.path);
             while secrets.next_if(|found| found.item < index).is_some() {}
             let item = match secrets.peek().filter(|found| found.item == index && !is_revealed) {
@@ -106,7 +147,9 @@ impl<'a> Masking<'a> {
             let clean_name = self.redactor.plain(&name).into_owned();
             let is_clean = clean_name == name;
             let is_named = is_clean && !doubled.contains(&name);
-            push_segment(&mut self.path, if is_named { Some(&name) } else { None }, index);
+            if self.places.is_some() {
+                push_segment(&mut self.path, if is_named { Some(&name) } else { None }, index);
+            }
             let kind = match variable {
                 _ if keys::is_secret(&name) => Some(kind_of_name(&name)),
                 Some((of, kind)) if of == index => Some(kind),
@@ -196,7 +239,7 @@ fn secrets_of_command(items: &[Node]) -> Vec<InCommand> {
         command.push_str(item.as_text().unwrap_or_default());
     }
     let inside = Secrets::of(&command).filter_map(|found| {
-        let item = starts.iter().rposition(|start| *start <= found.range.start)?;
+        let item = starts.partition_point(|start| *start <= found.range.start).checked_sub(1)?;
         let is_behind_option = item > 0 && is_option(&items[item - 1]);
         let text = items[item].as_text().filter(|_| is_behind_option)?;
         let start = found.range.start - starts[item];

@@ -42,15 +42,21 @@ impl Redactor {
     pub fn view(&self, json: &[u8], revealed: &[String]) -> Result<View, JsonError> {
         let node = Node::parse(json, Doubles::Kept)?;
         let length = json.len();
-        let mut masking = Masking::new(self, revealed);
+        let mut masking = Masking::with_places(self, revealed);
         let text = preview::whole(&masking.node(node));
-        let masked = masking.masked;
+        let places = masking.into_places();
+        let hidden = |kind| {
+            let masked = vec![MaskedValue { path: String::new(), kind, length }];
+            View { text: format!("\"{REDACTED}\""), masked }
+        };
+        if places.are_too_many() {
+            return Ok(hidden("many_secrets"));
+        }
         // A known secret that only the marks of JSON complete has no place of its own.
         if revealed.is_empty() && self.has_known(&text) {
-            let masked = vec![MaskedValue { path: String::new(), kind: "known_secret", length }];
-            return Ok(View { text: format!("\"{REDACTED}\""), masked });
+            return Ok(hidden("known_secret"));
         }
-        Ok(View { text, masked })
+        Ok(View { text, masked: places.masked })
     }
 
     /// The value at a path that the view masks.
@@ -132,6 +138,35 @@ mod tests {
         for path in ["", "/args/0", "/nothing", "/args/9", "/#99", "token"] {
             assert_eq!(redactor.reveal(json.as_bytes(), path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn too_many_secrets_are_masked_as_one() {
+        let redactor = Redactor::new(std::iter::empty());
+        let long = "a".repeat(100_000);
+        let json = json!({&long: vec!["--password=hunter2x"; 5_000]}).to_string();
+        let view = redactor.view(json.as_bytes(), &[]).unwrap();
+        assert_eq!(
+            (view.text.as_str(), masked(&view)),
+            ("\"[redacted]\"", vec![("", "many_secrets", json.len())])
+        );
+        assert_eq!(redactor.view(json.as_bytes(), &[String::new()]).unwrap().text, json);
+        assert!(redactor.reveal(json.as_bytes(), "").is_some());
+        assert!(redactor.preview(json.as_bytes(), 1_000).len() <= 1_000);
+    }
+
+    #[test]
+    fn json_in_json_in_json_ends_somewhere() {
+        let redactor = Redactor::new(std::iter::empty());
+        let mut text = "1".to_owned();
+        for _ in 0..14 {
+            text = format!("{}{}{}", "[".repeat(100), json!(text), "]".repeat(100));
+        }
+        let view = redactor.view(text.as_bytes(), &[]).unwrap();
+        assert!(view.text.contains("[redacted: nested_json]"), "{:.300}", view.text);
+        let shallow = json!({"a": json!({"b": json!({"password": "hunter2x"}).to_string()}).to_string()});
+        let view = redactor.view(shallow.to_string().as_bytes(), &[]).unwrap();
+        assert!(!view.text.contains("hunter2x") && view.text.contains("password"), "{}", view.text);
     }
 
     #[test]

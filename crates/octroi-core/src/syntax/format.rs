@@ -82,7 +82,12 @@ impl File<'_> {
     }
 
     fn offset(&self, offset: usize) -> Origin {
-        self.line(self.position(offset).0)
+        self.line(self.line_of(offset))
+    }
+
+    /// The line of a byte offset.
+    fn line_of(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset).max(1)
     }
 
     /// Line and column of a byte offset.
@@ -91,7 +96,7 @@ impl File<'_> {
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
-        let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+        let line = self.line_of(offset);
         (line, self.text[self.line_starts[line - 1]..offset].chars().count() + 1)
     }
 

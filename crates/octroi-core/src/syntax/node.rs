@@ -2,6 +2,7 @@
 //!
 //! Every format is read into this tree, and everything after that works on the tree alone.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,11 @@ pub enum Value {
 
 /// A map in the order of writing, without duplicate names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map(Vec<Member>);
+pub struct Map {
+    members: Vec<Member>,
+    /// Their names: a text may have many, and each is looked up.
+    names: HashSet<String>,
+}
 
 /// One entry of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,9 +138,9 @@ impl fmt::Debug for Value {
 impl Map {
     /// Adds an entry; `false` if the name exists already.
     pub fn insert(&mut self, member: Member) -> bool {
-        let is_new = self.get(&member.key).is_none();
+        let is_new = self.names.insert(member.key.clone());
         if is_new {
-            self.0.push(member);
+            self.members.push(member);
         }
         is_new
     }
@@ -147,12 +152,12 @@ impl Map {
 
     /// All entries, in the order of writing.
     pub fn iter(&self) -> std::slice::Iter<'_, Member> {
-        self.0.iter()
+        self.members.iter()
     }
 
     /// Sorts entries into the order of writing.
     pub(super) fn sort_by_line(&mut self) {
-        self.0.sort_by_key(|member| match &member.origin {
+        self.members.sort_by_key(|member| match &member.origin {
             Origin::File { line, .. } => *line,
             Origin::Default | Origin::Directory(_) | Origin::Environment(_) | Origin::Flag(_) => 0,
         });

@@ -5,15 +5,27 @@
 
 use serde_json::Value;
 
-use super::infer::meanings;
-use super::verbs::Meaning;
+use super::infer::{EXECUTES, meanings};
+use super::verbs::look_up;
 use super::words;
 
-/// First words of arguments that make a tool write.
-const WRITES: &str = "ack acknowledge apply clear consumer create delete mark modify overwrite persist purge remove reset save send \
-    update write";
+/// First words of arguments that make a tool write although they are no verbs, or have one only in part.
+const WRITES: &str = "ack consumer dry inplace";
+/// Words before a verb that say that the tool does it: `auto_merge`, `and_archive`.
+const DOES: &str = "also and auto do must should then will";
+/// Verbs that in arguments say what is answered: `start_date`, `exclude`, `select`.
+const ONLY_SELECTS: &str = "\
+    accept add begin clean click compact complete disable empty enable exclude follow init join login make normalize \
+    pair raise reduce refresh reload retry reverse scale select skip split start stop strip switch sync trim truncate \
+    zero zip";
+/// Last words of arguments that name a thing by what is done to it: `payment_id`, `update_time`, `sync_token`.
+const THINGS: &str = "\
+    after at before by count date history id ids intent key name number on option options ref sid since start status \
+    time timestamp to token tokens type types until url";
 /// Arguments that choose among several things to do.
 const CHOICES: &str = "action actions operation operations op command subcommand";
+/// Arguments that choose how something is done, which may change something.
+const WAYS: &str = "behavior behaviour effect mode strategy verb";
 /// Arguments that a tool executes.
 const PROGRAMS: &str = "sql cypher script javascript statement shell bash python cmd graphql mutation";
 /// Words of arguments that name a file, and words that say that it is written.
@@ -21,16 +33,20 @@ const FILES: &str = "path file dir directory folder filename";
 const WRITTEN: &str = "output out save download local destination export";
 /// Words of arguments that take messages from a queue, all of which a name has.
 const TAKES: [&str; 3] = ["max messages", "visibility timeout", "wait seconds"];
-/// Objects are looked into this deep, and so many arguments are looked at.
-const DEPTH_MAX: usize = 5;
-const ARGUMENTS_MAX: usize = 200;
+/// Schemas are looked into this deep, and so many arguments are looked at. What more there is counts as writing.
+const DEPTH_MAX: usize = 32;
+const ARGUMENTS_MAX: usize = 1000;
+/// Members of a schema that hold values, not schemas.
+const VALUES: [&str; 9] =
+    ["const", "default", "description", "enum", "example", "examples", "required", "title", "type"];
 
 /// An argument, as far as it says what a tool does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolArgument {
     /// Its name.
     pub name: String,
-    /// The values it may have, if the schema lists them and it chooses among things to do.
+    /// The values it may have, if the schema lists them and it chooses among things to do; for the ways to do one
+    /// thing, those that say that something is changed.
     pub values: Vec<String>,
 }
 
@@ -40,6 +56,11 @@ impl ToolArgument {
         let mut arguments = Vec::new();
         collect(schema, 0, &mut arguments);
         arguments
+    }
+
+    /// Stands for arguments that were not looked at.
+    fn unread() -> Self {
+        Self::default()
     }
 
     /// Whether it is the body of a request that the tool makes.
@@ -52,8 +73,7 @@ impl ToolArgument {
     pub(super) fn may_write(&self, is_download: bool, has_body: bool) -> bool {
         let words = words::of_name(&self.name);
         let has = |list: &str| words.iter().any(|word| contains(list, word));
-        let is_first = |list: &str| words.first().is_some_and(|word| contains(list, word));
-        if contains(PROGRAMS, &self.name.to_ascii_lowercase()) {
+        if words.is_empty() || contains(PROGRAMS, &self.name.to_ascii_lowercase()) {
             return true;
         }
         if is_choice(&self.name) || (is_download || has_body) && is_method(&self.name) {
@@ -64,8 +84,32 @@ impl ToolArgument {
             return false;
         }
         let takes = TAKES.iter().any(|words| words.split_whitespace().all(&has));
-        is_first(WRITES) || names_written_file || takes
+        let is_way_to_change = !self.values.is_empty() && !is_method(&self.name);
+        names_written_file || takes || is_way_to_change || says_to_change(&words)
     }
+}
+
+/// Whether the words of an argument tell the tool to change something: `mark_as_read`, `should_delete`, `autofix`.
+fn says_to_change(words: &[String]) -> bool {
+    if words.first().is_some_and(|word| contains(WRITES, word)) || words.join(" ").contains("in place") {
+        return true;
+    }
+    let is_thing = words.len() > 1 && words.last().is_some_and(|word| contains(THINGS, word));
+    !is_thing
+        && words.iter().enumerate().any(|(index, word)| {
+            let glued = word.strip_prefix("auto").filter(|rest| rest.len() > 2);
+            let is_done = glued.is_some() || index > 0 && contains(DOES, &words[index - 1]);
+            changes(glued.unwrap_or(word), is_done)
+        })
+}
+
+/// Whether a word is a verb that changes or executes something. Words that are also things are verbs only if they are
+/// said to be done.
+fn changes(word: &str, is_done: bool) -> bool {
+    look_up(word).is_some_and(|known| {
+        let is_change = known.changes_something() || EXECUTES.contains(&known.stem);
+        is_change && known.stem == word && (is_done || !known.is_noun && !contains(ONLY_SELECTS, known.stem))
+    })
 }
 
 fn contains(list: &str, word: &str) -> bool {
@@ -84,31 +128,39 @@ fn is_method(name: &str) -> bool {
 /// Whether a choice only reads.
 fn reads(choice: &str) -> bool {
     let found = meanings(&words::of_name(choice), false);
-    !found.is_empty() && found.iter().all(|word| matches!(word.meaning, Meaning::Reads | Meaning::Fetches))
+    !found.is_empty() && found.iter().all(|word| word.meaning.is_reading())
 }
 
+/// Collects arguments from every part of a schema, whatever keyword holds it: an argument behind `$ref` or `then` is one
+/// too.
 fn collect(schema: &Value, depth: usize, arguments: &mut Vec<ToolArgument>) {
-    if depth > DEPTH_MAX || arguments.len() >= ARGUMENTS_MAX {
+    if arguments.len() > ARGUMENTS_MAX {
+        return;
+    }
+    if depth > DEPTH_MAX || arguments.len() == ARGUMENTS_MAX {
+        arguments.push(ToolArgument::unread());
         return;
     }
     match schema {
         Value::Object(members) => {
             for (keyword, part) in members {
                 match (keyword.as_str(), part) {
-                    ("properties", Value::Object(properties)) => {
+                    ("properties" | "patternProperties", Value::Object(properties)) => {
                         for (name, property) in properties {
                             arguments
                                 .push(ToolArgument { name: name.clone(), values: values(name, property) });
                             collect(property, depth + 1, arguments);
                         }
                     }
-                    ("$defs" | "definitions", Value::Object(definitions)) => {
+                    ("$defs" | "definitions" | "dependentSchemas", Value::Object(definitions)) => {
                         definitions.values().for_each(|definition| collect(definition, depth + 1, arguments));
                     }
-                    ("items" | "anyOf" | "oneOf" | "allOf" | "additionalProperties", part) => {
-                        collect(part, depth + 1, arguments);
+                    // It is elsewhere, and is never fetched.
+                    ("$ref" | "$dynamicRef", Value::String(target)) if !target.starts_with('#') => {
+                        arguments.push(ToolArgument::unread());
                     }
-                    _ => {}
+                    (keyword, _) if VALUES.contains(&keyword) => {}
+                    (_, part) => collect(part, depth + 1, arguments),
                 }
             }
         }
@@ -118,23 +170,19 @@ fn collect(schema: &Value, depth: usize, arguments: &mut Vec<ToolArgument>) {
 }
 
 fn values(name: &str, property: &Value) -> Vec<String> {
-    if !is_choice(name) && !is_method(name) {
-        return Vec::new();
-    }
     let alternatives =
         ["anyOf", "oneOf"].into_iter().flat_map(|keyword| property[keyword].as_array().into_iter().flatten());
-    let schemas = std::iter::once(property).chain(alternatives);
+    let schemas = [property, &property["items"]].into_iter().chain(alternatives);
     let listed = schemas.flat_map(|schema| {
         let constant = std::iter::once(&schema["const"]);
-        schema["enum"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .chain(constant)
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
+        schema["enum"].as_array().into_iter().flatten().chain(constant).filter_map(Value::as_str)
     });
-    listed.collect()
+    let chooses = is_choice(name) || is_method(name);
+    if !chooses && !contains(WAYS, &name.to_ascii_lowercase()) {
+        return Vec::new();
+    }
+    let says_change = |value: &&str| words::of_name(value).first().is_some_and(|word| changes(word, false));
+    listed.filter(|value| chooses || says_change(value)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
 //! Infers a tool's risk and side effects from its name, description and annotations.
 //!
-//! The name counts most. The description is used only where the name says nothing. Annotations can always
-//! raise the risk, and lower it only if the server is highly trusted. Configured rules override all of this.
+//! A tool is known to read only if the verb that says what it does reads, and nothing else says otherwise: no word of the
+//! name, no other verb of the description, no argument, no annotation. The description says it; the name does where the
+//! description has no verb. Annotations can always raise the risk, and lower it only if the server is highly trusted.
+//! Configured rules override all of this.
 
 use super::arguments::ToolArgument;
-use super::verbs::{Form, KnownWord, Meaning, is_reading_verb, look_up, look_up_verb, reads_as_noun};
+use super::phrases::phrase;
+use super::sentence::leading_verbs;
+use super::verbs::{
+    Form, KnownWord, Meaning, is_never_noun, is_reading_verb, look_up, look_up_verb, reads_as_noun,
+};
 use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
 use crate::glob::Glob;
 use crate::trust::Trust;
@@ -63,7 +69,11 @@ const EFFECT_WORDS: [(&str, &[&str]); 46] = [
 const TEMPORARY: [&str; 4] = ["log", "cache", "temp", "session"];
 
 /// Words that execute programs, whatever stands beside them.
-const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powershell", "shell"];
+pub(super) const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powershell", "shell"];
+
+/// Words before the verb of a name that are never verbs.
+const THINGS: &str = "\
+    aws az docker gcloud git github gitlab helm kubectl node playwright psql python sql terraform";
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
@@ -101,7 +111,7 @@ pub struct ToolFacts<'a> {
 /// Infers risk and side effects.
 pub fn infer(known: ToolFacts<'_>, rules: &[InferenceRule]) -> (Risk, SideEffects) {
     let name_words = words::of_name(known.name);
-    let verbs = words::leading_verbs(known.description);
+    let verbs = leading_verbs(known.description);
     let (mut risk, mut effects) = classify(&name_words, &verbs);
     let is_download = effects.contains("network.http");
     let has_body = known.arguments.iter().any(ToolArgument::is_body);
@@ -146,11 +156,12 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
     let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up_verb(verb)).collect();
     let text_reads = !of_verbs.is_empty()
         && of_verbs.len() == verbs.len()
-        && of_verbs.iter().all(|verb| matches!(verb.meaning, Meaning::Reads | Meaning::Fetches));
+        && of_verbs.iter().all(|verb| verb.meaning.is_reading());
     let of_name = meanings(name_words, text_reads);
     let all = || of_name.iter().chain(&of_verbs);
     let means = |meaning: Meaning| all().any(|word| word.meaning == meaning);
-    let has_noun_that_reads = name_words.last().is_some_and(|word| reads_as_noun(word));
+    let is_known_to_read =
+        (text_reads || verbs.is_empty() && name_reads(name_words)) && !joins_unknown(name_words);
     let mut effects: SideEffects = all().flat_map(|word| effects_of(word.stem)).copied().collect();
     // What it makes is kept for a moment only, unless it destroys or runs something.
     let is_temporary = name_words.iter().any(|word| TEMPORARY.contains(&word.as_str()));
@@ -162,12 +173,11 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
         if is_temporary { Risk::Medium } else { Risk::High }
     } else if means(Meaning::Runs) || means(Meaning::Fetches) || means(Meaning::Network) {
         Risk::Medium
-    } else if means(Meaning::Reads) || has_noun_that_reads {
+    } else if is_known_to_read {
         Risk::Low
     } else {
         Risk::Medium
     };
-    let is_known_to_read = means(Meaning::Reads) || means(Meaning::Fetches) || has_noun_that_reads;
     if means(Meaning::Destroys) || means(Meaning::Writes) {
         if !effects.changes_something() {
             effects.insert(SOMETHING);
@@ -176,6 +186,39 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
         effects.insert(UNKNOWN);
     }
     (risk, effects)
+}
+
+/// Whether a name says by itself that the tool reads: `list_files`, `docker_list_containers`, `git_log`. A word before
+/// the verb that is not known as a thing may be the verb itself: `sort_list`.
+fn name_reads(name_words: &[String]) -> bool {
+    let is_before_verb = |word: &&String| {
+        THINGS.split_whitespace().any(|thing| thing == *word)
+            || look_up(word).is_some_and(|known| {
+                known.meaning == Meaning::Network || known.is_noun && known.form == Form::Plural
+            })
+    };
+    if name_words.iter().any(|word| is_joiner(word)) {
+        return false;
+    }
+    let n_before = name_words.iter().take_while(is_before_verb).count();
+    match &name_words[n_before..] {
+        [] => false,
+        // `status` alone is what it reads, before another word nobody can tell.
+        [word] => reads_as_noun(word) || look_up(word).is_some_and(|known| known.meaning.is_reading()),
+        [verb, ..] if is_reading_verb(verb) => true,
+        [_, rest @ ..] => rest.iter().any(|word| is_never_noun(word)),
+    }
+}
+
+fn is_joiner(word: &str) -> bool {
+    matches!(word, "and" | "or" | "then")
+}
+
+/// Whether a reading verb of a name is joined to a word that nobody knows: `find_and_frobnicate`.
+fn joins_unknown(name_words: &[String]) -> bool {
+    name_words
+        .windows(3)
+        .any(|words| is_reading_verb(&words[0]) && is_joiner(&words[1]) && look_up_verb(&words[2]).is_none())
 }
 
 /// What is taken from a queue is gone for others.
@@ -190,10 +233,11 @@ pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord
     let mut found = Vec::new();
     let mut reads_what_follows = text_reads;
     for (index, word) in name_words.iter().enumerate() {
-        if matches!(word.as_str(), "and" | "or" | "then") {
+        if is_joiner(word) {
             reads_what_follows = false;
         }
-        let Some(known) = look_up(word) else { continue };
+        let in_phrase = phrase(word, &name_words[index + 1..]);
+        let Some(known) = look_up(in_phrase.unwrap_or(word)) else { continue };
         let is_object =
             reads_what_follows && (known.is_noun || known.form != Form::Base) && !known.is_required;
         // Many things before a reading verb are what it reads: `commits_list`. One that runs something is what it reads
@@ -202,11 +246,13 @@ pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord
         let is_thing =
             known.is_noun && (known.form == Form::Plural || known.meaning == Meaning::Runs && is_followed);
         let is_last = index + 1 == name_words.len();
-        if is_object || is_thing || is_last && reads_as_noun(word) {
+        // `list` lists many things: `list_commits`, but `list_shift`.
+        let is_done_to_list =
+            !text_reads && is_last && index == 1 && name_words[0] == "list" && known.form == Form::Base;
+        if is_object && !is_done_to_list || is_thing || is_last && reads_as_noun(word) {
             continue;
         }
-        reads_what_follows |=
-            matches!(known.meaning, Meaning::Reads | Meaning::Fetches) && known.form == Form::Base;
+        reads_what_follows |= known.meaning.is_reading() && known.form == Form::Base;
         found.push(known);
     }
     found

@@ -24,6 +24,13 @@ pub(super) enum Meaning {
     Reads,
 }
 
+impl Meaning {
+    /// Whether it says that a tool reads.
+    pub(super) const fn is_reading(self) -> bool {
+        matches!(self, Self::Reads | Self::Fetches)
+    }
+}
+
 /// Words that destroy or pay. Those of the first line are required.
 const DESTROYS: &str = "\
     delete drop destroy payment \
@@ -32,24 +39,44 @@ const DESTROYS: &str = "\
 /// Words that write wherever they stand. Those of the first line are required.
 const WRITES: &str = "\
     write update modify create \
-    abort accept activate add advance allocate amend append apply approve assign associate attach authorise \
-    authorize ban begin bind cancel chmod chown clear click clone close complete configure confirm \
-    connect deactivate decline deploy deregister detach disable discard disconnect dismiss duplicate edit \
-    emit enable enqueue ensure exclude follow generate grant hide increment init initialize insert install \
-    invite join kick kill login logout lower make mark migrate mkdir move mute mv navigate notify overwrite \
-    pause persist pin promote provision publish push put react rebase reboot rebuild reconnect refresh \
-    register reject remember rename reopen reorder replace reply reset resize restart restore resume retry \
-    revert rollback rotate save scale schedule select send shutdown sign start stash stop store submit \
-    subscribe suspend swap switch sync tap toggle touch train triage trigger unassign unfollow unlock unpin \
-    unset unsubscribe upgrade upload upsert";
+    abort accept acknowledge acquire activate add adjust advance allocate alter amend annotate announce \
+    anonymise anonymize append apply approve assign associate attach authorise authorize autoclose \
+    autofix automerge backfill ban begin bind bootstrap cancel chmod chown clean cleanup clear click \
+    clone close compact complete compress configure confirm connect consume cordon correct deactivate \
+    deallocate debit decline decommission decrement decrypt defragment delist demote deny deploy \
+    deprecate dequeue deregister detach disable disburse discard disconnect dismiss dispose divert donate \
+    downgrade downvote drain duplicate edit eject emit empty enable encrypt enforce enlist enqueue enrol \
+    enroll ensure escalate evict exclude expire expunge extend finalize fix flip flush follow freeze \
+    generate graft grant halt hibernate hide impersonate increment init initialize inject insert install \
+    invalidate invite isolate join kick kill liquidate login logout lower make mark migrate mint mkdir \
+    move mutate mute mv navigate nominate normalize notify nudge nullify obliterate offboard offload \
+    onboard optimize overwrite pair paste pause persist pin pop populate postpone prepare prepend \
+    prioritize promote provision prune publish push put randomize react reap reassign reattach rebalance \
+    rebase rebind reboot rebuild recalculate reclaim recompute reconcile reconnect recover recreate \
+    recycle redeem redeploy reduce refactor refile refill reformat refresh regenerate register reimburse \
+    reindex reinstall reissue reject rekey relabel relaunch relinquish relist reload relocate remap \
+    remediate remember remit remount rename renew reopen reorder reorganize repay replace reply repoint \
+    repopulate reposition reprocess republish requeue reroute reschedule rescind reseed resend reset \
+    resize respond restart restore resubmit resume resurrect resync retag retarget retire retract retrain \
+    retry reverse revert revise rewind rewire rollback rollover rotate sanitize save scaffold scale scrap \
+    scrub seal seize select send settle shelve shred shrink shuffle shutdown sideload sign silence snooze \
+    spend squash start stash stop strip submit subscribe substitute subtract supersede suppress surrender \
+    suspend swap sweep switch sync tap throttle tidy toggle touch train transmit triage trigger trim \
+    tweak unarchive unassign unban unbind unblock uncordon undelete undeploy undo unfollow unfreeze \
+    unlist unload unlock unmount unmute unpack unpin unpublish unregister unschedule unseal unset unshare \
+    unstage unstar unsubscribe unsuspend untag unzip upgrade upload upsert vacuum void waive wake \
+    whitelist yank zero zip";
 
 /// Words that write where they are the verb, and are the names of things elsewhere: `get_commit`.
 const WRITES_AS_VERB: &str = "\
-    archive auth block book bookmark branch build buy change charge checkout checkpoint comment commit copy \
-    deployment deposit dispatch draft export fill flag fork forward import label leave like link lock log \
-    merge message mount note order patch post press purchase rate record refund release repair report \
-    request reserve review sell set setup share ship snapshot star tag ticket trade transfer type upvote \
-    vote";
+    allowlist archive auth backup blacklist block blocklist book bookmark boot branch build bump burn buy \
+    change charge checkout checkpoint claim comment commit copy credit denylist deployment deposit \
+    dispatch draft email export favorite favourite fill flag fork forward import issue label land lease \
+    leave like link loan lock log mail merge message mirror mount note order override partition patch \
+    place post power press purchase quarantine queue raise rate record redirect refund release repair \
+    replicate report request reserve review roll schedule seed sell set setup share shift ship snapshot \
+    split stage stake stamp star store tag ticket trade transfer transition trash tweet type upvote vote \
+    wager";
 
 /// Words that run what they are given, wherever they stand.
 const RUNS: &str = "\
@@ -80,8 +107,8 @@ const READS: &str = "\
 /// Words that read as the first verb of a description, and are unsure in names: `check_in`, `return_order`.
 const READS_IN_TEXT: &str = "\
     analyse analyze assess audit calculate check compute convert details detect determine diagnose discover \
-    documentation estimate examine extract gather identify information investigate locate look measure \
-    metadata monitor observe overview parse preview rank recommend return scan statistics suggest summarize \
+    divide documentation estimate examine extract gather identify information investigate locate look measure \
+    metadata monitor observe overview parse preview rank return scan statistics summarize \
     summary trace translate";
 
 /// Words that read as the names of things, not as verbs: `git_log` reads, `log_event` does not.
@@ -103,6 +130,9 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("rewrote", "write"),
     ("got", "get"),
     ("found", "find"),
+    ("retrieval", "retrieve"),
+    ("comparison", "compare"),
+    ("validation", "validate"),
     ("shown", "show"),
     ("removal", "remove"),
     ("deletion", "delete"),
@@ -133,6 +163,13 @@ pub(super) struct KnownWord {
     pub(super) is_noun: bool,
     /// Whether it is one of the words that count wherever they stand, also in the plural.
     pub(super) is_required: bool,
+}
+
+impl KnownWord {
+    /// Whether it says that something is changed.
+    pub(super) fn changes_something(self) -> bool {
+        matches!(self.meaning, Meaning::Destroys | Meaning::Writes)
+    }
 }
 
 /// What is known of a stem.
@@ -183,15 +220,41 @@ pub(super) fn look_up_verb(word: &str) -> Option<KnownWord> {
     look_up(word).or_else(in_text)
 }
 
+/// Reading words that name what is read.
+const NAMES_WHAT_IS_READ: &str = "\
+    details documentation head health help info information metadata now overview statistics status summary time tree \
+    version";
+
+/// Whether a word reads only as the name of what is read.
+pub(super) fn names_what_is_read(word: &str) -> bool {
+    NAMES_WHAT_IS_READ.split_whitespace().any(|known| known == word)
+}
+
+/// Looks up a verb by its participle: `deleted`.
+pub(super) fn look_up_participle(word: &str) -> Option<KnownWord> {
+    let stem = word.strip_suffix("ed").filter(|stem| stem.len() > 1);
+    let Some(stem) = stem else { return look_up(word).filter(|known| known.stem != word) };
+    let doubled = stem.get(..stem.len() - 1);
+    let stems = [Some(stem.to_owned()), Some(format!("{stem}e")), doubled.map(str::to_owned)];
+    stems.into_iter().flatten().find_map(|stem| look_up(&stem))
+}
+
 /// Reading words that are verbs wherever they stand.
-const READING_VERBS: [&str; 12] = [
-    "get", "list", "read", "search", "find", "show", "describe", "view", "fetch", "retrieve", "lookup",
-    "count",
-];
+const READING_VERBS: &str = "\
+    get list read search find show describe view fetch retrieve lookup count browse cat compare display download \
+    enumerate explain glob grep inspect ls peek validate";
+
+/// Reading verbs that are never the names of things.
+const NEVER_NOUNS: &str = "get describe fetch retrieve lookup find";
 
 /// Whether a word is one of the reading words that are never the names of things.
+pub(super) fn is_never_noun(word: &str) -> bool {
+    NEVER_NOUNS.split_whitespace().any(|known| known == word)
+}
+
+/// Whether a word is a reading word that is mostly a verb.
 pub(super) fn is_reading_verb(word: &str) -> bool {
-    READING_VERBS.contains(&word)
+    READING_VERBS.split_whitespace().any(|known| known == word)
 }
 
 /// Whether a word reads where it stands as the name of a thing.

@@ -35,6 +35,72 @@ fn everything_is_read_shown_and_hidden() {
 }
 
 #[test]
+fn every_secret_is_known_wherever_it_is_written() {
+    let text = r#"
+        [server]
+        admin_token = "written-admin-token"
+        [[tokens]]
+        token = " written-agent-token "
+        role = "agent"
+        agent_id = "coder"
+        [[tokens]]
+        token = "${env:HUMAN}"
+        role = "human"
+        [[mcp.servers]]
+        name = "program"
+        command = ["${env:HOME}/run", "--key", "${env:ARGUMENT}", "--mode", "${env:UNSET:-a-default}"]
+        env = { KEY = "written-env-value", BOTH = "Bearer ${secret:stored}" }
+        [[mcp.servers]]
+        name = "remote"
+        url = "https://example.com/${env:PATH_SECRET}/mcp?key=${file:/run/key}"
+        headers = { Authorization = "written-header-value" }
+        oauth = { client_id = "me", client_secret = "written-client-secret" }
+        [[gates]]
+        name = "gate"
+        command = ["gate", "${env:GATE_ARGUMENT}"]
+        env = { KEY = "written-gate-value" }
+        [[audit.handlers]]
+        name = "hook"
+        kind = "webhook"
+        url = "https://example.com/${env:HOOK}"
+        headers = { "X-Key" = "written-handler-value" }
+    "#;
+    let lookup = |kind: ReferenceKind, name: &str| match (kind, name) {
+        (ReferenceKind::Env, "UNSET") => Ok(None),
+        (ReferenceKind::File, _) => Ok(Some("value-of-file\n".to_owned())),
+        (_, name) => Ok(Some(format!("value-of-{name}"))),
+    };
+    let file = parse(Toml, text, &Path::new("octroi.toml").into()).expect("it is TOML");
+    let config = build(Sources {
+        file: Some(&file),
+        base: Path::new("/base").into(),
+        discovered: Vec::new(),
+        listen: None,
+        unknown: None,
+        lookup: &lookup,
+        programs: ProgramPlaces::BESIDE_FILE,
+    });
+    assert_eq!(config.problems, []);
+    expect![[r"
+        Bearer value-of-stored
+        value-of-ARGUMENT
+        value-of-GATE_ARGUMENT
+        value-of-HOOK
+        value-of-HUMAN
+        value-of-PATH_SECRET
+        value-of-file
+        value-of-stored
+        written-admin-token
+        written-agent-token
+        written-client-secret
+        written-env-value
+        written-gate-value
+        written-handler-value
+        written-header-value"]]
+    .assert_eq(&config.secrets().join("\n"));
+}
+
+#[test]
 fn what_is_shown_can_be_read_again() {
     let toml = load(Toml, EVERYTHING).effective.to_toml(Origins::Omitted);
     // Hidden values cannot be restored.

@@ -15,3 +15,4 @@ mod refusals;
 mod schema;
 mod shapes;
 mod tool_lists;
+mod tool_tables;

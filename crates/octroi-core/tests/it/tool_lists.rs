@@ -1,9 +1,9 @@
 //! How well tools are told apart: the real tool lists of public servers, each tool judged by reading its description and
 //! schema.
 //!
-//! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints and the words up to the
-//! first verb of a description. The words in `octroi_core::tool` were chosen by looking at one half of the servers; the
-//! figures in the documentation come from the other.
+//! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints, arguments and the verbs by
+//! which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. The words in
+//! `octroi_core::tool` were first chosen by looking at one half of the servers; the rules were later adjusted on both.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,29 +38,21 @@ fn argument((name, values): (&String, &Value)) -> ToolArgument {
     ToolArgument { name: name.clone(), values: values.collect() }
 }
 
-fn is_allowed(package: &str, tool: &Value) -> bool {
-    let hint = |name: &str| tool[name].as_bool();
-    let arguments: Vec<ToolArgument> =
-        tool["arguments"].as_object().into_iter().flatten().map(argument).collect();
-    let facts = ToolFacts {
-        server: "s",
-        name: tool["name"].as_str().expect("a name"),
-        description: tool["lead"].as_str().unwrap_or_default(),
-        arguments: &arguments,
-        annotations: Annotations {
-            read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
-            open_world: hint("openWorldHint"),
-        },
-        trust: Trust::Medium,
-    };
+/// A tool as the gates see it, of a server with the default trust.
+pub(crate) fn descriptor(
+    name: &str,
+    description: &str,
+    arguments: &[ToolArgument],
+    annotations: Annotations,
+) -> ToolDescriptor {
+    let facts = ToolFacts { server: "s", name, description, arguments, annotations, trust: Trust::Medium };
     let (risk, side_effects) = infer(facts, &[]);
     let key = ServerKey::parse("s").expect("a name");
-    let descriptor = ToolDescriptor {
-        id: CanonicalId::mcp(&key, facts.name),
+    ToolDescriptor {
+        id: CanonicalId::mcp(&key, name),
         source: Source::Mcp,
-        source_id: package.into(),
-        name: facts.name.into(),
+        source_id: "s".into(),
+        name: name.into(),
         risk,
         side_effects,
         requires_admin: false,
@@ -70,8 +62,25 @@ fn is_allowed(package: &str, tool: &Value) -> bool {
         timeout: std::time::Duration::from_secs(30),
         version: None,
         definition_hash: [0; 32],
+    }
+}
+
+/// Whether a call needs nobody's approval under `guarded`.
+pub(crate) fn is_allowed(tool: &ToolDescriptor) -> bool {
+    Profile::Guarded.otherwise(tool) == Otherwise::Allow
+}
+
+fn is_listed_tool_allowed(tool: &Value) -> bool {
+    let hint = |name: &str| tool[name].as_bool();
+    let arguments: Vec<ToolArgument> =
+        tool["arguments"].as_object().into_iter().flatten().map(argument).collect();
+    let annotations = Annotations {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        open_world: hint("openWorldHint"),
     };
-    Profile::Guarded.otherwise(&descriptor) == Otherwise::Allow
+    let name = tool["name"].as_str().expect("a name");
+    is_allowed(&descriptor(name, tool["lead"].as_str().unwrap_or_default(), &arguments, annotations))
 }
 
 fn scores() -> BTreeMap<String, Score> {
@@ -82,7 +91,7 @@ fn scores() -> BTreeMap<String, Score> {
         let score = scores.entry(server["half"].as_str().expect("a half").to_owned()).or_default();
         score.n_servers += 1;
         for tool in server["tools"].as_array().expect("tools") {
-            let is_allowed = is_allowed(package, tool);
+            let is_allowed = is_listed_tool_allowed(tool);
             let name = format!("{package}: {} ({})", tool["name"], tool["lead"]);
             match (tool["reads"].as_bool().expect("a judgement"), is_allowed) {
                 (true, true) => score.n_reading_allowed += 1,
@@ -119,8 +128,8 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
     let missed: Vec<&String> = scores.values().flat_map(|score| &score.wrongly_allowed).collect();
     assert_eq!(missed, Vec::<&String>::new());
     expect_test::expect![[r#"
-        check: 98 servers, 1112 of 1276 reading tools allowed (87 %), 0 of 1174 writing tools allowed
-        tune: 88 servers, 833 of 934 reading tools allowed (89 %), 0 of 978 writing tools allowed
+        check: 98 servers, 1098 of 1276 reading tools allowed (86 %), 0 of 1174 writing tools allowed
+        tune: 88 servers, 812 of 934 reading tools allowed (86 %), 0 of 978 writing tools allowed
     "#]]
     .assert_eq(&table);
 }

@@ -79,8 +79,8 @@ impl Approvals {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
         let edited = self.edited(&approval, choice, edited_arguments.as_ref())?.cloned();
-        if choice == Choice::Approve && edited.is_none() {
-            // What cannot be shown cannot be approved.
+        if choice == Choice::Approve {
+            // What cannot be shown cannot be approved. With edited arguments, other params are still sent.
             readable(&approval)?;
         }
         let rule = match remember {

@@ -48,10 +48,7 @@ impl Approvals {
         };
         match self.use_allowed(persistence.store(), permit, asking, id).await {
             Ok(settled) => settled,
-            Err(error) => {
-                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
-                Settled::Refused(denial::evaluator_error(&reason))
-            }
+            Err(error) => Settled::Refused(denial::store_failed("the approval cannot be read", &error)),
         }
     }
 
@@ -87,10 +84,7 @@ impl Approvals {
         };
         match self.go_on(persistence.store(), CallAuthorization::Given(permit), asking, grant).await {
             Ok(settled) => settled,
-            Err(error) => {
-                let reason = format!("the approval cannot be read: {error} ({})", error.hint());
-                Settled::Refused(denial::evaluator_error(&reason))
-            }
+            Err(error) => Settled::Refused(denial::store_failed("the approval cannot be read", &error)),
         }
     }
 

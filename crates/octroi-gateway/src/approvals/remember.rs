@@ -12,6 +12,8 @@ use octroi_core::server::parse_duration;
 use octroi_core::time::{parse_time, show_time};
 use octroi_core::{Principal, arguments};
 use octroi_store::{PolicyDraft, PolicyLevel, PolicyRefusal};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::decisions::Choice;
@@ -36,7 +38,7 @@ pub struct Remember {
 /// The calls that a remembered decision covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RememberScope {
-    /// This tool with exactly these arguments.
+    /// This tool with exactly these arguments and other params.
     Exact,
     /// This tool with any arguments.
     Tool,
@@ -90,13 +92,13 @@ impl Approvals {
     ) -> Result<String, OperatorError> {
         let exact = match remember.scope {
             RememberScope::Tool => None,
-            RememberScope::Exact => Some(self.exact_arguments(approval, edited)?),
+            RememberScope::Exact => Some(self.exact_call(approval, edited)?),
         };
         let until_ms = match remember.until {
             Until::Forever => None,
             Until::For(time) => Some(self.now_ms().saturating_add(milliseconds(time))),
         };
-        rule(approval, choice, exact.as_deref(), until_ms, &by.id).map_err(OperatorError::Unrememberable)
+        rule(approval, choice, exact.as_ref(), until_ms, &by.id).map_err(OperatorError::Unrememberable)
     }
 
     /// The same, if it can take effect.
@@ -146,28 +148,55 @@ impl Approvals {
         self.governance.set_policy(&draft, Some(version)).await.map(drop)
     }
 
-    /// The arguments in the rule: JSON in its shortest form.
-    fn exact_arguments(&self, approval: &Approval, edited: Option<&Value>) -> Result<String, OperatorError> {
-        let refuse = |reason: &str| Err(OperatorError::Unrememberable(reason.to_owned()));
-        let text = match edited {
-            Some(edited) => edited.to_string(),
-            None => match arguments::read_exactly(approval.arguments.expose().as_bytes()) {
-                Ok((_, Exactness::Rounded)) => {
-                    return refuse("a rule would round a number of the arguments, and match other calls too");
-                }
-                Ok((arguments, Exactness::Exact)) => arguments.to_string(),
-                Err(_) => return refuse("the arguments cannot be read"),
+    /// The arguments and other params in the rule: JSON in its shortest form.
+    fn exact_call(&self, approval: &Approval, edited: Option<&Value>) -> Result<ExactCall, OperatorError> {
+        let because = |reason: &str| OperatorError::Unrememberable(reason.to_owned());
+        let read = |json: &str| match arguments::read_exactly(json.as_bytes()) {
+            Ok((_, Exactness::Rounded)) => {
+                Err(because("a rule would round a number of the call, and match other calls too"))
+            }
+            Ok((value, Exactness::Exact)) => Ok(value.to_string()),
+            Err(_) => Err(because("the arguments cannot be read")),
+        };
+        let exact = ExactCall {
+            arguments: match edited {
+                Some(edited) => edited.to_string(),
+                None => read(approval.arguments.expose())?,
+            },
+            params: match approval.other_params.as_ref().map(|others| sent_params(others.expose())) {
+                None | Some(Ok(None)) => None,
+                Some(Ok(Some(params))) => Some(read(params)?),
+                Some(Err(_)) => return Err(because("what the call also sends cannot be read")),
             },
         };
-        if text.len() > ARGUMENTS_MAX {
-            return refuse("the arguments are too long for a rule");
+        let texts = [Some(&exact.arguments), exact.params.as_ref()];
+        if texts.iter().flatten().map(|text| text.len()).sum::<usize>() > ARGUMENTS_MAX {
+            return Err(because("the arguments are too long for a rule"));
         }
         // Policies are stored, and shown to many.
-        if self.recorder.has_secret(&text) {
-            return refuse("the arguments contain a secret, which must not be part of a rule");
+        if texts.iter().flatten().any(|text| self.recorder.has_secret(text)) {
+            return Err(because("the arguments contain a secret, which must not be part of a rule"));
         }
-        Ok(text)
+        Ok(exact)
     }
+}
+
+/// The call in a rule, as JSON texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ExactCall {
+    arguments: String,
+    /// Other members of `params`, if it sends any.
+    params: Option<String>,
+}
+
+/// The other members of `params` among everything else that a call sends: `_meta` differs from call to call.
+fn sent_params(others: &str) -> serde_json::Result<Option<&str>> {
+    #[derive(Deserialize)]
+    struct Sent<'a> {
+        #[serde(borrow)]
+        params: Option<&'a RawValue>,
+    }
+    Ok(serde_json::from_str::<Sent<'_>>(others)?.params.map(RawValue::get))
 }
 
 /// The level of the rule: the policy of the agent that asked.
@@ -181,7 +210,7 @@ fn level(approval: &Approval) -> PolicyLevel {
 fn rule(
     approval: &Approval,
     choice: Choice,
-    exact: Option<&str>,
+    exact: Option<&ExactCall>,
     until_ms: Option<i64>,
     by: &str,
 ) -> Result<String, String> {
@@ -210,7 +239,10 @@ fn rule(
         put("abort", "true");
     }
     if let Some(exact) = exact {
-        put("exact_args", &quoted(exact));
+        put("exact_args", &quoted(&exact.arguments));
+        if let Some(params) = &exact.params {
+            put("exact_params", &quoted(params));
+        }
     }
     if let Some(until_ms) = until_ms {
         put("until", &quoted(&show_time(until_ms)));

@@ -38,15 +38,16 @@ impl CheckpointFile {
             .mode(0o600)
             .open(&path)
             .map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        let from = length.saturating_sub(TAIL);
-        let mut bytes = vec![0; usize::try_from(length - from).unwrap_or_default()];
-        let n_read = read_at(&file, &mut bytes, from).map_err(failed)?;
-        bytes.truncate(n_read);
+        let (from, bytes) = read_tail(&file).map_err(failed)?;
         let (end, last) = last_note(&bytes, key);
         let length = from + end as u64;
         file.set_len(length).map_err(failed)?;
         Ok((Self { path, file, length }, last))
+    }
+
+    /// Whether it has no note, by whatever key.
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
     }
 
     /// Appends a note. If that fails, nothing of it remains.
@@ -63,6 +64,34 @@ impl CheckpointFile {
     pub(super) fn sync(&self) -> Result<(), AuditError> {
         self.file.sync_data().map_err(|error| AuditError::io(&self.path, error))
     }
+}
+
+/// The size of the last checkpoint that is signed with a key; zero if there is none.
+pub(super) fn last_signed(directory: &Path, key: &PublicKey) -> Result<u64, AuditError> {
+    let path = directory.join(FILE_NAME);
+    match File::open(&path).and_then(|file| read_tail(&file)) {
+        Ok((_, bytes)) => Ok(last_note(&bytes, key).1.map_or(0, |last| last.size)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(AuditError::io(&path, error)),
+    }
+}
+
+/// The same, when it is on disk: while the log is written, checkpoints are not synced one by one.
+pub(super) fn signed_on_disk(directory: &Path, key: &PublicKey) -> Result<u64, AuditError> {
+    let size = last_signed(directory, key)?;
+    let path = directory.join(FILE_NAME);
+    let synced = File::open(&path).and_then(|file| file.sync_data());
+    synced.map(|()| size).map_err(|error| AuditError::io(&path, error))
+}
+
+/// The end of the file, and where it begins.
+fn read_tail(file: &File) -> io::Result<(u64, Vec<u8>)> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(TAIL);
+    let mut bytes = vec![0; usize::try_from(length - from).unwrap_or_default()];
+    let n_read = read_at(file, &mut bytes, from)?;
+    bytes.truncate(n_read);
+    Ok((from, bytes))
 }
 
 /// Where the last whole note ends, and the last signed checkpoint.

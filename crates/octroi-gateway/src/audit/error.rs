@@ -69,7 +69,11 @@ impl AuditError {
             Self::DiskFull { .. } => {
                 "free space on the disk; calls are refused until records can be written".to_owned()
             }
-            Self::Io { .. } | Self::NoRandomness => "see the cause".to_owned(),
+            Self::Io { path, .. } => format!(
+                "look at it with `ls -ld {}`, or name another directory with --data DIR",
+                path.display()
+            ),
+            Self::NoRandomness => "restart Octroi when the system is up".to_owned(),
             Self::TooLarge { .. } => "record less of the arguments and results".to_owned(),
             Self::Node { .. } => "choose another name".to_owned(),
             Self::Unreadable { .. } => "run `octroi audit verify`".to_owned(),

@@ -11,20 +11,21 @@ use octroi_core::audit::{Event, PublicKey, SigningKey};
 use octroi_upstream::BackgroundTasks;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
-use tracing::{error, warn};
+use tracing::error;
 
-use super::checkpoints::CheckpointFile;
+use super::checkpoints::signed_on_disk;
 use super::error::AuditError;
-use super::file::{Faults, create_directory};
+#[cfg(test)]
+use super::file::Faults;
 use super::format::EVENT_MAX;
+use super::found::FoundLog;
 use super::queue::{PendingRecord, QueuedWork, Wait, WriteQueue, WriteReply, WriterJob};
-use super::recover::{Cut, LogLock, Recovered, publish_key, recover, signing_key};
+use super::recover::{Cut, LogLock};
 use super::syncer::{Publisher, Syncer};
-use super::unfinished::{Unfinished, unfinished};
+use super::unfinished::Unfinished;
 use super::walk::Problem;
-use super::writer::{Begin, CheckpointRule, Writer, create_segment};
+use super::writer::Writer;
 
-const NODE_MAX: usize = 64;
 /// A write mostly takes a few microseconds; waking up on another thread takes longer than to spin.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
@@ -99,81 +100,29 @@ pub struct Opened {
     pub cut: Option<Cut>,
     /// What is wrong with the log. It continues in a new segment anyway.
     pub problems: Vec<Problem>,
-    /// How many records at its end no checkpoint covers.
-    pub n_unsigned: u64,
+}
+
+/// What the handle of a log keeps of how it was found.
+pub(super) struct LogParts {
+    pub(super) lock: LogLock,
+    pub(super) key: Arc<SigningKey>,
+    pub(super) recovered_until: u64,
 }
 
 impl AuditLog {
     /// Opens or creates the log in a directory, and starts its threads. Blocks to read the last segment.
     pub fn open(directory: &Path, options: &Options) -> Result<Opened, AuditError> {
-        create_directory(directory)?;
-        let lock = LogLock::acquire(directory)?;
-        let key = Arc::new(signing_key(directory)?);
-        let (checkpoints, signed) = CheckpointFile::open(directory, &key.public())?;
-        #[cfg(test)]
-        let faults = Arc::clone(&options.faults);
-        #[cfg(not(test))]
-        let faults = Arc::<Faults>::default();
-        let recovered = recover(directory, signed.as_ref(), &faults, || node_name(options.node.as_deref()))?;
-        publish_key(directory, &recovered.node, &key.public())?;
-        let Recovered { node, head, open_calls, segment, last_number, cut, problems } = recovered;
-        for problem in &problems {
-            error!(problem = %problem, "audit log was changed or damaged; run `octroi audit verify`");
-        }
-        if let Some(cut) = cut {
-            warn!(audit.segment = cut.segment, n_bytes = cut.n_bytes, "truncated an unfinished audit record");
-        }
-        let problem = problems.first().map(ToString::to_string);
-        let begin = Begin {
-            directory,
-            node: &node,
-            number: last_number + 1,
-            reason: if problem.is_some() { "damaged" } else { "begun" },
-            problem: problem.as_deref(),
-            at_ms: u64::try_from(options.clock.now_ms()).unwrap_or_default(),
-        };
-        let recovered_until = head.seq;
-        let n_unsigned = head.seq.saturating_sub(signed.as_ref().map_or(0, |signed| signed.size));
-        let must_reopen = segment.is_some();
-        let (segment, head) = match segment {
-            Some(segment) => (segment, head),
-            None => create_segment(&begin, &head, &open_calls, &faults)?,
-        };
-        let unfinished = unfinished(directory, &open_calls)?;
-        let (position, positions) = watch::channel(head.seq);
-        let (newest, checkpoint) = watch::channel(None);
-        let shared = Arc::new(WriteQueue::new(positions, checkpoint));
-        let syncer = Arc::new(Syncer::new(Arc::clone(&segment.file), segment.number));
-        let mut writer = Writer {
-            directory: directory.to_owned(),
-            node: node.clone(),
-            segment_bytes: options.segment_bytes,
-            checkpoint_rule: CheckpointRule {
-                n_records: options.checkpoint_records,
-                interval: options.checkpoint_interval,
-            },
-            signed: signed.map_or(0, |signed| signed.size),
-            unsigned_since: Some(options.clock.instant()),
-            clock: options.clock.clone(),
-            head,
-            open_calls,
-            segment,
-            shared: Arc::clone(&shared),
-            syncer,
-            position,
-            faults,
-            buffer: Vec::new(),
-            jobs: Vec::new(),
-            kept: Vec::new(),
-        };
-        if must_reopen {
-            writer.reopen("opened", cut.map_or(0, |cut| cut.n_bytes))?;
-        }
-        let publisher = Publisher { key: Arc::clone(&key), file: checkpoints, newest };
+        FoundLog::find(directory, options)?.open()
+    }
+
+    /// The handle of a log whose threads are to be started.
+    pub(super) fn start(parts: LogParts, writer: Writer, publisher: Publisher) -> Result<Self, AuditError> {
+        let LogParts { lock, key, recovered_until } = parts;
+        let (shared, clock) = (Arc::clone(&writer.shared), writer.clock.clone());
+        let (directory, node) = (writer.directory.clone(), writer.node.clone());
         let writer = start(writer, lock, publisher)?;
-        let (directory, clock) = (directory.to_owned(), options.clock.clone());
         let inner = Inner { shared, writer, directory, node, key, recovered_until, clock };
-        Ok(Opened { log: Self { inner: Arc::new(inner) }, unfinished, cut, problems, n_unsigned })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     pub(super) fn now_ms(&self) -> u64 {
@@ -274,6 +223,14 @@ impl AuditLog {
     /// cannot change it.
     pub fn checkpoints(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.inner.shared.checkpoint.clone()
+    }
+
+    /// How many records the newest checkpoint covers that is on disk.
+    pub(crate) async fn signed_on_disk(&self) -> Result<u64, AuditError> {
+        let (directory, key) = (self.directory().to_owned(), self.public_key());
+        let look = tokio::task::spawn_blocking(move || signed_on_disk(&directory, &key));
+        // The task fails only if the program is ending.
+        look.await.unwrap_or(Err(AuditError::Closed))
     }
 
     /// The directory of the log.
@@ -481,17 +438,4 @@ fn pending(event: &Event<'_>) -> Result<PendingRecord, AuditError> {
         return Err(AuditError::TooLarge { n_bytes: body.len(), n_max: EVENT_MAX });
     }
     Ok(PendingRecord { body, kind: event.kind, call: event.call, wait: Wait::Nothing })
-}
-
-/// Names are part of notes and file headers, so they are restricted.
-fn node_name(configured: Option<&str>) -> Result<String, AuditError> {
-    let Some(node) = configured else {
-        let mut bytes = [0_u8; 8];
-        getrandom::fill(&mut bytes).map_err(|_| AuditError::NoRandomness)?;
-        return Ok(format!("node-{:016x}", u64::from_be_bytes(bytes)));
-    };
-    let is_plain =
-        node.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
-    let is_valid = is_plain && (1..=NODE_MAX).contains(&node.len());
-    if is_valid { Ok(node.to_owned()) } else { Err(AuditError::Node { node: node.to_owned() }) }
 }

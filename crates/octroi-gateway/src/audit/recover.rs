@@ -9,15 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use octroi_core::audit::checkpoint::origin;
-use octroi_core::audit::{CallId, Checkpoint, Entry, Kind, PublicKey, SigningKey};
-use serde::Deserialize;
+use octroi_core::audit::{Checkpoint, Entry, Kind, PublicKey, SigningKey};
 
+use super::carried::Carried;
 use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory, write_whole};
 use super::format::{Header, HeaderError, SegmentFile, segments};
 use super::walk::{Problem, Walk};
-use super::writer::{Head, OpenCalls, Segment, note_call};
+use super::writer::{Head, Segment};
 
 const LOCK_FILE: &str = "lock";
 pub(super) const KEY_FILE: &str = "key";
@@ -37,7 +37,9 @@ pub struct Cut {
 pub(super) struct Recovered {
     pub(super) node: String,
     pub(super) head: Head,
-    pub(super) open_calls: OpenCalls,
+    /// The last record that is there. The head may be further: signed numbers are never used again.
+    pub(super) last_read: u64,
+    pub(super) carried: Carried,
     /// The segment to continue; `None` if a new one must be begun.
     pub(super) segment: Option<Segment>,
     /// The highest segment number.
@@ -117,6 +119,11 @@ pub(super) fn publish_key(directory: &Path, node: &str, key: &PublicKey) -> Resu
     sync_directory(directory)
 }
 
+/// The public key that is beside the log; `None` if there is none.
+pub(super) fn published_key(directory: &Path) -> Option<PublicKey> {
+    PublicKey::parse(&fs::read_to_string(directory.join(PUBLIC_KEY_FILE)).ok()?)
+}
+
 /// The key for verifying checkpoints.
 pub(super) fn public_key(directory: &Path) -> Result<PublicKey, AuditError> {
     let path = directory.join(PUBLIC_KEY_FILE);
@@ -167,7 +174,8 @@ pub(super) fn recover(
     Ok(Recovered {
         node,
         head: Head { seq: walk.last(), chain: walk.head(), tree: walk.tree },
-        open_calls: OpenCalls::new(),
+        last_read: 0,
+        carried: Carried::default(),
         segment: None,
         last_number,
         cut,
@@ -191,7 +199,7 @@ impl Tail<'_> {
         let mut problems = Vec::new();
         let number = self.last.number;
         let mut walk = Walk::new(header);
-        let mut open_calls = OpenCalls::new();
+        let mut carried = Carried::default();
         let mut n_records = 0;
         let mut n_torn = 0;
         problems.extend(self.compare(&walk));
@@ -204,7 +212,7 @@ impl Tail<'_> {
                     if is_lost {
                         break;
                     }
-                    note(&mut open_calls, frame.seq, frame.body);
+                    note(&mut carried, frame.seq, frame.body);
                     n_records += 1;
                     problems.extend(self.compare(&walk));
                 }
@@ -225,8 +233,9 @@ impl Tail<'_> {
         }
         let seq = walk.expected;
         problems.extend(self.unreadable.iter().map(|&segment| Problem::Unreadable { seq, segment }));
-        if let Some(signed) = self.signed.filter(|signed| signed.size > walk.last()) {
-            problems.push(Problem::CutOff { last: walk.last(), known: signed.size });
+        let last_read = walk.last();
+        if let Some(signed) = self.signed.filter(|signed| signed.size > last_read) {
+            problems.push(Problem::CutOff { last: last_read, known: signed.size });
             walk.jump(signed.size, signed.chain);
         }
         let mut segment = None;
@@ -244,7 +253,8 @@ impl Tail<'_> {
         Ok(Recovered {
             node: header.node.clone(),
             head: Head { seq: walk.last(), chain: walk.head(), tree: walk.tree },
-            open_calls,
+            last_read,
+            carried,
             segment,
             last_number: self.last_number,
             cut,
@@ -260,19 +270,12 @@ impl Tail<'_> {
     }
 }
 
-/// Tracks the calls in progress. Unreadable records are ignored.
-fn note(open_calls: &mut OpenCalls, seq: u64, body: &[u8]) {
+/// Takes account of a record. Unreadable ones are ignored.
+fn note(carried: &mut Carried, seq: u64, body: &[u8]) {
     let Ok(entry) = Entry::parse(body) else { return };
-    if entry.kind == Kind::AuditOpened {
-        #[derive(Deserialize)]
-        struct Opened {
-            open_calls: Vec<(String, u64)>,
-        }
-        if let Ok(opened) = serde_json::from_str::<Opened>(entry.context) {
-            let calls = opened.open_calls.iter();
-            *open_calls = calls.filter_map(|(call, seq)| Some((CallId::parse(call)?, *seq))).collect();
-        }
-        return;
+    if entry.kind != Kind::AuditOpened {
+        carried.note(entry.kind, entry.call, seq, body);
+    } else if let Some(opening) = Carried::read(entry.context) {
+        *carried = opening;
     }
-    note_call(open_calls, entry.kind, entry.call, seq);
 }

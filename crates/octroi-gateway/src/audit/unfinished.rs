@@ -4,10 +4,10 @@ use std::path::Path;
 
 use octroi_core::audit::{Actor, CallId, Event, Kind, Level};
 
+use super::carried::OpenCalls;
 use super::error::AuditError;
 use super::log::AuditLog;
 use super::reader::{LogReader, Record};
-use super::writer::OpenCalls;
 
 /// A call that was begun and never ended.
 #[derive(Clone, Debug)]

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use octroi_core::audit::checkpoint::origin;
-use octroi_core::audit::{Checkpoint, Entry, Hash, PublicKey, Purge, chain};
+use octroi_core::audit::{Checkpoint, Entry, Hash, Kind, PublicKey, Purge, chain};
 use serde_json::{Value, json};
 
 use self::signed::Signed;
+use super::carried::Carried;
+use super::checkpoints::last_signed;
 use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::format::{Header, HeaderError, SegmentFile, segments};
@@ -102,6 +104,7 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
         node: String::new(),
         start: None,
         first_seq: 1,
+        signed_before: 0,
         n_records: 0,
         n_segments: files.len(),
         last_number: None,
@@ -112,7 +115,9 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
     for (place, file) in files.iter().enumerate() {
         run.segment(file, place + 1 == n_files)?;
     }
-    Ok(run.finish())
+    // Read after the segments: what they say about it was true before.
+    let newest = last_signed(directory, &run.key)?;
+    Ok(run.finish(newest))
 }
 
 struct Verification {
@@ -123,6 +128,8 @@ struct Verification {
     /// The first header, if the log does not begin with record 1; cleared when a purge explains it.
     start: Option<Header>,
     first_seq: u64,
+    /// How many records were signed, as the log itself says.
+    signed_before: u64,
     n_records: u64,
     n_segments: usize,
     last_number: Option<u32>,
@@ -160,7 +167,7 @@ impl Verification {
                 Step::Frame(frame) => {
                     let problem = walk.take(file.number, frame.seq, frame.chain, frame.body);
                     self.n_records += 1;
-                    self.look_for_purge(frame.body);
+                    self.look_at_log_records(frame.body);
                     match problem {
                         None => {}
                         Some(problem @ Problem::Unreadable { .. }) => {
@@ -226,15 +233,20 @@ impl Verification {
         walk
     }
 
-    /// A signed purge explains why the log begins where it does.
-    fn look_for_purge(&mut self, body: &[u8]) {
-        const MARK: &[u8] = b"\"kind\":\"audit_purged\"";
-        let Some(start) = &self.start else { return };
+    /// Records about the log itself: a signed purge explains why it begins where it does, and an opening says
+    /// how many records were signed.
+    fn look_at_log_records(&mut self, body: &[u8]) {
+        const MARK: &[u8] = b"\"kind\":\"audit_";
         let head = &body[..body.len().min(64)];
         if !head.windows(MARK.len()).any(|window| window == MARK) {
             return;
         }
         let Ok(entry) = Entry::parse(body) else { return };
+        if entry.kind == Kind::AuditOpened {
+            let said = Carried::read(entry.context).map_or(0, |carried| carried.signed_until);
+            self.signed_before = self.signed_before.max(said);
+        }
+        let Some(start) = self.start.as_ref().filter(|_| entry.kind == Kind::AuditPurged) else { return };
         let explains = Purge::open(entry.context, &self.node, &self.key).is_some_and(|purge| {
             purge.last_seq + 1 == start.first_seq && purge.chain == start.chain && purge.tree == start.tree
         });
@@ -266,13 +278,17 @@ impl Verification {
         }
     }
 
-    fn finish(mut self) -> Report {
+    /// Ends it; `newest` is the size of the newest checkpoint that is signed with the key.
+    fn finish(mut self, newest: u64) -> Report {
         if let Some(start) = &self.start {
             let seq = start.first_seq;
             self.report(Problem::Beginning { seq });
         }
         let walk = self.walk.take().unwrap_or_else(|| Walk::new(&Header::first(&self.node)));
         self.signed.finish(walk.last(), &mut self.problems);
+        if self.signed_before > newest {
+            self.report(Problem::CheckpointsMissing { size: self.signed_before });
+        }
         self.problems.sort_by_key(Problem::record);
         let name = if self.node.is_empty() { self.signed.node().unwrap_or_default() } else { self.node };
         Report {

@@ -94,6 +94,11 @@ pub enum Problem {
         /// Its position, counted from one.
         place: u64,
     },
+    /// Checkpoints are gone: the log says that there was one, and none covers as much.
+    CheckpointsMissing {
+        /// How many records it covered.
+        size: u64,
+    },
 }
 
 impl Problem {
@@ -110,7 +115,7 @@ impl Problem {
             | Self::Rewritten { first, .. } => first,
             Self::OutOfOrder { expected, .. } => expected,
             Self::CutOff { last, .. } => last + 1,
-            Self::ForgedCheckpoint { size } => size,
+            Self::ForgedCheckpoint { size } | Self::CheckpointsMissing { size } => size,
             Self::UnreadableCheckpoint { .. } => u64::MAX,
         }
     }
@@ -149,6 +154,9 @@ impl fmt::Display for Problem {
             ),
             Self::ForgedCheckpoint { size } => {
                 write!(to, "the checkpoint at record {size} is not signed with the key of this log")
+            }
+            Self::CheckpointsMissing { size } => {
+                write!(to, "the checkpoint at record {size} is gone, and so are those after it")
             }
             Self::UnreadableCheckpoint { place } => write!(to, "checkpoint {place} cannot be read"),
         }

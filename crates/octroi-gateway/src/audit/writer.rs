@@ -3,17 +3,17 @@
 //! State changes only after a write: if one fails, the file is truncated to the last good record, all
 //! waiting callers get the error, and the next batch tries again.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use octroi_core::Clock;
 use octroi_core::audit::merkle::Tree;
-use octroi_core::audit::{Actor, CallId, Checkpoint, Event, Hash, Kind, Level, chain};
+use octroi_core::audit::{Actor, Checkpoint, Event, Hash, Kind, Level, chain};
 use tokio::sync::watch;
 use tracing::error;
 
+use super::carried::Carried;
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory};
 use super::format::{FRAME_HEAD, Header, put_frame, segment_path};
@@ -33,9 +33,6 @@ pub(super) struct Head {
     pub(super) chain: Hash,
     pub(super) tree: Tree,
 }
-
-/// Calls that were begun and not ended, with the number of their start record.
-pub(super) type OpenCalls = HashMap<CallId, u64>;
 
 /// When checkpoints are due.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +61,7 @@ pub(super) struct Writer {
     pub(super) segment_bytes: u64,
     pub(super) checkpoint_rule: CheckpointRule,
     pub(super) head: Head,
-    pub(super) open_calls: OpenCalls,
+    pub(super) carried: Carried,
     pub(super) segment: Segment,
     pub(super) shared: Arc<WriteQueue>,
     pub(super) syncer: Arc<Syncer>,
@@ -245,9 +242,9 @@ impl Writer {
         }
         let first = self.head.seq + 1 - n_written as u64;
         for (seq, record) in (first..).zip(&records[..n_written]) {
-            note_call(&mut self.open_calls, record.kind, record.call, seq);
+            self.carried.note(record.kind, record.call, seq, &record.body);
         }
-        self.shared.set_calls_open(self.open_calls.len());
+        self.shared.set_calls_open(self.carried.calls.len());
         Ok(n_written)
     }
 
@@ -295,7 +292,7 @@ impl Writer {
                 at_ms: self.now_ms(),
             },
             &self.head,
-            &self.open_calls,
+            &self.carried,
             &self.faults,
         )?;
         // The waiters of the old segment must not be answered by a sync of the new one.
@@ -309,7 +306,7 @@ impl Writer {
 
     /// Records in the current segment that the log was opened.
     pub(super) fn reopen(&mut self, reason: &str, cut_bytes: u64) -> Result<(), AuditError> {
-        let body = opened(self.now_ms(), reason, self.segment.number, &self.open_calls, cut_bytes, None);
+        let body = opened(self.now_ms(), reason, self.segment.number, &self.carried, cut_bytes, None);
         self.make_sound()?;
         let mut head = self.head.clone();
         self.buffer.clear();
@@ -376,7 +373,7 @@ pub(super) struct Begin<'a> {
 pub(super) fn create_segment(
     begin: &Begin<'_>,
     head: &Head,
-    open_calls: &OpenCalls,
+    carried: &Carried,
     faults: &Arc<Faults>,
 ) -> Result<(Segment, Head), AuditError> {
     let path = segment_path(begin.directory, begin.number);
@@ -388,7 +385,7 @@ pub(super) fn create_segment(
     };
     let mut head = head.clone();
     let mut bytes = header.encode();
-    head.push(&opened(begin.at_ms, begin.reason, begin.number, open_calls, 0, begin.problem), &mut bytes);
+    head.push(&opened(begin.at_ms, begin.reason, begin.number, carried, 0, begin.problem), &mut bytes);
     let create = || {
         let file = LogFile::create(&path, faults)?;
         file.write(&bytes, 0)?;
@@ -405,19 +402,18 @@ pub(super) fn create_segment(
     Ok((Segment { number: begin.number, file, offset, n_records: 1, needs_cut: false }, head))
 }
 
-/// The record that opens a log or a segment. It lists the open calls, so that finding them needs no
-/// earlier segment.
+/// The record that opens a log or a segment.
 fn opened(
     at_ms: u64,
     reason: &str,
     segment: u32,
-    open_calls: &OpenCalls,
+    carried: &Carried,
     cut_bytes: u64,
     problem: Option<&str>,
 ) -> Vec<u8> {
-    let mut calls: Vec<_> = open_calls.iter().map(|(call, seq)| (call.to_string(), *seq)).collect();
-    calls.sort_unstable_by_key(|(_, seq)| *seq);
-    let mut context = serde_json::json!({ "reason": reason, "segment": segment, "open_calls": calls });
+    let mut context = carried.to_context();
+    context["reason"] = reason.into();
+    context["segment"] = segment.into();
     if cut_bytes > 0 {
         context["cut_bytes"] = cut_bytes.into();
     }
@@ -427,14 +423,4 @@ fn opened(
     let context = context.to_string();
     let level = if problem.is_some() { Level::Error } else { Level::Info };
     Event { level, context: &context, ..Event::new(at_ms, Kind::AuditOpened, Actor::SYSTEM) }.body()
-}
-
-/// Tracks which calls are in progress.
-pub(super) fn note_call(open_calls: &mut OpenCalls, kind: Kind, call: Option<CallId>, seq: u64) {
-    let Some(call) = call else { return };
-    match kind {
-        Kind::ToolInvocationStart | Kind::RequestStart => drop(open_calls.insert(call, seq)),
-        Kind::ToolInvocationEnd | Kind::RequestEnd => drop(open_calls.remove(&call)),
-        _ => {}
-    }
 }

@@ -7,7 +7,7 @@ use octroi_core::audit::Kind;
 use tracing::error;
 
 use super::AuditIndex;
-use crate::state_snapshot::{read_state, to_records};
+use crate::state_snapshot::{digest, read_state, to_records};
 
 /// Several changes at once, such as the definitions of a new server, become one snapshot.
 const SETTLING: Duration = Duration::from_millis(200);
@@ -40,7 +40,7 @@ impl AuditIndex {
 
     /// Writes a snapshot. A failure is only reported: what it holds is in the database.
     pub(crate) async fn record_state(&self, when: SnapshotWhen) {
-        let Some(persistence) = &self.persistence else {
+        let (Some(persistence), Some(log)) = (&self.persistence, self.recorder.log()) else {
             return;
         };
         // Held while it is written: two snapshots must not mix their parts.
@@ -50,11 +50,16 @@ impl AuditIndex {
             Ok(items) => items,
             Err(error) => return error!(%error, hint = error.hint(), "no snapshot for the audit log"),
         };
-        let (records, digest) = to_records(&items);
+        let digest = digest(&items);
         if when == SnapshotWhen::Changed && last.as_ref() == Some(&digest) {
             return;
         }
-        for context in &records {
+        // In the database first: if its number is lower than that of the log, it is an older database.
+        let number = match persistence.store().next_snapshot(log.node()).await {
+            Ok(number) => number,
+            Err(error) => return error!(%error, hint = error.hint(), "no snapshot for the audit log"),
+        };
+        for context in &to_records(&items, number) {
             let event = self.recorder.system_event(Kind::StateSnapshot, context);
             if let Err(error) = self.recorder.record(&event).await {
                 return error!(%error, hint = error.hint(), "no snapshot for the audit log");

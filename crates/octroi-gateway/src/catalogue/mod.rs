@@ -12,6 +12,8 @@ use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
 use serde_json::json;
 
+use crate::view::View;
+
 mod builtins;
 mod fetch;
 mod offer;
@@ -98,8 +100,8 @@ impl Catalogue {
         prompts.retain(|(_, server, item)| offers[*server].held(PinKind::Prompt, &item.name).is_none());
         let servers: BTreeMap<ServerKey, Arc<ServerLists>> =
             offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.visible))).collect();
-        catalogue.merged = render::merged(&servers, &tools, &prompts, None);
-        catalogue.proposing = render::merged(&servers, &tools, &prompts, Some(builtins));
+        catalogue.merged = render::merged(&servers, &tools, &prompts);
+        catalogue.proposing = catalogue.merged.with_own(builtins);
         catalogue.single =
             servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
         for (name, lists) in &servers {
@@ -139,6 +141,15 @@ impl Catalogue {
     /// The rendered lists of one server.
     pub fn single(&self, name: &ServerKey) -> Option<&Rendered> {
         self.single.get(name)
+    }
+
+    /// How long a list is, without Octroi's own entries.
+    pub(crate) fn n_bytes(&self, view: &View, method: &Method) -> usize {
+        let rendered = match view {
+            View::Merged => Some(&self.merged),
+            View::Server(name) => self.single.get(name),
+        };
+        rendered.map_or(0, |rendered| rendered.n_bytes(method))
     }
 
     /// Octroi's own tools and resources for agents.
@@ -285,9 +296,12 @@ fn named<'a>(
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
 }
 
+/// Longer names are not compared: it takes as many steps as their lengths multiplied.
+const DISTANCE_LENGTH_MAX: usize = 128;
+
 /// Edit distance, for suggestions.
 fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 3 {
+    if left.len().abs_diff(right.len()) > 3 || left.len() > DISTANCE_LENGTH_MAX {
         return usize::MAX;
     }
     strsim::levenshtein(left, right)

@@ -22,6 +22,9 @@ use tracing::warn;
 use super::distance;
 use super::fetch::{Item, ServerLists, fits_template};
 
+/// Compiling a schema in a definition of this size may take more than a millisecond.
+const HEAVY_BYTES: usize = 8 * 1024;
+
 /// One server's lists.
 #[derive(Debug)]
 pub(crate) struct Offer {
@@ -277,21 +280,18 @@ pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
 
 impl Tool {
     fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
-        let annotations = member(&item.definition, "annotations").and_then(Result::ok).unwrap_or_default();
+        // What cannot be read is no hint that the tool reads.
+        let annotations =
+            member(&item.definition, "annotations").map(|read| read.unwrap_or(Value::Bool(false)));
         let description = member(&item.definition, "description").and_then(Result::ok).unwrap_or_default();
         let schema = member(&item.definition, "inputSchema").and_then(Result::ok).unwrap_or_default();
         let arguments = ToolArgument::of_schema(&schema);
-        let hint = |name: &str| annotations[name].as_bool();
         let known = ToolFacts {
             server: spec.name().as_str(),
             name: &item.name,
             description: description.as_str().unwrap_or_default(),
             arguments: &arguments,
-            annotations: Annotations {
-                read_only: hint("readOnlyHint"),
-                destructive: hint("destructiveHint"),
-                open_world: hint("openWorldHint"),
-            },
+            annotations: Annotations::of_json(annotations.as_ref()),
             trust: spec.trust,
         };
         let (mut risk, mut side_effects) = infer(known, rules);
@@ -376,6 +376,12 @@ impl Tool {
                 Some(format!("the tool cannot be called, its input schema is not valid: {reason}"))
             }
         }
+    }
+
+    /// Whether using its schema may take long, so that it does not belong on a serving thread: it is large and was not
+    /// compiled yet.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.definition.len() > HEAVY_BYTES && self.schema.get().is_none()
     }
 
     /// The schema of its arguments, compiled at the first use.

@@ -1,4 +1,4 @@
-//! Rendered lists, serialized once per change and not once per request.
+//! Rendered lists: their entries are serialized once per change and not once per request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,36 +16,50 @@ use super::fetch::{Item, ServerLists};
 /// do not subscribe.
 const TTL_MS: u64 = 60_000;
 
-/// The results of the four list requests, for both eras.
+/// The four lists, ready to be sent. Lists can be large, so what differs between clients is not kept: the era
+/// decides about a few words around the entries.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    lists: [ForEra; 4],
-}
-
-#[derive(Clone, Debug, Default)]
-struct ForEra {
-    legacy: Bytes,
-    modern: Bytes,
+    /// The entries of each list, separated by commas.
+    lists: [Bytes; 4],
+    /// Octroi's own entries, which come first.
+    own: [Bytes; 4],
 }
 
 impl Rendered {
     /// The result of a list request, as JSON text.
     pub fn result(&self, method: &Method, era: Era) -> Bytes {
-        let list = &self.lists[position(method)];
-        let json = match era {
-            Era::Legacy => &list.legacy,
-            Era::Modern => &list.modern,
-        };
-        if json.is_empty() { empty(method, era) } else { json.clone() }
+        let position = position(method);
+        write(method, era, [&self.own[position], &self.lists[position]])
     }
 
-    fn of(lists: [(Method, Vec<Bytes>); 4]) -> Self {
-        let lists = lists.map(|(method, items)| ForEra {
-            legacy: write(&method, Era::Legacy, &items),
-            modern: write(&method, Era::Modern, &items),
-        });
-        Self { lists }
+    /// How long a list is, without Octroi's own entries.
+    pub(super) fn n_bytes(&self, method: &Method) -> usize {
+        self.lists[position(method)].len()
     }
+
+    /// The same with Octroi's own tools and resources.
+    pub(super) fn with_own(&self, builtins: &Builtins) -> Self {
+        let [tools, resources, templates] = &builtins.definitions;
+        let own = [join(tools), Bytes::new(), join(resources), join(templates)];
+        Self { lists: self.lists.clone(), own }
+    }
+
+    fn of(lists: [Vec<Bytes>; 4]) -> Self {
+        Self { lists: lists.map(|items| join(&items)), own: Default::default() }
+    }
+}
+
+fn join(items: &[Bytes]) -> Bytes {
+    let size: usize = items.iter().map(|item| item.len() + 1).sum();
+    let mut joined = Vec::with_capacity(size);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            joined.push(b',');
+        }
+        joined.extend_from_slice(item);
+    }
+    Bytes::from(joined)
 }
 
 fn position(method: &Method) -> usize {
@@ -77,22 +91,22 @@ pub(crate) fn empty(method: &Method, era: Era) -> Bytes {
     })
 }
 
-fn write(method: &Method, era: Era, items: &[Bytes]) -> Bytes {
-    if items.is_empty() {
+fn write(method: &Method, era: Era, parts: [&Bytes; 2]) -> Bytes {
+    if parts.iter().all(|part| part.is_empty()) {
         return empty(method, era);
     }
-    let size: usize = items.iter().map(|item| item.len() + 1).sum();
+    let size: usize = parts.iter().map(|part| part.len() + 1).sum();
     let mut out = Vec::with_capacity(size + 128);
     out.push(b'{');
     if era == Era::Modern {
         out.extend_from_slice(br#""resultType":"complete","#);
     }
     out.extend_from_slice(format!(r#""{}":["#, member(method)).as_bytes());
-    for (index, item) in items.iter().enumerate() {
+    for (index, part) in parts.into_iter().filter(|part| !part.is_empty()).enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(item);
+        out.extend_from_slice(part);
     }
     out.push(b']');
     if era == Era::Modern {
@@ -106,10 +120,10 @@ fn write(method: &Method, era: Era, items: &[Bytes]) -> Bytes {
 pub(super) fn single(lists: &ServerLists) -> Rendered {
     let plain = |items: &[Item]| items.iter().map(|item| item.definition.clone()).collect();
     Rendered::of([
-        (Method::ToolsList, plain(&lists.tools)),
-        (Method::PromptsList, plain(&lists.prompts)),
-        (Method::ResourcesList, plain(&lists.resources)),
-        (Method::TemplatesList, plain(&lists.templates)),
+        plain(&lists.tools),
+        plain(&lists.prompts),
+        plain(&lists.resources),
+        plain(&lists.templates),
     ])
 }
 
@@ -118,10 +132,8 @@ pub(super) fn merged(
     servers: &BTreeMap<ServerKey, Arc<ServerLists>>,
     tools: &[(String, &ServerKey, &Item)],
     prompts: &[(String, &ServerKey, &Item)],
-    builtins: Option<&Builtins>,
 ) -> Rendered {
-    let own = |list: usize| builtins.map(|own| own.definitions[list].clone()).unwrap_or_default();
-    let published = |own: Vec<Bytes>, list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
+    let published = |list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
         let published = servers
             .iter()
             .flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)))
@@ -129,7 +141,7 @@ pub(super) fn merged(
                 let uri = json::quote(&uri::publish(&server.name, &item.name));
                 Bytes::from(json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())]))
             });
-        own.into_iter().chain(published).collect()
+        published.collect()
     };
     let tools = tools.iter().map(|(wire, server, item)| tool(wire, server, item));
     let prompts = prompts
@@ -139,10 +151,10 @@ pub(super) fn merged(
         })
         .collect();
     Rendered::of([
-        (Method::ToolsList, own(0).into_iter().chain(tools).collect()),
-        (Method::PromptsList, prompts),
-        (Method::ResourcesList, published(own(1), |lists| &lists.resources, "uri")),
-        (Method::TemplatesList, published(own(2), |lists| &lists.templates, "uriTemplate")),
+        tools.collect(),
+        prompts,
+        published(|lists| &lists.resources, "uri"),
+        published(|lists| &lists.templates, "uriTemplate"),
     ])
 }
 

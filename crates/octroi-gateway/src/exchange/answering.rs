@@ -17,6 +17,7 @@ use crate::denial;
 use crate::outcome::RecordedOutcome;
 use crate::request_state::{self, Grant, Position};
 use crate::reserved_metadata;
+use crate::server_error;
 
 impl Exchange<'_> {
     /// The result in the client's era and, in the merged view, with published task ids and
@@ -30,7 +31,10 @@ impl Exchange<'_> {
         let server = &self.server().name;
         let outcome = if view.is_error() { RecordedOutcome::ToolError } else { RecordedOutcome::Completed };
         let cleaned = match method {
-            Method::TasksGet => Some(reserved_metadata::out_of_task(server.as_str(), view.json())),
+            Method::TasksGet => {
+                let redactor = &self.shared.context.redactor;
+                Some(reserved_metadata::out_of_task(server.as_str(), view.json(), redactor))
+            }
             _ => None,
         };
         let cleaned = cleaned.as_ref().map(ResultView::read);
@@ -59,7 +63,12 @@ impl Exchange<'_> {
     }
 
     pub(super) fn failed(&self, answer: &Envelope, error: &RpcError) -> AnswerAndOutcome {
-        if denial::is_forged(error) {
+        let json = answer.error_json().unwrap_or_default();
+        let redacted = server_error::redacted(error, &json, &self.shared.context.redactor);
+        let is_forged = denial::is_forged(error);
+        let is_changed = redacted.is_some();
+        let error = redacted.as_ref().unwrap_or(error);
+        if is_forged {
             let server = self.server();
             tracing::warn!(server.name = %server, code = error.code, "server answered with an error that is reserved for Octroi");
             return failed(denial::forged(&server.to_string(), error));
@@ -79,10 +88,10 @@ impl Exchange<'_> {
         if let Some(translated) = translate::error(error, self.caller.era, self.envelope.method()) {
             return failed(translated);
         }
-        match answer.error_json().filter(|json| denial::is_readable(json)) {
-            Some(json) => (Answer::ErrorJson { code: error.code, json }, RecordedOutcome::Failed),
-            None => failed(error.clone()),
+        if is_changed || !denial::is_readable(&json) {
+            return failed(error.clone());
         }
+        (Answer::ErrorJson { code: error.code, json }, RecordedOutcome::Failed)
     }
 
     /// Keeps a legacy server's call open and asks a modern client to come back with the answer.

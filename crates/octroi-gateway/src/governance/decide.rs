@@ -1,13 +1,16 @@
 //! Decides one request with the current state. It counts, reserves and records nothing.
 
+use std::sync::Arc;
+
 use octroi_core::agent::AgentContext;
 use octroi_core::arguments::{self, Exactness};
-use octroi_core::call::Call;
+use octroi_core::call::{Call, ReadOtherParams};
 use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Denial, decide, decide_other};
 use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
 use octroi_core::{Principal, ServerKey};
+use octroi_upstream::{LARGE_REQUEST_BYTES, leave_worker};
 use serde_json::Value;
 
 use super::Governance;
@@ -27,11 +30,13 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) is_enabled: bool,
     /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
-    pub(crate) tool: &'a Tool,
+    pub(crate) tool: &'a Arc<Tool>,
     /// Why the tool's definition is quarantined, if it is.
     pub(crate) held: Option<&'a str>,
     /// The arguments, as JSON text.
     pub(crate) arguments: Option<&'a [u8]>,
+    /// What else it sends in `params`, as JSON text.
+    pub(crate) other_params: Option<&'a [u8]>,
     /// Whether it counts as a new call in quotas.
     pub(crate) counting: Counting,
     pub(crate) now_ms: i64,
@@ -42,6 +47,11 @@ impl<'a> CallToDecide<'a> {
     pub(crate) fn quota_subject(&self) -> QuotaSubject<'a> {
         let agent = self.principal.agent_id.as_deref().unwrap_or_default();
         QuotaSubject { token: &self.principal.token, agent, tool: &self.tool.descriptor }
+    }
+
+    /// Whether deciding it may take so long that others should not wait behind it.
+    fn is_heavy(&self) -> bool {
+        self.arguments.is_some_and(|arguments| arguments.len() > LARGE_REQUEST_BYTES) || self.tool.is_heavy()
     }
 
     /// The arguments as JSON text; an empty object if there are none.
@@ -58,6 +68,7 @@ pub(crate) struct Considered<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) arguments: &'a Value,
     pub(crate) exactness: Exactness,
+    pub(crate) other_params: Option<&'a ReadOtherParams>,
     pub(crate) circumstances: Circumstances<'a>,
     pub(crate) find_facts: &'a dyn Fn() -> Facts,
     pub(crate) now_ms: i64,
@@ -69,6 +80,7 @@ impl Considered<'_> {
         let mut call = Call::new(principal, context, &tool.descriptor, arguments, find_facts, now_ms);
         call.has_admin_token = self.has_admin_token;
         call.exactness = self.exactness;
+        call.other_params = self.other_params;
         decide(&call, &self.circumstances)
     }
 }
@@ -109,13 +121,22 @@ impl Governance {
     /// Decides a tool call with all gates, including custom gates. Those are not asked about calls that are
     /// denied anyway.
     pub(crate) async fn decide(&self, call: CallToDecide<'_>, context: &AgentContext) -> Decision {
+        if call.is_heavy() {
+            leave_worker().await;
+        }
         let decision = self.decide_with(call, context, &[]);
         if self.gates.is_empty() || matches!(decision, Decision::Deny(_)) {
             return decision;
         }
         // Few gateways have custom gates, so it is boxed: otherwise every call's future would reserve space.
-        let custom =
-            Box::pin(self.ask_gates(call.principal, context, call.tool, call.arguments_text())).await;
+        let custom = Box::pin(self.ask_gates(
+            call.principal,
+            context,
+            call.tool,
+            call.arguments_text(),
+            call.other_params,
+        ))
+        .await;
         if custom.is_empty() { decision } else { self.decide_with(call, context, &custom) }
     }
 
@@ -167,6 +188,7 @@ impl Governance {
         let agent = principal.agent_id.as_deref().unwrap_or_default();
         let policies = self.policies.load();
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
+        let other_params = call.other_params.map(ReadOtherParams::read);
         Considered {
             principal,
             context,
@@ -174,6 +196,7 @@ impl Governance {
             tool,
             arguments: &arguments.value,
             exactness: arguments.exactness,
+            other_params: other_params.as_ref(),
             circumstances: Circumstances {
                 server: call.server,
                 switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),

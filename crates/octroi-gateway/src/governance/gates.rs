@@ -147,6 +147,7 @@ impl Governance {
         context: &AgentContext,
         tool: &Tool,
         arguments: &[u8],
+        other_params: Option<&[u8]>,
     ) -> Vec<CustomVerdict> {
         let programs = self.gates.programs.load_full();
         let descriptor = &tool.descriptor;
@@ -157,7 +158,7 @@ impl Governance {
         if concerned.is_empty() {
             return Vec::new();
         }
-        let question = question(principal, context, tool, arguments);
+        let question = question(principal, context, tool, arguments, other_params);
         let mut verdicts = Vec::new();
         for watched in concerned {
             let name = watched.program.spec().name.clone();
@@ -182,14 +183,23 @@ impl Governance {
     }
 }
 
-fn question(principal: &Principal, context: &AgentContext, tool: &Tool, arguments: &[u8]) -> String {
+fn question(
+    principal: &Principal,
+    context: &AgentContext,
+    tool: &Tool,
+    arguments: &[u8],
+    other_params: Option<&[u8]>,
+) -> String {
     let descriptor = &tool.descriptor;
-    let arguments: serde_json::Value = serde_json::from_slice(arguments).unwrap_or_default();
+    // Text where a value cannot hold it, such as a number that is too large: a gate must not take it for nothing.
+    let read =
+        |json: &[u8]| serde_json::from_slice(json).unwrap_or_else(|_| json!(String::from_utf8_lossy(json)));
     json!({
         "tool": descriptor.id.as_str(),
         "server": &*descriptor.source_id,
         "name": &*descriptor.name,
-        "arguments": arguments,
+        "arguments": read(arguments),
+        "other_params": other_params.map(read),
         "agent": principal.agent_id.as_deref(),
         "principal": &*principal.id,
         "role": principal.role.as_str(),

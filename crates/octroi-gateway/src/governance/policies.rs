@@ -51,11 +51,13 @@ pub fn level_of(level: &PolicyLevel) -> Level {
 
 impl Governance {
     /// All complaints that prevent this policy from becoming active.
-    pub fn check_policy(&self, level: Level, source: &str) -> Vec<Complaint> {
-        match self.compile(source, 0) {
+    pub async fn check_policy(self: &Arc<Self>, level: Level, source: &str) -> Vec<Complaint> {
+        let source = source.to_owned();
+        let check = move |governance: &Self| match governance.compile(&source, 0) {
             Err(complaints) => complaints,
-            Ok(policy) => self.complaints(&policy, level),
-        }
+            Ok(policy) => governance.with_known(|known| policy.check(level, known)),
+        };
+        self.elsewhere("policy-check", check).await
     }
 
     /// Parses a policy and compiles its program for the current tools.
@@ -68,14 +70,14 @@ impl Governance {
         Ok(Policy { document, program, version })
     }
 
-    fn complaints(&self, policy: &Policy, level: Level) -> Vec<Complaint> {
-        self.with_known(|known| policy.check(level, known))
-    }
-
     /// Runs the tests in a policy.
-    pub fn test_policy(&self, source: &str) -> Result<Vec<Tested>, Vec<Complaint>> {
-        let policy = self.compile(source, 0)?;
-        Ok(self.with_known(|known| policy.run_tests(known)))
+    pub async fn test_policy(self: &Arc<Self>, source: &str) -> Result<Vec<Tested>, Vec<Complaint>> {
+        let source = source.to_owned();
+        let test = move |governance: &Self| {
+            let policy = governance.compile(&source, 0)?;
+            Ok(governance.with_known(|known| policy.run_tests(known)))
+        };
+        self.elsewhere("policy-test", test).await
     }
 
     /// Runs a check with the current tools and servers.
@@ -95,26 +97,29 @@ impl Governance {
     }
 
     /// The Cedar schema for the current tools.
-    pub fn policy_schema(&self) -> Result<String, octroi_cedar::SchemaError> {
-        cedar::schema(&self.catalogue.load()).map(|schema| schema.to_text().to_owned())
+    pub async fn policy_schema(self: &Arc<Self>) -> Result<String, octroi_cedar::SchemaError> {
+        let schema = |governance: &Self| {
+            cedar::schema(&governance.catalogue.load()).map(|schema| schema.to_text().to_owned())
+        };
+        self.elsewhere("policy-schema", schema).await
     }
 
     /// Fails if this policy cannot become active: its level is managed in a file, or it is invalid.
-    pub(crate) fn check_draft(&self, draft: &PolicyDraft) -> Result<(), PolicyError> {
+    pub(crate) async fn check_draft(self: &Arc<Self>, draft: &PolicyDraft) -> Result<(), PolicyError> {
         if let Some(file) = self.policy_file(&draft.level) {
             return Err(PolicyError::InFile(file));
         }
-        let complaints = self.check_policy(level_of(&draft.level), &draft.source);
+        let complaints = self.check_policy(level_of(&draft.level), &draft.source).await;
         if complaints.is_empty() { Ok(()) } else { Err(PolicyError::Unusable(complaints)) }
     }
 
     /// Activates a policy, if it is valid.
     pub(crate) async fn set_policy(
-        &self,
+        self: &Arc<Self>,
         draft: &PolicyDraft,
         expected_version: Option<i64>,
     ) -> Result<PolicyRecord, PolicyError> {
-        self.check_draft(draft)?;
+        self.check_draft(draft).await?;
         let store = self.policy_store()?;
         let record = store.activate_policy(draft, expected_version, self.now_ms()).await??;
         self.load_policies().await?;
@@ -128,7 +133,7 @@ impl Governance {
     }
 
     /// Activates the policies of files: each changed one becomes a new version.
-    pub(crate) async fn adopt_files(&self, files: &[PolicyFile]) -> Result<(), PolicyError> {
+    pub(crate) async fn adopt_files(self: &Arc<Self>, files: &[PolicyFile]) -> Result<(), PolicyError> {
         for file in files {
             let complaints: Vec<Complaint> = match Document::parse(&file.source) {
                 Err(complaints) => complaints,
@@ -175,13 +180,21 @@ impl Governance {
     }
 
     /// Loads the active policies from the store.
-    pub(crate) async fn load_policies(&self) -> Result<(), StoreError> {
+    pub(crate) async fn load_policies(self: &Arc<Self>) -> Result<(), StoreError> {
         let Some(persistence) = &self.persistence else {
             return Ok(());
         };
         let active = persistence.store().active_policies().await?;
+        let policies =
+            self.elsewhere("policy-load", move |governance| governance.compile_all(&active.policies)).await;
+        let before = self.policies.swap(Arc::new(policies));
+        self.announce_policies(&before);
+        Ok(())
+    }
+
+    fn compile_all(&self, records: &[PolicyRecord]) -> Policies {
         let mut policies = Policies::default();
-        for record in &active.policies {
+        for record in records {
             let version = u64::try_from(record.id).unwrap_or_default();
             let policy = self.compile(&record.draft.source, version).unwrap_or_else(|complaints| {
                 let reason = in_short(&complaints);
@@ -192,9 +205,7 @@ impl Governance {
             });
             place(&mut policies, &record.draft.level, policy);
         }
-        let before = self.policies.swap(Arc::new(policies));
-        self.announce_policies(&before);
-        Ok(())
+        policies
     }
 
     /// Notifies subscribers that policies changed. These URIs show an agent its own policies, so it is not

@@ -28,6 +28,11 @@ pub fn check_result(complaints: &[Complaint]) -> Value {
     json!({"ok": complaints.is_empty(), "complaints": each.collect::<Vec<_>>()})
 }
 
+/// Refuses a policy of an agent that is too long: every rule is compared with every tool.
+pub fn check_length(source: &str) -> Result<(), PolicyError> {
+    if source.len() > SOURCE_BYTES_MAX { Err(PolicyError::TooLong(SOURCE_BYTES_MAX)) } else { Ok(()) }
+}
+
 /// A planned change of a policy.
 type PolicyChange = PlannedChange<PolicyRecord, PolicyError>;
 
@@ -48,7 +53,7 @@ impl Governance {
             rationale: None,
             check_result: None,
         };
-        self.check_draft(&draft)?;
+        self.check_draft(&draft).await?;
         let active = self.active_policy(&draft.level).await?;
         let before = active.as_ref().map_or(Value::Null, described);
         let after = json!({"source": draft.source, "author": draft.author});
@@ -69,9 +74,7 @@ impl Governance {
         rationale: &str,
     ) -> Result<PolicyChange, PolicyError> {
         let agent = proposing_agent(by)?;
-        if source.len() > SOURCE_BYTES_MAX {
-            return Err(PolicyError::TooLong(SOURCE_BYTES_MAX));
-        }
+        check_length(source)?;
         let level = PolicyLevel::Agent(agent.to_owned());
         if self.policy_file(&level).is_some() {
             return Err(PolicyError::InSomeFile);
@@ -81,13 +84,14 @@ impl Governance {
         if waiting.len() >= WAITING_MAX {
             return Err(PolicyError::TooMany(WAITING_MAX));
         }
+        let complaints = self.check_policy(Level::Agent, source).await;
         let draft = PolicyDraft {
             level,
             language: "rules".to_owned(),
             source: source.to_owned(),
             author: agent.to_owned(),
             rationale: Some(rationale.to_owned()),
-            check_result: Some(check_result(&self.check_policy(Level::Agent, source)).to_string()),
+            check_result: Some(check_result(&complaints).to_string()),
         };
         let after = json!({"source": draft.source, "rationale": rationale, "status": "proposed"});
         let governance = Arc::clone(self);
@@ -131,7 +135,7 @@ impl Governance {
             return Err(PolicyError::InFile(file));
         }
         // Servers and tools may have changed since it was made.
-        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source);
+        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source).await;
         if !complaints.is_empty() {
             return Err(PolicyError::Unusable(complaints));
         }

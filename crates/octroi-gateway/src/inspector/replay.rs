@@ -11,6 +11,7 @@ use std::sync::Arc;
 use octroi_core::agent::{AgentContext, Mode};
 use octroi_core::arguments::Exactness;
 use octroi_core::audit::{ActorKind, Entry, Kind};
+use octroi_core::call::ReadOtherParams;
 use octroi_core::decision::{Circumstances, Decision, Outcome};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Complaint, Policies};
@@ -226,6 +227,7 @@ impl Inspector {
                         context: &context,
                         tool,
                         arguments: &arguments,
+                        other_params: recorded.other_params(),
                     };
                     let [before, after] = policies
                         .map(|policies| call.decide(upstream.spec(), policies, &facts, self.now_ms()));
@@ -263,8 +265,32 @@ struct ReplayProgress {
 struct RecordedContext<'a> {
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+    /// Other params of a call.
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    /// The same where approval was requested.
+    #[serde(borrow)]
+    other_params: Option<&'a RawValue>,
     mode: Option<&'a str>,
     approval: Option<&'a str>,
+}
+
+impl RecordedContext<'_> {
+    fn other_params(&self) -> Option<ReadOtherParams> {
+        #[derive(Deserialize)]
+        struct Requested<'a> {
+            #[serde(borrow)]
+            params: Option<&'a RawValue>,
+        }
+        let requested = self.other_params.filter(|others| others.get() != "null").map(RawValue::get);
+        let params = match requested.map(serde_json::from_str::<Requested<'_>>) {
+            None => self.params.map(RawValue::get),
+            Some(Ok(requested)) => requested.params.map(RawValue::get),
+            // They were cut.
+            Some(Err(_)) => requested,
+        };
+        params.map(|params| ReadOtherParams::read(params.as_bytes()))
+    }
 }
 
 /// A recorded call.
@@ -273,6 +299,7 @@ struct RecordedCall<'a> {
     context: &'a AgentContext,
     tool: &'a Tool,
     arguments: &'a Value,
+    other_params: Option<ReadOtherParams>,
 }
 
 impl RecordedCall<'_> {
@@ -291,6 +318,7 @@ impl RecordedCall<'_> {
             arguments: self.arguments,
             // Records contain redacted arguments, so a replay is an estimate anyway.
             exactness: Exactness::Exact,
+            other_params: self.other_params.as_ref(),
             circumstances: Circumstances {
                 server: &spec.key,
                 switched_off: None,

@@ -102,6 +102,7 @@ impl Inspector {
                 tool: &tool,
                 arguments: &arguments.value,
                 exactness: arguments.exactness,
+                other_params: None,
                 circumstances: Circumstances {
                     server: &spec.key,
                     switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
@@ -121,7 +122,8 @@ impl Inspector {
         let decision = match decide(&[]) {
             denied @ Decision::Deny(_) => denied,
             Decision::Allow(_) | Decision::Ask(_) => {
-                decide(&self.governance.ask_gates(&principal, &context, &tool, text.as_bytes()).await)
+                let governance = &self.governance;
+                decide(&governance.ask_gates(&principal, &context, &tool, text.as_bytes(), None).await)
             }
         };
         Ok(Explanation {

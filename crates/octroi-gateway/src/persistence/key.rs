@@ -9,7 +9,7 @@ use octroi_store::MasterKey;
 use tracing::{error, warn};
 
 /// In the data directory, readable for its owner only.
-const FILE: &str = "master.key";
+pub(crate) const FILE: &str = "master.key";
 
 /// The key of a data directory; a new one if there is none. Called while the directory is locked.
 ///

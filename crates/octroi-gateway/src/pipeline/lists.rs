@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use octroi_mcp::{Era, Method, RpcError, Version, code, meta, task};
-use octroi_upstream::UpstreamError;
+use octroi_upstream::{LARGE_ANSWER_BYTES, UpstreamError, leave_worker};
 use serde_json::{Map, Value, json};
 
 use super::Pipeline;
@@ -22,12 +22,19 @@ impl Pipeline {
         caller: &Caller,
         cursor: Option<&str>,
     ) -> Answer {
-        let era = caller.era;
         // Octroi returns whole lists, so it never issues a cursor.
         if cursor.is_some() {
             return RpcError::invalid_params("unknown cursor").into();
         }
         self.servers.settled(view).await;
+        if self.registry.catalogue().n_bytes(view, method) > LARGE_ANSWER_BYTES {
+            leave_worker().await;
+        }
+        self.list_now(view, method, caller)
+    }
+
+    fn list_now(&self, view: &View, method: &Method, caller: &Caller) -> Answer {
+        let era = caller.era;
         let catalogue = self.registry.catalogue();
         match view {
             View::Merged if self.servers.may_propose(caller) => {

@@ -57,7 +57,8 @@ impl Pipeline {
             Ok(Ok(result)) => Answer::Result(result),
             Ok(Err(error)) => error.into(),
             Err(error) => {
-                let message = format!("the approval of this task cannot be read: {error} ({})", error.hint());
+                tracing::error!(%error, hint = error.hint(), "the approval of a task cannot be read");
+                let message = format!("the approval of this task cannot be read: {}", error.for_caller());
                 RpcError::new(code::INTERNAL_ERROR, message).into()
             }
         }

@@ -173,10 +173,7 @@ impl TaskCall {
                     denial::not_approved(&decided, self.pipeline.governance.denial_style(&self.caller));
                 Err(denied.in_era(Era::Modern, &Method::ToolsCall))
             }
-            Err(error) => Err(denial::evaluator_error(&format!(
-                "the decision cannot be read: {error} ({})",
-                error.hint()
-            ))),
+            Err(error) => Err(denial::store_failed("the decision cannot be read", &error)),
         }
     }
 

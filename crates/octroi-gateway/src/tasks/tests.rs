@@ -21,6 +21,7 @@ fn approval(id: &str) -> Approval {
         binding,
         state: ApprovalState::Pending,
         arguments_preview: String::new(),
+        other_params_preview: None,
         other_params: None,
         arguments: Secret::new(String::new()),
         arguments_state: ArgumentsState::Whole,

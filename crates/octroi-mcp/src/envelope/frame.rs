@@ -24,6 +24,8 @@ pub(super) struct Frame {
     pub(super) is_doubled: bool,
     /// Whether a name can be taken for that of another member.
     pub(super) is_ambiguous: bool,
+    /// Whether there are members that JSON-RPC does not define.
+    pub(super) has_others: bool,
 }
 
 impl Frame {
@@ -59,6 +61,7 @@ impl<'de> Visitor<'de> for Members<'de> {
                 MemberName::Result => &mut frame.result,
                 MemberName::Error => &mut frame.error,
                 MemberName::Other(name) => {
+                    frame.has_others = true;
                     others.add(Cow::Owned(name));
                     // Read as a string, which validates its content: ignored values are not validated.
                     map.next_value::<&RawValue>()?;

@@ -127,3 +127,49 @@ fn what_is_nested_too_deep_is_refused() {
     let other = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","trace":{}}}"#, nested(64));
     assert!(parse(&other).is_err());
 }
+
+#[test]
+fn what_json_rpc_does_not_define_is_dropped_from_messages_of_clients() {
+    for (sent, kept) in [
+        (
+            r#"{"args":{"x":1},"jsonrpc":"2.0","id":1.50,"method":"tools\/call","params":{"a" : 1,"b":1e400},"z":null}"#,
+            r#"{"jsonrpc":"2.0","id":1.50,"method":"tools/call","params":{"a" : 1,"b":1e400}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping","x":1}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","method":"n","_meta":{}}"#, r#"{"jsonrpc":"2.0","method":"n"}"#),
+        (
+            r#"{"jsonrpc":"2.0","id":"a","result":{"x":1},"y":2}"#,
+            r#"{"jsonrpc":"2.0","id":"a","result":{"x":1}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""},"y":2}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","error":{},"params":[1],"y":2}"#,
+            r#"{"jsonrpc":"2.0","params":[1],"error":{}}"#,
+        ),
+        // Nothing to drop, nothing changed.
+        (r#"{ "id":1, "jsonrpc":"2.0","method":"n" }"#, r#"{ "id":1, "jsonrpc":"2.0","method":"n" }"#),
+    ] {
+        for sent in [sent.to_owned(), format!("[{sent}]")] {
+            let message = match Incoming::parse_of_client(Bytes::from(sent.clone())).unwrap() {
+                Incoming::One(message) => message,
+                Incoming::Batch(mut messages) => messages.remove(0).unwrap(),
+            };
+            assert_eq!(message.json(), kept, "{sent}");
+        }
+        // A server's message stays as it is.
+        assert_eq!(parse(sent).unwrap().json(), sent);
+    }
+    // What can be taken for a member of a message is still refused.
+    assert!(
+        Incoming::parse_of_client(Bytes::from_static(
+            br#"{"jsonrpc":"2.0","id":1,"method":"n","Params":{}}"#
+        ))
+        .is_err()
+    );
+}

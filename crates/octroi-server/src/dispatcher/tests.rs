@@ -13,7 +13,7 @@ use octroi_gateway::{GatewayOptions, Persistence, Processes, system_clock};
 use serde_json::json;
 
 use super::*;
-use crate::control::{ReloadError, ReloadedBy, Reloading};
+use crate::control::{Agreed, ReloadError, Reloading};
 use crate::operations::handler::{Plan, change, change_or_preview, read};
 
 const CHANGES: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
@@ -74,8 +74,8 @@ async fn set(_: &OperationContext, request: AgentRequest) -> Plan<LockText> {
 struct NoControl;
 
 impl Control for NoControl {
-    fn reload(self: Arc<Self>, _: Arc<Gateway>, _: ReloadedBy) -> Reloading {
-        let error = ReloadError { message: "there is no file".to_owned(), hint: None };
+    fn reload(self: Arc<Self>, _: Arc<Gateway>, _: Agreed) -> Reloading {
+        let error = ReloadError::Unusable { message: "there is no file".to_owned(), hint: None };
         Box::pin(std::future::ready(Err(error)))
     }
 }

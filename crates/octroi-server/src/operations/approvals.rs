@@ -7,7 +7,7 @@ use octroi_api::operations::approvals::{
     DecideRequest, Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, MaskedArgument, RememberFor,
     RevealRequest, RevealedArgument, RulePreview,
 };
-use octroi_core::approval::{Approval as StoredApproval, ArgumentsState};
+use octroi_core::approval::{Approval as StoredApproval, ArgumentsState, shown_value};
 use octroi_core::time::show_time;
 use octroi_gateway::{
     ApprovalFilter, ApprovalPart, Approvals, Choice, OperatorError, Remember, RememberScope, ShownArguments,
@@ -158,20 +158,19 @@ fn choice(decision: ApprovalDecision) -> Choice {
     }
 }
 
-/// Longer arguments are shown whole only where one approval is asked for.
+/// Longer arguments and other params are shown whole only where one approval is asked for.
 const LISTED_BYTES_MAX: usize = 4 << 10;
 
 /// An approval in a list.
 pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval) -> Approval {
-    if approval.arguments.expose().len() <= LISTED_BYTES_MAX {
+    if approval.n_bytes() <= LISTED_BYTES_MAX {
         return describe(approvals, approval);
     }
-    let text = approval.arguments_preview.clone();
-    let state = approval.arguments_state;
-    Approval { arguments: None, ..of_shown(approval, ShownArguments { text, masked: Vec::new(), state }) }
+    Approval { arguments: None, ..of_shown(approval, ShownArguments::preview(approval)) }
 }
 
-/// An approval as people see it: with the whole arguments, in which secrets are masked.
+/// An approval as people see it: with the whole arguments and other params, in which secrets
+/// are masked.
 pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
     of_shown(approval, approvals.shown(approval, &[]))
 }
@@ -198,7 +197,7 @@ fn of_shown(approval: &StoredApproval, shown: ShownArguments) -> Approval {
         arguments: (kept == ArgumentsKept::Whole).then_some(shown.text),
         masked: masked.collect(),
         arguments_kept: kept,
-        other_params: approval.shown_params(),
+        other_params: shown.other_params.as_deref().map_or(Value::Null, shown_value),
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),
         reasons: approval.reasons.clone(),

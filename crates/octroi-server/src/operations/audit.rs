@@ -21,11 +21,19 @@ use crate::error::OperationError;
 const RECORDS: u64 = 50;
 const RECORDS_MAX: u64 = 1_000;
 const COUNTS_MAX: u32 = 10_000;
+/// So long may a text or a pattern be that is searched for in every record.
+const SEARCHED_BYTES_MAX: usize = 1_000;
 
 pub(super) async fn query(
     context: &OperationContext,
     request: AuditQueryRequest,
 ) -> Result<AuditPage, OperationError> {
+    for (name, searched) in [("text", &request.text), ("tool", &request.tool)] {
+        if searched.as_ref().is_some_and(|searched| searched.len() > SEARCHED_BYTES_MAX) {
+            let message = format!("`{name}` is longer than {SEARCHED_BYTES_MAX} bytes");
+            return Err(OperationError::InvalidArguments(message));
+        }
+    }
     match request.after {
         Some(after) => follow(context, request, after).await.map(AuditPage::Followed),
         None => search(context, request).await.map(AuditPage::Found),

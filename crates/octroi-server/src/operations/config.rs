@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use octroi_api::operations::NoArguments;
-use octroi_api::operations::config::ConfigChanges;
+use octroi_api::operations::config::{ConfigChanges, ReloadRequest};
 
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::map_response;
-use crate::control::ReloadedBy;
+use crate::control::Agreed;
 
-pub(super) async fn reload(context: &OperationContext, _: NoArguments) -> Plan<ConfigChanges> {
-    let change =
-        Arc::clone(&context.control).reload(Arc::clone(&context.gateway), ReloadedBy::Person).await?;
+pub(super) async fn reload(context: &OperationContext, request: ReloadRequest) -> Plan<ConfigChanges> {
+    let agreed = request.digest.map_or(Agreed::ToNothing, Agreed::ToDigest);
+    let change = Arc::clone(&context.control).reload(Arc::clone(&context.gateway), agreed).await?;
     Ok(map_response(change, |changes| changes))
 }

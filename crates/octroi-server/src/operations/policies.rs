@@ -84,7 +84,7 @@ pub(super) async fn check(
     context: &OperationContext,
     request: CheckPolicyRequest,
 ) -> Result<PolicyCheck, OperationError> {
-    Ok(check_source(context, level_or_global(request.level), &request.source))
+    Ok(check_source(context, level_or_global(request.level), &request.source).await)
 }
 
 pub(super) async fn test(
@@ -101,7 +101,7 @@ pub(super) async fn test(
         }
     };
     // A source that cannot be parsed has no tests; the check below reports why.
-    let tests = governance.test_policy(&source).unwrap_or_default();
+    let tests = governance.test_policy(&source).await.unwrap_or_default();
     let tests = tests.iter().map(|tested| TestOutcome {
         name: tested.name.clone(),
         line: count(tested.line),
@@ -109,7 +109,8 @@ pub(super) async fn test(
         got: tested.got(),
         passed: tested.passed(),
     });
-    Ok(TestedPolicy { check: check_source(context, level, &source), tests: tests.collect() })
+    let check = check_source(context, level, &source).await;
+    Ok(TestedPolicy { check, tests: tests.collect() })
 }
 
 pub(super) async fn why(
@@ -173,13 +174,13 @@ pub(super) async fn replay(
 }
 
 pub(super) async fn schema(context: &OperationContext, _: NoArguments) -> Result<SchemaText, OperationError> {
-    let schema = context.gateway.governance().policy_schema();
+    let schema = context.gateway.governance().policy_schema().await;
     Ok(SchemaText { schema: schema.map_err(|error| OperationError::Internal(chain(&error)))? })
 }
 
 /// The problems of a policy source.
-pub(super) fn check_source(context: &OperationContext, level: Level, source: &str) -> PolicyCheck {
-    let complaints = context.gateway.governance().check_policy(level, source);
+pub(super) async fn check_source(context: &OperationContext, level: Level, source: &str) -> PolicyCheck {
+    let complaints = context.gateway.governance().check_policy(level, source).await;
     let complaint =
         |one: &policy::Complaint| Complaint { line: count(one.line), message: one.message.clone() };
     PolicyCheck { ok: complaints.is_empty(), complaints: complaints.iter().map(complaint).collect() }

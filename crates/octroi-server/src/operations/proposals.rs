@@ -6,7 +6,7 @@ use octroi_api::operations::proposals::{
     RejectProposalRequest,
 };
 use octroi_core::policy::Level;
-use octroi_gateway::{PolicyError, PolicyRefusal};
+use octroi_gateway::{PolicyError, PolicyRefusal, check_length};
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -64,7 +64,8 @@ pub(super) async fn check(
 ) -> Result<CheckedOwn, OperationError> {
     match (request.source, request.tool) {
         (Some(source), None) => {
-            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source)))
+            check_length(&source)?;
+            Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source).await))
         }
         (None, Some(tool)) => {
             let agent_id = context.principal().agent_id.as_deref().map(str::to_owned);

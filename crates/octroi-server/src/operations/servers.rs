@@ -21,10 +21,12 @@ const CHECKS_SHOWN: u32 = 10;
 
 pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
     let gateway = &context.gateway;
+    let waiting = gateway.waiting_changes();
     Ok(ServerList {
         servers: all(gateway)?,
-        problems: gateway.problems().to_vec(),
-        waiting: gateway.waiting_changes().to_vec(),
+        problems: gateway.problems(),
+        waiting: waiting.changes.clone(),
+        waiting_digest: waiting.digest.clone(),
         gates: gates(gateway)?,
     })
 }

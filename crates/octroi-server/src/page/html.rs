@@ -6,7 +6,6 @@
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use octroi_core::approval::{Approval, ApprovalState, ArgumentsState};
 use octroi_core::pin::is_hidden;
-use octroi_core::redact::indented;
 use octroi_core::time::show_time;
 use octroi_gateway::ShownArguments;
 
@@ -173,7 +172,7 @@ fn server_and_tool(id: &str) -> (&str, &str) {
     id.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')).unwrap_or(("octroi", id))
 }
 
-/// Everything about the call but its arguments.
+/// Everything about the call but what it sends.
 fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
     let (server, tool) = server_and_tool(&approval.binding.tool);
     let items = |items: &[String]| html! { @for item in items { li { (Visible(item)) } } };
@@ -198,10 +197,6 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
                     " " span class="quiet" { "in " (left(approval.expires_at_ms - now_ms)) }
                 }
             }
-        }
-        @if let Some(others) = &approval.other_params {
-            h2 { "Also sent" }
-            (arguments::lines(&indented(others)))
         }
     }
 }

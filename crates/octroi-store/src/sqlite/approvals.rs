@@ -1,6 +1,7 @@
 //! Approvals. Each change reads the row, applies the state machine, and writes the row, all in one
 //! exclusive write transaction.
 
+use octroi_core::Secret;
 use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Sqlite as Driver};
@@ -20,7 +21,8 @@ pub(super) const OPEN: &str = "
 /// By agent, or by principal where there is none.
 const PENDING_OF: &str = "
     SELECT count(*) AS n_pending,
-        coalesce(sum(octet_length(arguments) + octet_length(arguments_preview)), 0) AS n_bytes
+        coalesce(sum(octet_length(arguments) + octet_length(arguments_preview)
+            + coalesce(octet_length(other_params_sent), 0) + coalesce(octet_length(other_params), 0)), 0) AS n_bytes
     FROM approvals
     WHERE state IN ('pending', 'approved') AND state = 'pending' AND expires_at_ms > ?3
         AND agent IS ?1 AND (?1 IS NOT NULL OR principal = ?2)";
@@ -55,7 +57,9 @@ impl Sqlite {
         }
         // After those that were replaced, which count no longer.
         let pending = self.pending_of(&mut durable.transaction, &approval.binding, now_ms).await?;
-        let n_bytes = approval.arguments.expose().len().saturating_add(approval.arguments_preview.len());
+        let n_previewed =
+            approval.arguments_preview.len() + approval.other_params_preview.as_ref().map_or(0, String::len);
+        let n_bytes = approval.n_bytes().saturating_add(n_previewed);
         if pending.n_pending >= limits.n_pending || pending.n_bytes.saturating_add(n_bytes) > limits.n_bytes {
             return Ok(Err(pending));
         }
@@ -247,13 +251,17 @@ impl Sqlite {
 
     async fn insert_approval(&self, durable: &mut Durable, approval: &Approval) -> Result<(), StoreError> {
         let binding = &approval.binding;
+        let seal = |column: SealedColumn, text: Option<&str>| {
+            text.map(|text| self.sealed(&approval.id, column, text)).transpose()
+        };
         sqlx::query(
             "INSERT INTO approvals (
                 id, call_id, principal, agent, tool, definition_hash, arguments_hash, policy_revision, state,
                 arguments_preview, arguments, edited_arguments, risk, side_effects, reasons,
                 requested_at_ms, expires_at_ms, decided_at_ms, decided_by, decision_reason,
-                claimed_at_ms, finished_at_ms, outcome, remembered_rule, node, other_params)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                claimed_at_ms, finished_at_ms, outcome, remembered_rule, node, other_params,
+                other_params_sent)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&approval.id)
         .bind(&approval.call_id)
@@ -280,7 +288,8 @@ impl Sqlite {
         .bind(&approval.outcome)
         .bind(&approval.remembered_rule)
         .bind(&approval.node)
-        .bind(&approval.other_params)
+        .bind(seal(SealedColumn::ParamsPreview, approval.other_params_preview.as_deref())?)
+        .bind(seal(SealedColumn::Params, approval.other_params.as_ref().map(Secret::expose))?)
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -349,7 +358,8 @@ impl Sqlite {
             arguments: held.arguments,
             arguments_state: held.state,
             edited_arguments: held.edited,
-            other_params: self.column(row, "other_params")?,
+            other_params_preview: held.params_preview,
+            other_params: held.params,
             risk: self.column(row, "risk")?,
             side_effects: self.list_column(row, "side_effects")?,
             reasons: self.list_column(row, "reasons")?,

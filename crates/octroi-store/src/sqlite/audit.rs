@@ -2,6 +2,7 @@
 
 mod append;
 mod chunk;
+mod known;
 mod late;
 mod search;
 

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 11] = [
+const MIGRATIONS: [Migration; 13] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -27,6 +27,8 @@ const MIGRATIONS: [Migration; 11] = [
         name: "kept_arguments",
         sql: include_str!("../../migrations/sqlite/0011_kept_arguments.sql"),
     },
+    Migration { name: "audit_logs", sql: include_str!("../../migrations/sqlite/0012_audit_logs.sql") },
+    Migration { name: "whole_params", sql: include_str!("../../migrations/sqlite/0013_whole_params.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
@@ -45,6 +47,11 @@ struct Migration {
 pub(crate) struct Version(usize);
 
 impl Version {
+    /// Whether there is nothing in it yet.
+    pub(super) fn is_new(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether the table of approvals exists.
     pub(super) fn has_approvals(self) -> bool {
         MIGRATIONS.iter().take(self.0).any(|migration| migration.name == "approvals")
@@ -111,7 +118,10 @@ pub(crate) async fn bring_up_to_date(
     if n_applied > 0 {
         back_up(path, writer, version).await?;
     }
-    apply(writer, n_applied, missing).await.map_err(|error| from_sqlx(path, error))?;
+    let failed = |error| from_sqlx(path, error);
+    apply(writer, n_applied, missing).await.map_err(failed)?;
+    // The file alone has the new tables from now on, whatever becomes of the write-ahead log.
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(writer).await.map_err(failed)?;
     info!(from = n_applied, to = MIGRATIONS.len(), "database migrated");
     Ok(())
 }

@@ -71,17 +71,19 @@ impl Sqlite {
     pub(crate) async fn open(directory: &Path, key: KeySource<'_>) -> Result<Self, StoreError> {
         files::make_directory(directory)?;
         let lock = DirectoryLock::acquire(directory)?;
-        let arguments = key(directory).map(|key| key.cipher(sealing::PURPOSE));
         let path = directory.join(FILE_NAME);
         files::make_private_file(&path)?;
         let version = migrate::inspect(&path).await?;
 
         let failed = |error| failure::from_sqlx(&path, error);
+        let cipher = || key(directory).map(|key| key.cipher(sealing::PURPOSE));
         let options =
             options(&path).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
         // People's decisions and what they decide about leave no trace once they are deleted. Elsewhere only
         // what is written anyway is overwritten: chunks of audit records are replaced all the time.
         let thorough = options.clone().pragma("secure_delete", "ON");
+        // A new database is made before its key: a key beside no database shows that one was lost.
+        let mut arguments = if version.is_new() { None } else { cipher() };
         if let Some(arguments) = &arguments {
             // Before the backup that a migration makes.
             sealing::seal_plain(&thorough, version, arguments).await.map_err(failed)?;
@@ -89,6 +91,9 @@ impl Sqlite {
         let options = options.pragma("secure_delete", "FAST");
         let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         migrate::bring_up_to_date(&path, &writer, version).await?;
+        if version.is_new() {
+            arguments = cipher();
+        }
         let durable =
             pool().max_connections(1).connect_lazy_with(thorough.synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));

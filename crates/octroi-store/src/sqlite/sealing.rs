@@ -21,12 +21,14 @@ const UNREADABLE: &str = "\"[unreadable: encrypted with another key]\"";
 const PLAIN: &str = "SELECT id, arguments_preview, arguments, edited_arguments FROM approvals
     WHERE arguments <> '' AND arguments NOT LIKE 'sealed1:%'";
 
-/// The columns that hold something of the arguments.
+/// The columns that hold something of the arguments or other params.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SealedColumn {
     Preview,
     Arguments,
     Edited,
+    ParamsPreview,
+    Params,
 }
 
 impl SealedColumn {
@@ -35,6 +37,8 @@ impl SealedColumn {
             Self::Preview => "arguments_preview",
             Self::Arguments => "arguments",
             Self::Edited => "edited_arguments",
+            Self::ParamsPreview => "other_params",
+            Self::Params => "other_params_sent",
         }
     }
 
@@ -44,12 +48,23 @@ impl SealedColumn {
     }
 }
 
-/// What a row holds of the arguments.
+/// What a row holds of the arguments and other params.
 pub(super) struct HeldArguments {
     pub(super) preview: String,
     pub(super) arguments: Secret,
     pub(super) edited: Option<Secret>,
+    pub(super) params_preview: Option<String>,
+    pub(super) params: Option<Secret>,
     pub(super) state: ArgumentsState,
+}
+
+impl HeldArguments {
+    /// The same without what is shown to nobody any more, or to nobody yet.
+    fn emptied(self, state: ArgumentsState) -> Self {
+        let emptied = |text: Option<Secret>| text.map(|_| Secret::new(""));
+        let (edited, params) = (emptied(self.edited), emptied(self.params));
+        Self { arguments: Secret::new(""), edited, params, state, ..self }
+    }
 }
 
 /// Encrypts what an older version stored as plain text.
@@ -89,6 +104,10 @@ pub(super) async fn seal_plain(
 }
 
 impl Sqlite {
+    pub(crate) fn has_key(&self) -> bool {
+        self.arguments.is_some()
+    }
+
     /// A text as it is stored.
     pub(super) fn sealed(&self, id: &str, column: SealedColumn, text: &str) -> Result<String, StoreError> {
         let sealed = self.arguments.as_ref().and_then(|cipher| cipher.seal(text, &column.place(id)));
@@ -96,31 +115,32 @@ impl Sqlite {
     }
 
     pub(super) fn held_arguments(&self, id: &str, row: &SqliteRow) -> Result<HeldArguments, StoreError> {
-        let preview: String = self.column(row, SealedColumn::Preview.name())?;
-        let arguments: String = self.column(row, SealedColumn::Arguments.name())?;
-        let edited: Option<String> = self.column(row, SealedColumn::Edited.name())?;
-        let preview = self.opened(id, SealedColumn::Preview, preview);
-        let is_readable = preview.is_some();
-        let preview = preview.unwrap_or_else(|| UNREADABLE.to_owned());
-        if arguments.is_empty() {
-            let (arguments, edited) = (Secret::new(""), edited.map(|_| Secret::new("")));
-            return Ok(HeldArguments { preview, arguments, edited, state: ArgumentsState::Removed });
-        }
-        let whole = self.opened(id, SealedColumn::Arguments, arguments).filter(|_| is_readable);
-        let opened_edited = edited.as_ref().map(|text| self.opened(id, SealedColumn::Edited, text.clone()));
-        Ok(match (whole, opened_edited) {
-            (Some(arguments), None) => {
-                let arguments = Secret::new(arguments);
-                HeldArguments { preview, arguments, edited: None, state: ArgumentsState::Whole }
-            }
-            (Some(arguments), Some(Some(edited))) => {
-                let (arguments, edited) = (Secret::new(arguments), Some(Secret::new(edited)));
-                HeldArguments { preview, arguments, edited, state: ArgumentsState::Whole }
-            }
-            (None, _) | (_, Some(None)) => {
-                let (arguments, edited) = (Secret::new(""), edited.map(|_| Secret::new("")));
-                HeldArguments { preview, arguments, edited, state: ArgumentsState::Unreadable }
-            }
+        let mut is_readable = true;
+        let mut read = |column: SealedColumn| -> Result<Option<String>, StoreError> {
+            let stored: Option<String> = self.column(row, column.name())?;
+            Ok(stored.map(|stored| {
+                let opened = self.opened(id, column, stored);
+                is_readable &= opened.is_some();
+                opened.unwrap_or_else(|| UNREADABLE.to_owned())
+            }))
+        };
+        let arguments = read(SealedColumn::Arguments)?.unwrap_or_default();
+        let held = HeldArguments {
+            preview: read(SealedColumn::Preview)?.unwrap_or_default(),
+            edited: read(SealedColumn::Edited)?.map(Secret::new),
+            params_preview: read(SealedColumn::ParamsPreview)?,
+            params: read(SealedColumn::Params)?.map(Secret::new),
+            state: ArgumentsState::Whole,
+            arguments: Secret::new(""),
+        };
+        // An older version stored a short version only, which is not enough to decide.
+        let has_all = held.params.is_some() == held.params_preview.is_some();
+        Ok(if arguments.is_empty() {
+            held.emptied(ArgumentsState::Removed)
+        } else if is_readable && has_all {
+            HeldArguments { arguments: Secret::new(arguments), ..held }
+        } else {
+            held.emptied(ArgumentsState::Unreadable)
         })
     }
 
@@ -132,7 +152,7 @@ impl Sqlite {
         self.arguments.as_ref()?.open(&stored, &column.place(id))
     }
 
-    /// Removes the arguments of approvals that were over by then; returns how many.
+    /// Removes the arguments and other params of approvals that were over by then; returns how many.
     pub(crate) async fn remove_arguments(&self, over_before_ms: i64) -> Result<u64, StoreError> {
         const OVER: &str = "arguments <> '' AND state NOT IN ('pending', 'approved', 'claimed')
             AND coalesce(finished_at_ms, decided_at_ms, expires_at_ms) <= ?1";
@@ -145,8 +165,8 @@ impl Sqlite {
             return Ok(0);
         }
         let remove = sqlx::AssertSqlSafe(format!(
-            "UPDATE approvals SET arguments = '', edited_arguments = iif(edited_arguments IS NULL, NULL, '')
-             WHERE {OVER}"
+            "UPDATE approvals SET arguments = '', edited_arguments = iif(edited_arguments IS NULL, NULL, ''),
+             other_params_sent = iif(other_params_sent IS NULL, NULL, '') WHERE {OVER}"
         ));
         let mut durable: Durable = self.begin_durable().await?;
         let connection: &mut SqliteConnection = &mut durable.transaction;

@@ -116,6 +116,13 @@ impl Store {
         }
     }
 
+    /// Whether there is a key to encrypt the arguments of approvals with.
+    pub fn has_key(&self) -> bool {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.has_key(),
+        }
+    }
+
     /// The number of waiting approvals whose arguments were encrypted with another key.
     pub async fn count_unreadable(&self) -> Result<usize, StoreError> {
         match &self.engine {

@@ -1,7 +1,7 @@
 //! The queryable index of the audit log.
 
 use super::{Engine, Store};
-use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord};
+use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, KnownLog};
 use crate::error::StoreError;
 
 impl Store {
@@ -36,6 +36,35 @@ impl Store {
     pub async fn audit_nodes(&self) -> Result<Vec<(String, u64)>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.audit_nodes().await,
+        }
+    }
+
+    /// What is known of the logs besides their records.
+    pub async fn known_logs(&self) -> Result<Vec<KnownLog>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.known_logs().await,
+        }
+    }
+
+    /// Replaces what is known of a log, durably.
+    pub async fn save_known_log(&self, known: &KnownLog) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_known_log(known).await,
+        }
+    }
+
+    /// Takes the next number for a snapshot of this database in a log that is known. When this returns, the
+    /// number and everything that was stored before are on disk; so no log has a snapshot of a newer database.
+    pub async fn next_snapshot(&self, node: &str) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.next_snapshot(node).await,
+        }
+    }
+
+    /// Remembers how many records of a known log a checkpoint covers.
+    pub async fn note_signed(&self, node: &str, signed_until: u64) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.note_signed(node, signed_until).await,
         }
     }
 

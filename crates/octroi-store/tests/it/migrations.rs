@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 13] = [
     "servers",
     "catalogues",
     "health",
@@ -21,6 +21,8 @@ const NAMES: [&str; 11] = [
     "kept_out",
     "other_params",
     "kept_arguments",
+    "audit_logs",
+    "whole_params",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use octroi_store::{Store, StoreError};
+use octroi_store::{KnownLog, Store, StoreError};
 
 use crate::support::{catalogue, describe, fill, test_key};
 
@@ -40,6 +40,40 @@ async fn stored_data_is_loaded_again() {
     assert!(directory.join("octroi.db").exists());
     let store = Store::open(&directory, &test_key).await.unwrap();
     assert_eq!(store.catalogues().await.unwrap()[0].catalogue, catalogue(1));
+}
+
+/// A key beside no database then shows that a database was lost.
+#[tokio::test]
+async fn a_new_database_is_there_before_its_key() {
+    let directory = tempfile::tempdir().unwrap();
+    for is_new in [true, false] {
+        let key = |directory: &Path| {
+            let wal = fs::metadata(directory.join("octroi.db-wal")).map_or(0, |wal| wal.len());
+            assert!(Store::exists(directory) && wal == 0, "{is_new}");
+            test_key(directory)
+        };
+        Store::open(directory.path(), &key).await.unwrap().close().await;
+    }
+}
+
+/// As after a crash whose write-ahead log is gone, or as in a copy that somebody made meanwhile.
+#[tokio::test]
+async fn the_file_alone_has_what_a_snapshot_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let copied = async || {
+        fs::copy(directory.path().join("octroi.db"), copy.path().join("octroi.db")).unwrap();
+        let store = Store::open(copy.path(), &test_key).await.unwrap();
+        let known = store.known_logs().await.unwrap();
+        store.close().await;
+        known
+    };
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
+    assert_eq!(copied().await, []);
+    let mut known = KnownLog { node: "n".to_owned(), key: "k".to_owned(), signed_until: 0, snapshot: 0 };
+    store.save_known_log(&known).await.unwrap();
+    known.snapshot = store.next_snapshot("n").await.unwrap();
+    assert_eq!(copied().await, [known]);
 }
 
 #[tokio::test]

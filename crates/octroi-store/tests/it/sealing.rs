@@ -17,6 +17,8 @@ fn with_secrets(number: u32) -> Approval {
     Approval {
         arguments: Secret::new(format!("{{\"x\":\"{SENT}\"}}")),
         arguments_preview: format!("{{\"x\":\"{SHOWN}\"}}"),
+        other_params: Some(Secret::new(format!("{{\"params\":\"{SENT}\"}}"))),
+        other_params_preview: Some(format!("{{\"params\":\"{SHOWN}\"}}")),
         ..approval(number)
     }
 }
@@ -58,7 +60,27 @@ async fn arguments_are_on_no_disk_as_plain_text() {
     assert_eq!(read.arguments, with_secrets(1).arguments);
     assert_eq!(read.arguments_preview, with_secrets(1).arguments_preview);
     assert_eq!(read.edited_arguments, Some(Secret::new(format!("{{\"x\":\"{EDITED}\"}}"))));
+    assert_eq!(read.other_params, with_secrets(1).other_params);
+    assert_eq!(read.other_params_preview, with_secrets(1).other_params_preview);
     assert_eq!(read.arguments_state, ArgumentsState::Whole);
+}
+
+/// An older version kept a short version of other params, by which nobody can decide.
+#[tokio::test]
+async fn what_an_older_version_cut_cannot_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
+    for number in 1..=2 {
+        store.request_approval(&with_secrets(number)).await.unwrap();
+    }
+    store.close().await;
+    let as_before = "UPDATE approvals SET other_params_sent = NULL, other_params = '{}' WHERE id = 'ap_1';
+        UPDATE approvals SET other_params_sent = NULL, other_params = NULL WHERE id = 'ap_2'";
+    run_sql(directory.path(), as_before).await;
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
+    for (id, state) in [("ap_1", ArgumentsState::Unreadable), ("ap_2", ArgumentsState::Whole)] {
+        assert_eq!(store.approval(id).await.unwrap().unwrap().arguments_state, state, "{id}");
+    }
 }
 
 /// A database as the version before encryption left it.
@@ -68,9 +90,9 @@ async fn make_plain(directory: &Path) {
     store.decide_approval("ap_1", approve_with_edit(), 2).await.unwrap().unwrap();
     store.close().await;
     let plain = format!(
-        "DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
-         DELETE FROM migrations WHERE version > 10;
-         UPDATE approvals SET arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
+        "DROP TABLE audit_logs; DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
+         DELETE FROM migrations WHERE version > 10; ALTER TABLE approvals DROP COLUMN other_params_sent;
+         UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
     );
     run_sql(directory, &plain).await;
@@ -178,7 +200,9 @@ async fn arguments_are_removed_when_an_approval_is_over() {
     }
     let done = store.approval("ap_1").await.unwrap().unwrap();
     assert_eq!(done.edited_arguments, Some(Secret::new("")), "that they were edited is still known");
+    assert_eq!(done.other_params, Some(Secret::new("")), "and that there was more");
     assert_eq!(done.arguments_preview, with_secrets(1).arguments_preview);
+    assert_eq!(done.other_params_preview, with_secrets(1).other_params_preview);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, CancelReason, Owner};
 use crate::event_queue::CallEventQueue;
 use crate::events::EventStream;
+use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
 use crate::http::{is_type, status_error};
 use crate::wire::Body;
 
@@ -322,6 +323,9 @@ impl Stream {
             }
             let is_message = event.name.is_empty() || event.name == "message";
             if is_message && !event.data.is_empty() {
+                if event.data.len() > LARGE_ANSWER_BYTES {
+                    leave_worker().await;
+                }
                 match Envelope::parse(event.data) {
                     Ok(message) => return Ok(Some(message)),
                     Err(malformed) => {

@@ -17,4 +17,8 @@ pub(crate) struct RebuildDatabase {
     /// The gateway's data directory [default: the user's data directory].
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
+
+    /// Rebuild although the audit log was changed, cut or is not signed. This is recorded.
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
 }

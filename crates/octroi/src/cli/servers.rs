@@ -40,3 +40,18 @@ pub(crate) struct Refresh {
     #[command(flatten)]
     pub(crate) target: Target,
 }
+
+/// Options of `octroi reload`.
+#[derive(Debug, Args)]
+pub(crate) struct Reload {
+    /// Accept what waits without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// Accept what waits, if the files have this digest; `octroi status --json` has it as `waiting_digest`.
+    #[arg(long, value_name = "DIGEST", conflicts_with = "yes")]
+    pub(crate) digest: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}

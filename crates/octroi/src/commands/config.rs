@@ -2,11 +2,12 @@
 
 use octroi_core::config::schema::schema;
 use octroi_core::config::{Origins, Problem, Severity, problem_as_json};
+use octroi_core::syntax::Origin;
 use serde_json::json;
 
 use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
-use crate::config::{ConfigError, load};
+use crate::config::{ConfigError, load, refuse_exposed};
 use crate::failure::Failure;
 use crate::printer;
 
@@ -26,6 +27,8 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
         Ok(config) => {
             let mut problems = config.settings.problems.clone();
             problems.extend(config.settings.listen_problem());
+            // A start and a reload refuse them as well.
+            problems.extend(refuse_exposed(&config).err().map(as_problem));
             (config.file, config.settings.servers.len(), problems)
         }
         Err(ConfigError::Invalid { problems }) => (options.source.config, 0, problems),
@@ -47,6 +50,12 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
     let file = file.map_or("no file".to_owned(), |file| file.display().to_string());
     printer::say(&format!("{file}: fine, {}", printer::count(n_servers, "server")));
     Ok(())
+}
+
+fn as_problem(failure: Failure) -> Problem {
+    let Failure { message, causes, hint, .. } = failure;
+    let message = std::iter::once(message).chain(causes).collect::<Vec<_>>().join(": ");
+    Problem { severity: Severity::Fatal, origin: Origin::Default, subject: None, message, hint }
 }
 
 fn problem_line(problem: &Problem) -> String {

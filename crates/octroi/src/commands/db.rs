@@ -1,9 +1,8 @@
 //! `octroi db`: makes a lost database again.
 
 use octroi_core::audit::{Actor, ActorKind};
-use octroi_gateway::{Rebuilt, rebuild_database};
+use octroi_gateway::{OnLoss, Rebuilt, rebuild_database};
 
-use super::run::no_store;
 use crate::cli::db::{DbCommand, RebuildDatabase};
 use crate::config::data_directory;
 use crate::failure::Failure;
@@ -18,12 +17,11 @@ pub(super) async fn run(command: DbCommand) -> Result<(), Failure> {
 async fn rebuild(options: RebuildDatabase) -> Result<(), Failure> {
     let data = options.data.unwrap_or_else(data_directory);
     let actor = Actor::new(ActorKind::User, "local");
-    let rebuilt = rebuild_database(&data, &clock::system(), actor).await.map_err(|error| no_store(&error))?;
-    let Some(Rebuilt { n_pins, n_kept_out, n_policies, n_agents, n_switches, lost }) = rebuilt else {
-        return Err(Failure::new(format!("there is nothing to rebuild in {}", data.display()))
-            .cause("it has a database, or its audit log has no snapshot")
-            .hint("start with `octroi up`, or without what is lost with `octroi up --accept-loss`"));
-    };
+    let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
+    let rebuilt = rebuild_database(&data, &clock::system(), actor, on_loss)
+        .await
+        .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let Rebuilt { n_pins, n_kept_out, n_policies, n_agents, n_switches, lost } = rebuilt;
     for (label, count) in [
         ("accepted definitions", n_pins),
         ("rejected definitions", n_kept_out),

@@ -48,7 +48,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Audit(command) => audit::run(command).await,
         Command::Db(command) => db::run(command).await,
         Command::Tail(options) => audit::tail(&options).await,
-        Command::Reload(target) => servers::reload(&target).await,
+        Command::Reload(options) => servers::reload(&options).await,
         Command::Approvals(options) => approvals::run(&options).await,
         Command::Approve(options) => approvals::approve(&options).await,
         Command::Deny(options) => approvals::deny(&options).await,

@@ -11,18 +11,18 @@ use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
 use octroi_core::principal::TokenHash;
 use octroi_core::{Principal, Tokens};
-use octroi_gateway::{Changes, Gateway, PlannedChange};
+use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
-    Access, AccessSettings, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, ReloadedBy,
-    Reloading,
+    Access, AccessSettings, Agreed, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
 };
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::accepted::{Accepted, Agreement, ReadConfig};
+use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 use crate::{governance, token};
 
 /// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
@@ -62,6 +62,8 @@ pub(super) struct Decided {
     pub(super) accepted: Accepted,
     /// The differences that wait for a person.
     pub(super) waiting: Vec<ConfigChange>,
+    /// Identifies the configuration on disk.
+    pub(super) digest: String,
     /// What to look at for changes.
     pub(super) watched: Vec<PathBuf>,
 }
@@ -79,7 +81,7 @@ impl Reloader {
 
     /// Puts a configuration into effect.
     pub(super) async fn apply(&self, decided: Decided, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
-        let Decided { accepted, waiting, watched } = decided;
+        let Decided { accepted, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
         settings.tokens.insert(self.own.admin, token::admin_principal());
@@ -87,7 +89,7 @@ impl Reloader {
         settings.tokens.insert(self.own.local, Principal::local());
         let mut governance = governance::settings(&accepted.complete);
         governance.tokens = settings.tokens.clone();
-        let secrets = governance::secrets(&settings);
+        let secrets = settings.secrets();
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
             Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
@@ -111,7 +113,8 @@ impl Reloader {
         }
         let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled);
         gateway.set_problems(problems);
-        gateway.set_waiting_changes(differences(&waiting));
+        let digest = (!waiting.is_empty()).then_some(digest);
+        gateway.set_waiting_changes(WaitingChanges { changes: differences(&waiting), digest });
         Ok(changes)
     }
 
@@ -126,14 +129,16 @@ impl Reloader {
     async fn plan(
         self: Arc<Self>,
         gateway: Arc<Gateway>,
-        by: ReloadedBy,
+        agreed: Agreed,
     ) -> Result<PlannedReload, ReloadError> {
         // Held until the change is applied: a configuration that was read earlier must not be applied later.
         let reloading = Arc::clone(&self.reloading).lock_owned().await;
         let new = self.read().map_err(|failure| refused(failure, &gateway))?;
-        let agreement = match by {
-            ReloadedBy::Person => Agreement::Person,
-            ReloadedBy::Trigger => Agreement::Nobody,
+        let digest = new.digest();
+        let agreement = match agreed {
+            Agreed::ToDigest(seen) if seen == digest => Agreement::Person,
+            Agreed::ToDigest(_) => return Err(ReloadError::OtherDigest),
+            Agreed::ToNothing => Agreement::Nobody,
         };
         let accepted = self.state.lock().accepted.clone().unwrap_or_else(|| Accepted::all_of(&new));
         let review = accepted.review(&new, agreement);
@@ -142,7 +147,7 @@ impl Reloader {
             return Err(refused(Failure::from(problem), &gateway));
         }
         let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
-        let before = json!({"servers": names, "problems": *gateway.problems()});
+        let before = json!({"servers": names, "problems": gateway.problems()});
         let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
         let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         let applied: Vec<ConfigChange> =
@@ -152,12 +157,14 @@ impl Reloader {
             "problems": problems,
             "applied": differences(&applied),
             "waiting": differences(&review.waiting),
+            "digest": digest,
         });
         if !review.waiting.is_empty() {
             let n_waiting = review.waiting.len();
             tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
         }
-        let decided = Decided { accepted: review.accepted, waiting: review.waiting, watched: new.watched };
+        let Review { accepted, waiting, .. } = review;
+        let decided = Decided { accepted, waiting, digest, watched: new.watched };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;
@@ -166,7 +173,16 @@ impl Reloader {
             tracing::info!(?changes, "configuration reloaded");
             let Changes { added, changed, removed, unchanged } = changes;
             let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
-            Ok(ConfigChanges { added, changed, removed, unchanged, problems: gateway.problems().to_vec() })
+            let (problems, waiting) = (gateway.problems(), gateway.waiting_changes());
+            Ok(ConfigChanges {
+                added,
+                changed,
+                removed,
+                unchanged,
+                problems,
+                waiting: waiting.changes.clone(),
+                waiting_digest: waiting.digest.clone(),
+            })
         }))
     }
 
@@ -175,10 +191,12 @@ impl Reloader {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
+        let terminal = Terminal::at_start();
         let mut seen = self.fingerprint();
         loop {
             let signalled = tokio::select! {
-                _ = hangup.recv() => Some(ReloadTrigger::Signal),
+                // The end of the terminal sends the same signal.
+                _ = hangup.recv() => (!terminal.is_closed()).then_some(ReloadTrigger::Signal),
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
             let found = self.fingerprint();
@@ -214,8 +232,8 @@ impl Reloader {
 }
 
 impl Control for Reloader {
-    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, by: ReloadedBy) -> Reloading {
-        Box::pin(self.plan(gateway, by))
+    fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading {
+        Box::pin(self.plan(gateway, agreed))
     }
 }
 
@@ -231,8 +249,11 @@ pub(super) fn differences(changes: &[ConfigChange]) -> Vec<ConfigDifference> {
 
 /// Reports in the log and in the status why the old configuration stays in effect.
 fn refused(failure: Failure, gateway: &Gateway) -> ReloadError {
-    let message = std::iter::once(failure.message).chain(failure.causes).collect::<Vec<_>>().join(": ");
+    let Failure { message, causes, hint, .. } = failure;
+    let message = std::iter::once(message).chain(causes).collect::<Vec<_>>().join(": ");
     tracing::warn!(error = message, "configuration not usable, the old one stays in effect");
-    gateway.set_problems(vec![format!("not reloaded, the old configuration stays in effect: {message}")]);
-    ReloadError { message, hint: None }
+    let next = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    gateway
+        .set_problems(vec![format!("not reloaded, the old configuration stays in effect: {message}{next}")]);
+    ReloadError::Unusable { message, hint }
 }

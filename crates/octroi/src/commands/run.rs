@@ -114,8 +114,8 @@ impl OwnGateway {
         agent_tools.connect(&operations);
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
-        let StartConfig { accepted, waiting, watched, .. } = start;
-        reloader.apply(Decided { accepted, waiting, watched }, &gateway).await?;
+        let StartConfig { accepted, waiting, digest, watched, .. } = start;
+        reloader.apply(Decided { accepted, waiting, digest, watched }, &gateway).await?;
         gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
         let endpoint = Endpoint::announce(&data, address);
@@ -151,15 +151,15 @@ impl OwnGateway {
 
 /// Records how the configuration differs from the one that was accepted before.
 async fn record_start(gateway: &Gateway, start: &StartConfig) -> Result<(), Failure> {
-    if start.changes.is_empty() {
+    if start.changes.is_empty() && !start.is_lost {
         return Ok(());
     }
     let subject = json!({"change": "config_reloaded", "trigger": "start", "accepted": start.accepted_by});
     let applied: Vec<_> =
         start.changes.iter().filter(|change| !start.waiting.contains(change)).cloned().collect();
+    let before = if start.is_lost { json!({"accepted": "lost"}) } else { json!({}) };
     let after = json!({"applied": differences(&applied), "waiting": differences(&start.waiting)});
-    let change =
-        PlannedChange::<(), std::convert::Infallible>::new(subject, json!({}), after, async { Ok(()) });
+    let change = PlannedChange::<(), std::convert::Infallible>::new(subject, before, after, async { Ok(()) });
     let recorded =
         gateway.record_change(&ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, &change);
     recorded.await.map_err(|error| Failure::from_error(&error).hint(error.hint()))
@@ -254,18 +254,25 @@ pub(super) fn load(sources: &Sources) -> Result<ReadConfig, Failure> {
     ReadConfig::new(config, FileSource::Disk)
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-pub(super) async fn wait_for_signal() {
+/// Catches Ctrl-C and SIGTERM from now on; the future ends with the first of them.
+pub(super) fn stop_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
+    let mut caught = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    async move {
+        let [interrupt, terminate] = &mut caught;
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
         }
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// A signal that cannot be caught ends the process as it always does.
+async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
         }
+        None => std::future::pending().await,
     }
 }

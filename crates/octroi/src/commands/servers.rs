@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use octroi_api::Operation;
 use octroi_api::operations::NoArguments;
-use octroi_api::operations::config::{ConfigDifference, ConfigReload};
+use octroi_api::operations::config::{ConfigChanges, ConfigDifference, ConfigReload, ReloadRequest};
 use octroi_api::operations::servers::{
     LogsRequest, RefreshRequest, Refreshed, ServerRequest, ServerStatus, ServersGet, ServersList,
     ServersLogs, ServersRefresh, ServersToggle, ToggleRequest,
 };
-use octroi_api::{ErrorCode, Operation};
 use octroi_core::Lifecycle;
 
 use crate::cli::Target;
-use crate::cli::servers::{Logs, OneServer, Refresh};
+use crate::cli::servers::{Logs, OneServer, Refresh, Reload};
 use crate::client::Client;
 use crate::config::accepted::diff_lines;
 use crate::failure::Failure;
@@ -52,14 +52,20 @@ fn show_waiting(waiting: &[ConfigDifference]) {
     if waiting.is_empty() {
         return;
     }
+    printer::data("");
+    show_differences(waiting);
+    printer::data("accept with `octroi reload`, or undo the change in the file");
+}
+
+/// Shows what is on disk and not in effect.
+fn show_differences(waiting: &[ConfigDifference]) {
     let n_waiting = printer::count(waiting.len(), "change");
-    printer::data(&format!("\n{n_waiting} of the configuration on disk, not in effect:"));
+    printer::data(&format!("{n_waiting} of the configuration on disk, not in effect:"));
     for change in waiting {
         for line in diff_lines(&change.setting, change.before.as_deref(), change.after.as_deref()) {
             printer::data(&format!("  {line}"));
         }
     }
-    printer::data("accept with `octroi reload`, or undo the change in the file");
 }
 
 pub(super) async fn list(target: &Target) -> Result<(), Failure> {
@@ -161,15 +167,28 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) async fn reload(target: &Target) -> Result<(), Failure> {
-    let reloaded = Client::find(target)?.call::<ConfigReload>(&NoArguments {}).await;
-    let changes = reloaded.map_err(|failure| match failure.code {
-        Some(ErrorCode::InvalidConfig) => {
-            failure.hint("nothing was changed; `octroi config check` lists everything that is wrong")
+/// Reloads the configuration. What waits for a person is shown and accepted exactly as it was shown.
+pub(super) async fn reload(options: &Reload) -> Result<(), Failure> {
+    let client = Client::find(&options.target)?;
+    let request = ReloadRequest { digest: options.digest.clone() };
+    let mut changes = client.call::<ConfigReload>(&request).await?;
+    if let Some(digest) = changes.waiting_digest.clone() {
+        if !options.target.json {
+            show_differences(&changes.waiting);
         }
-        _ => failure,
-    })?;
-    if target.json {
+        if !options.yes && !is_agreed(options, &changes, &digest)? {
+            return Err(Failure::new("not accepted: what waits still waits"));
+        }
+        let accepted = client.call::<ConfigReload>(&ReloadRequest { digest: Some(digest) }).await?;
+        let before = changes;
+        changes = ConfigChanges {
+            added: [before.added, accepted.added].concat(),
+            changed: [before.changed, accepted.changed].concat(),
+            removed: [before.removed, accepted.removed].concat(),
+            ..accepted
+        };
+    }
+    if options.target.json {
         printer::json(&changes);
         return Ok(());
     }
@@ -180,4 +199,19 @@ pub(super) async fn reload(target: &Target) -> Result<(), Failure> {
     printer::data(&format!("{:<10} {}", "unchanged", changes.unchanged));
     changes.problems.iter().for_each(|problem| printer::warn(problem));
     Ok(())
+}
+
+/// Asks the person at the terminal. Fails where nobody can be asked.
+fn is_agreed(options: &Reload, changes: &ConfigChanges, digest: &str) -> Result<bool, Failure> {
+    let answer = if options.target.json {
+        printer::json(changes);
+        None
+    } else {
+        printer::confirm("Accept these changes?")
+    };
+    answer.ok_or_else(|| {
+        let n_waiting = printer::count(changes.waiting.len(), "change");
+        Failure::new(format!("{n_waiting} of the configuration not accepted: nobody can be asked here"))
+            .hint(format!("accept exactly these with `octroi reload --digest {digest}`, or all with --yes"))
+    })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use octroi_core::config::compare::ConfigChange;
 
 use crate::config::Sources;
-use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review, diff_lines};
+use crate::config::accepted::{Accepted, Agreement, Kept, ReadConfig, Review, diff_lines};
 use crate::failure::Failure;
 use crate::printer;
 
@@ -29,63 +29,99 @@ pub(super) struct StartConfig {
     pub(super) waiting: Vec<ConfigChange>,
     /// Who agreed, for the record.
     pub(super) accepted_by: &'static str,
+    /// Whether what was accepted before is gone.
+    pub(super) is_lost: bool,
+    /// Identifies the configuration on disk.
+    pub(super) digest: String,
     pub(super) watched: Vec<PathBuf>,
 }
 
 impl StartConfig {
     /// Compares the configuration with the accepted one. A first start accepts what it finds.
     pub(super) fn decide(sources: &Sources, new: ReadConfig, accepting: Accepting) -> Result<Self, Failure> {
-        let before = match Accepted::read(sources) {
-            Ok(before) => before,
+        let kept = match Accepted::read(sources) {
+            Ok(kept) => kept,
             // What was accepted does not matter any more.
-            Err(_) if accepting == Accepting::Everything => None,
+            Err(_) if accepting == Accepting::Everything => Kept::Lost,
             Err(failure) => return Err(failure),
         };
-        let Some(before) = before else {
-            return Ok(Self {
-                accepted: Accepted::all_of(&new),
-                changes: Vec::new(),
-                waiting: Vec::new(),
-                accepted_by: "first start",
-                watched: new.watched,
-            });
-        };
-        let (review, accepted_by) = match accepting {
-            Accepting::Everything => (before.review(&new, Agreement::Person), "--accept-config"),
-            Accepting::AskAtTerminal | Accepting::AcceptedOnly => {
-                let review = before.review(&new, Agreement::Nobody);
-                if !review.waiting.is_empty() && is_agreed(&review, accepting) {
-                    (before.review(&new, Agreement::Person), "terminal")
-                } else {
-                    (review, "nobody")
-                }
+        let is_lost = matches!(kept, Kept::Lost);
+        let (review, accepted_by) = match kept {
+            Kept::NothingYet => {
+                let accepted = Accepted::all_of(&new);
+                (Review { accepted, changes: Vec::new(), waiting: Vec::new() }, "first start")
             }
+            Kept::Lost => after_loss(sources, &new, accepting)?,
+            Kept::Accepted(before) => compared(&before, &new, accepting),
         };
         let Review { accepted, changes, waiting } = review;
         if let Some(problem) = accepted.complete.settings.listen_problem() {
             return Err(problem.into());
         }
-        Ok(Self { accepted, changes, waiting, accepted_by, watched: new.watched })
+        let digest = new.digest();
+        Ok(Self { accepted, changes, waiting, accepted_by, is_lost, digest, watched: new.watched })
     }
 }
 
-/// Shows what waits, and asks the person at the terminal, if there is one.
-fn is_agreed(review: &Review, accepting: Accepting) -> bool {
+/// What takes effect of a configuration, and who agreed to it.
+fn compared(before: &Accepted, new: &ReadConfig, accepting: Accepting) -> (Review, &'static str) {
+    if accepting == Accepting::Everything {
+        return (before.review(new, Agreement::Person), "--accept-config");
+    }
+    let review = before.review(new, Agreement::Nobody);
+    if review.waiting.is_empty() {
+        return (review, "nobody");
+    }
     printer::warn("the configuration has changed since it was accepted:");
-    for change in &review.waiting {
+    show(&review.waiting);
+    if is_agreed(accepting) {
+        return (before.review(new, Agreement::Person), "terminal");
+    }
+    printer::say(
+        "  going on with the accepted configuration; accept the changes with `octroi reload`, or start with \
+         `octroi up --accept-config`",
+    );
+    (review, "nobody")
+}
+
+/// Nobody can tell any more what was accepted, so a person has to agree to all of it again.
+fn after_loss(
+    sources: &Sources,
+    new: &ReadConfig,
+    accepting: Accepting,
+) -> Result<(Review, &'static str), Failure> {
+    let review = Accepted::nothing(sources)?.review(new, Agreement::Person);
+    let lost = format!("{} has lost the accepted configuration", sources.data.display());
+    let by = match accepting {
+        Accepting::Everything => "--accept-config",
+        Accepting::AskAtTerminal | Accepting::AcceptedOnly => {
+            printer::warn(&format!("{lost}; this is the one on disk:"));
+            show(&review.changes);
+            if !is_agreed(accepting) {
+                return Err(Failure::new(lost).hint(
+                    "look at the configuration file, then accept it with `octroi up --accept-config`, which \
+                     is recorded",
+                ));
+            }
+            "terminal"
+        }
+    };
+    Ok((review, by))
+}
+
+/// Shows differences as a person reads them.
+fn show(changes: &[ConfigChange]) {
+    for change in changes {
         for line in diff_lines(&change.setting, change.before.as_deref(), change.after.as_deref()) {
             printer::say(&format!("  {line}"));
         }
     }
-    let answer = match accepting {
-        Accepting::AskAtTerminal => printer::confirm("Accept these changes?"),
-        Accepting::Everything | Accepting::AcceptedOnly => None,
-    };
-    if answer != Some(true) {
-        printer::say(
-            "  going on with the accepted configuration; accept the changes with `octroi reload`, or start \
-             with `octroi up --accept-config`",
-        );
+}
+
+/// Asks the person at the terminal, if there is one.
+fn is_agreed(accepting: Accepting) -> bool {
+    match accepting {
+        Accepting::AskAtTerminal => printer::confirm("Accept this configuration?") == Some(true),
+        Accepting::Everything | Accepting::AcceptedOnly => false,
     }
-    answer == Some(true)
 }

@@ -14,10 +14,11 @@ use octroi_gateway::{Persistence, PersistenceError};
 use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Stdio;
 use crate::config::Sources;
+use crate::config::accepted::mark_first_start;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
 use crate::relay::{self, GatewayLink};
@@ -51,6 +52,7 @@ enum DirectoryOwner {
 /// Locks the directory, or finds the gateway that holds it. The lock shows whether a gateway runs; the
 /// endpoint file may be left from an earlier one.
 async fn find(data: &Path) -> Result<DirectoryOwner, Failure> {
+    mark_first_start(data);
     let mut holder = None;
     for _ in 0..N_LOOKS {
         match Persistence::open(data, clock::system()).await {
@@ -137,7 +139,7 @@ async fn until_signal<T>(serving: impl Future<Output = T>, shutdown: &Cancellati
     tokio::select! {
         biased;
         served = &mut serving => return served,
-        () = wait_for_signal() => shutdown.cancel(),
+        () = stop_signal() => shutdown.cancel(),
     }
     serving.await
 }

@@ -5,10 +5,12 @@ use std::path::Path;
 use octroi_core::principal::DEFAULT_AGENT;
 use octroi_gateway::{OnLoss, Persistence};
 
-use super::run::{OwnGateway, Pace, load, no_store, sources, wait_for_signal};
+use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
+use crate::config::accepted::mark_first_start;
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 use crate::{clock, config, printer};
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
@@ -17,23 +19,30 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let file = config.file.clone();
     let accepting = if options.accept_config { Accepting::Everything } else { Accepting::AskAtTerminal };
     let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
+    mark_first_start(&sources.data);
     let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss)
         .await
         .map_err(|error| no_store(&error))?;
     let start = StartConfig::decide(&sources, config, accepting)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
+    // Whoever reads where it listens may stop it at once.
+    let stop = stop_signal();
     announce(file.as_deref(), &own);
+    let terminal = Terminal::at_start();
     own.serve(async {
-        wait_for_signal().await;
-        printer::say("  stopping");
+        tokio::select! {
+            () = stop => printer::say("  stopping"),
+            // Nobody could stop it from there any more, and nobody would see it.
+            () = terminal.closed() => tracing::warn!("the terminal was closed, stopping"),
+        }
     })
     .await
 }
 
 fn announce(file: Option<&Path>, own: &OwnGateway) {
     let OwnGateway { address, admin, agent, .. } = own;
-    let n_servers = own.gateway.servers().status().len();
-    printer::say(&format!("octroi {}  {n_servers} servers", env!("CARGO_PKG_VERSION")));
+    let servers = printer::count(own.gateway.servers().status().len(), "server");
+    printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("http://{address}/mcp"));
     // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();

@@ -3,22 +3,28 @@
 //! A configuration on disk that differs from it takes effect only as far as it tightens or is harmless. What
 //! was accepted is kept as the files it consisted of; after a mixed change these are followed by the files of
 //! that change, of which only the harmless part counts.
+//!
+//! The file is there from the first start on, before anything was accepted. So if it is missing, it was lost.
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use octroi_core::config::AutoReload;
-use octroi_core::config::compare::{CompleteConfig, ConfigChange, compare};
+use octroi_core::config::compare::{Comparison, CompleteConfig, ConfigChange, Consequence, compare};
+use octroi_gateway::has_earlier_state;
 use serde::{Deserialize, Serialize};
 
+use super::files::digest;
 use super::{Config, ConfigFiles, FileSource, Sources, load_accepted, named_files};
 use crate::failure::Failure;
 
 const FILE_NAME: &str = "accepted-config.json";
-/// How many mixed changes are kept. Beyond that, everything waits until a person has looked.
-const MIXED_MAX: usize = 16;
+const TOO_MANY: &str = "too many changes in part: what tightens waits too";
+/// How many mixed changes are kept, after those that make no difference any more were dropped. Beyond that,
+/// everything waits until a person has looked.
+const MIXED_MAX: usize = 32;
 
 /// A configuration that was read, with the files that it names.
 pub(crate) struct ReadConfig {
@@ -41,6 +47,12 @@ impl ReadConfig {
         let complete = CompleteConfig { settings, policies: named.policies, lock: named.lock };
         Ok(Self { complete, files, file, watched })
     }
+
+    /// Identifies exactly these files. Who agrees to a configuration names it by this.
+    pub(crate) fn digest(&self) -> String {
+        // The debug form has every field, and paths need not be UTF-8.
+        digest(&format!("{:?}", absolute(&self.files)))
+    }
 }
 
 /// Who agrees to a changed configuration.
@@ -56,8 +68,25 @@ pub(crate) enum Agreement {
 #[derive(Clone)]
 pub(crate) struct Accepted {
     pub(crate) complete: CompleteConfig,
-    /// The files of the last complete acceptance, then those of mixed changes.
-    history: Vec<ConfigFiles>,
+    /// The last complete acceptance, then mixed changes.
+    history: Vec<AcceptedFiles>,
+}
+
+/// Files that were accepted, entirely or in part, and what they say.
+#[derive(Clone)]
+struct AcceptedFiles {
+    files: ConfigFiles,
+    complete: CompleteConfig,
+}
+
+/// What the data directory has of the accepted configuration.
+pub(crate) enum Kept {
+    /// Nothing was accepted yet.
+    NothingYet,
+    /// Something was accepted, and it is gone.
+    Lost,
+    /// The accepted configuration.
+    Accepted(Box<Accepted>),
 }
 
 /// What becomes of a configuration that was read.
@@ -73,11 +102,19 @@ pub(crate) struct Review {
 impl Accepted {
     /// Accepts all of a configuration.
     pub(crate) fn all_of(new: &ReadConfig) -> Self {
-        Self { complete: new.complete.clone(), history: vec![absolute(&new.files)] }
+        let complete = new.complete.clone();
+        Self { complete, history: vec![AcceptedFiles::of(new)] }
     }
 
-    /// Reads what was accepted; `None` if nothing was yet.
-    pub(crate) fn read(sources: &Sources) -> Result<Option<Self>, Failure> {
+    /// The configuration that consists of nothing, to compare with.
+    pub(crate) fn nothing(sources: &Sources) -> Result<Self, Failure> {
+        let files = ConfigFiles::default();
+        let config = load_accepted(&files, sources)?;
+        Ok(Self::all_of(&ReadConfig::new(config, FileSource::Accepted(&files))?))
+    }
+
+    /// Reads what was accepted.
+    pub(crate) fn read(sources: &Sources) -> Result<Kept, Failure> {
         let path = path_in(&sources.data);
         let unusable = |cause: &dyn ToString| {
             Failure::new(format!("the accepted configuration in {} cannot be used", path.display()))
@@ -86,33 +123,32 @@ impl Accepted {
         };
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::Lost),
             Err(error) => return Err(unusable(&error)),
         };
         let kept: KeptConfigs = serde_json::from_str(&text).map_err(|error| unusable(&error))?;
-        let mut accepted: Option<CompleteConfig> = None;
-        for files in &kept.configs {
-            let config = load_accepted(files, sources).map_err(|error| unusable(&error))?;
-            let read = ReadConfig::new(config, FileSource::Accepted(files))?.complete;
-            accepted = Some(match accepted {
-                None => read,
-                Some(before) => compare(&before, &read).effective,
-            });
+        let mut history = Vec::with_capacity(kept.configs.len());
+        for files in kept.configs {
+            let config = load_accepted(&files, sources).map_err(|error| unusable(&error))?;
+            let complete = ReadConfig::new(config, FileSource::Accepted(&files))?.complete;
+            history.push(AcceptedFiles { files, complete });
         }
-        let complete = accepted.ok_or_else(|| unusable(&"it is empty"))?;
-        Ok(Some(Self { complete, history: kept.configs }))
+        Ok(match replay(history.iter()) {
+            Some(complete) => Kept::Accepted(Box::new(Self { complete, history })),
+            None => Kept::NothingYet,
+        })
     }
 
     /// Keeps it in the data directory.
     pub(crate) fn keep(&self, data: &Path) -> io::Result<()> {
         let path = path_in(data);
-        let text = serde_json::to_string(&KeptConfigs { configs: self.history.clone() })?;
+        let configs = self.history.iter().map(|accepted| accepted.files.clone()).collect();
+        let text = serde_json::to_string(&KeptConfigs { configs })?;
         if fs::read_to_string(&path).is_ok_and(|kept| kept == text) {
             return Ok(());
         }
         let new = path.with_extension("new");
-        let mut out =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        let mut out = private().create(true).truncate(true).open(&new)?;
         out.write_all(text.as_bytes())?;
         out.sync_all()?;
         fs::rename(&new, &path)
@@ -120,22 +156,90 @@ impl Accepted {
 
     /// Compares a configuration with what was accepted.
     pub(crate) fn review(&self, new: &ReadConfig, agreement: Agreement) -> Review {
-        let comparison = compare(&self.complete, &new.complete);
-        let waiting: Vec<ConfigChange> = comparison.waiting().cloned().collect();
+        let Comparison { changes, effective } = compare(&self.complete, &new.complete);
+        if agreement == Agreement::Person || changes.is_empty() {
+            return Review { accepted: Self::all_of(new), changes, waiting: Vec::new() };
+        }
+        if let Some(other) = self.other_file(new) {
+            return self.all_wait(other, changes);
+        }
+        let is_waiting = |change: &&ConfigChange| change.consequence == Consequence::NeedsPerson;
+        let waiting: Vec<ConfigChange> = changes.iter().filter(is_waiting).cloned().collect();
         let applies_all = self.complete.settings.mcp.auto_reload == AutoReload::Always;
-        if agreement == Agreement::Person || applies_all || waiting.is_empty() {
-            return Review { accepted: Self::all_of(new), changes: comparison.changes, waiting: Vec::new() };
+        if applies_all || waiting.is_empty() {
+            return Review { accepted: Self::all_of(new), changes, waiting: Vec::new() };
         }
-        let is_mixed = waiting.len() < comparison.changes.len();
-        if is_mixed && self.history.len() > MIXED_MAX {
-            let (changes, waiting) = (comparison.changes.clone(), comparison.changes);
-            return Review { accepted: self.clone(), changes, waiting };
+        let mut history = self.history.clone();
+        if waiting.len() < changes.len() {
+            history.push(AcceptedFiles::of(new));
+            drop_needless(&mut history, &effective);
         }
-        let mut accepted = Self { complete: comparison.effective, history: self.history.clone() };
-        if is_mixed {
-            accepted.history.push(absolute(&new.files));
+        // The first is not a mixed change.
+        if history.len() > MIXED_MAX + 1 {
+            return self.all_wait(needs_person(TOO_MANY, None, None), changes);
         }
-        Review { accepted, changes: comparison.changes, waiting }
+        Review { accepted: Self { complete: effective, history }, changes, waiting }
+    }
+
+    /// The difference, if the configuration comes from another file than the accepted one.
+    fn other_file(&self, new: &ReadConfig) -> Option<ConfigChange> {
+        let name = |files: &ConfigFiles| files.file.as_ref().map(|file| file.path.display().to_string());
+        let before = self.history.first().and_then(|accepted| name(&accepted.files));
+        let after = name(&absolute(&new.files));
+        (before != after).then(|| needs_person("the configuration file", before, after))
+    }
+
+    /// Nothing takes effect, and `first` says why.
+    fn all_wait(&self, first: ConfigChange, changes: Vec<ConfigChange>) -> Review {
+        let waits = |change| ConfigChange { consequence: Consequence::NeedsPerson, ..change };
+        let changes: Vec<ConfigChange> =
+            std::iter::once(first).chain(changes.into_iter().map(waits)).collect();
+        Review { accepted: self.clone(), waiting: changes.clone(), changes }
+    }
+}
+
+impl AcceptedFiles {
+    fn of(new: &ReadConfig) -> Self {
+        Self { files: absolute(&new.files), complete: new.complete.clone() }
+    }
+}
+
+/// What is in effect after these; `None` if there are none.
+fn replay<'a>(history: impl Iterator<Item = &'a AcceptedFiles>) -> Option<CompleteConfig> {
+    history.fold(None, |before, next| {
+        Some(match before {
+            None => next.complete.clone(),
+            Some(before) => compare(&before, &next.complete).effective,
+        })
+    })
+}
+
+/// Drops mixed changes that make no difference any more, once there are too many.
+fn drop_needless(history: &mut Vec<AcceptedFiles>, effective: &CompleteConfig) {
+    let mut at = 1;
+    while history.len() > MIXED_MAX + 1 && at < history.len() {
+        let others = history.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, one)| one);
+        if replay(others).is_some_and(|without| compare(&without, effective).changes.is_empty()) {
+            history.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// Makes sure that a lost accepted configuration is noticed: says that nothing was accepted yet, unless the
+/// data directory has been in use. Called before anything else is created there.
+pub(crate) fn mark_first_start(data: &Path) {
+    if has_earlier_state(data) {
+        return;
+    }
+    // What is wrong with the directory is reported when it is opened. Another process may have been faster.
+    let marked = fs::DirBuilder::new().recursive(true).mode(0o700).create(data).and_then(|()| {
+        let text = serde_json::to_string(&KeptConfigs { configs: Vec::new() })?;
+        private().create_new(true).open(path_in(data))?.write_all(text.as_bytes())
+    });
+    if let Err(error) = marked {
+        tracing::debug!(%error, "no new accepted configuration");
     }
 }
 
@@ -144,6 +248,17 @@ impl Accepted {
 #[serde(deny_unknown_fields)]
 struct KeptConfigs {
     configs: Vec<ConfigFiles>,
+}
+
+/// For a file that nobody else can read.
+fn private() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+fn needs_person(setting: &str, before: Option<String>, after: Option<String>) -> ConfigChange {
+    ConfigChange { setting: setting.to_owned(), before, after, consequence: Consequence::NeedsPerson }
 }
 
 fn path_in(data: &Path) -> PathBuf {
@@ -170,3 +285,6 @@ pub(crate) fn diff_lines(setting: &str, before: Option<&str>, after: Option<&str
     let head = format!("@ {}", octroi_core::visible(setting));
     std::iter::once(head).chain(side('-', before)).chain(side('+', after)).collect()
 }
+
+#[cfg(test)]
+mod tests;

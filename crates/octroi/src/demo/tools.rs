@@ -90,7 +90,7 @@ pub(super) async fn call(server: &DemoServer, call: &DemoRequest) -> Result<Valu
         Some("greet") => Ok(greet(server, call).await),
         Some("write_note") => Ok(match arguments.get("text").and_then(Value::as_str) {
             Some(note) if note.chars().count() <= NOTE_CHARACTERS_MAX => {
-                text(&format!("kept; there are {} notes now", server.keep_note(note).await))
+                text(&format!("kept as note {}", server.keep_note(note).await))
             }
             Some(_) => failed("the note is too long"),
             None => failed("`text` is missing"),

@@ -120,8 +120,13 @@ async fn a_change_that_lets_somebody_in_waits_for_a_person() {
     let (code, refused) = run(gateway.directory(), &["reload", "--token", &agent]).await;
     assert_ne!(code, 0, "{refused}");
     nobody_got_in(&gateway).await;
+    // Without a terminal nobody can be asked, so nothing is accepted by accident.
     let (code, text) = run(gateway.directory(), &["reload"]).await;
+    assert!(code != 0 && text.contains("@ server evil") && text.contains("--yes"), "{text}");
+    nobody_got_in(&gateway).await;
+    let (code, text) = run(gateway.directory(), &["reload", "--yes"]).await;
     assert_eq!(code, 0, "{text}");
+    assert!(text.contains("@ token human-"), "what is accepted is shown: {text}");
     until("the program", async || gateway.directory().join("touched").exists()).await;
     assert_eq!(servers(&gateway).await, ["evil", "one"]);
     assert_eq!(waiting(&gateway).await, Vec::<String>::new());
@@ -192,7 +197,7 @@ async fn a_new_directory_waits_like_any_change() {
     std::fs::write(home.join("config.jsonc"), command.to_string()).expect("a file");
     until("the waiting server", async || waiting(&gateway).await == ["server found"]).await;
     assert_eq!(servers(&gateway).await, ["one"]);
-    let (code, text) = run(gateway.directory(), &["reload"]).await;
+    let (code, text) = run(gateway.directory(), &["reload", "--yes"]).await;
     assert_eq!(code, 0, "{text}");
     assert_eq!(servers(&gateway).await, ["found", "one"]);
     // What was found is accepted now, and found again.
@@ -200,6 +205,128 @@ async fn a_new_directory_waits_like_any_change() {
     let gateway = TestGateway::launch_in(directory, &octroi(), &config(""), &[]).await;
     assert_eq!(servers(&gateway).await, ["found", "one"]);
     assert_eq!(waiting(&gateway).await, Vec::<String>::new());
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_somebody_has_seen_is_accepted() {
+    let gateway = TestGateway::start(&octroi(), &config("")).await;
+    let mine = format!("{}{}", config(""), stdio_entry("mine", &[]));
+    gateway.rewrite_config(&mine);
+    until("the waiting server", async || waiting(&gateway).await == ["server mine"]).await;
+    let (_, status) = run(gateway.directory(), &["status", "--json"]).await;
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    let digest = status["waiting_digest"].as_str().expect("a digest").to_owned();
+
+    // Between looking and accepting, somebody adds a token.
+    gateway.rewrite_config(&format!("{mine}[[tokens]]\ntoken = \"oct_hum_evil\"\nrole = \"human\"\n"));
+    let (code, text) = run(gateway.directory(), &["reload", "--digest", &digest]).await;
+    assert!(code != 0 && text.contains("has changed since you looked at it"), "{text}");
+    assert!(text.contains("octroi status"), "{text}");
+    nobody_got_in(&gateway).await;
+
+    gateway.rewrite_config(&mine);
+    let (code, text) = run(gateway.directory(), &["reload", "--digest", &digest]).await;
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(servers(&gateway).await, ["mine", "one"]);
+    assert_eq!(waiting(&gateway).await, Vec::<String>::new());
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_accepted_configuration_is_accepted_again() {
+    let gateway = TestGateway::start(&octroi(), &config("")).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let kept = directory.path().join("data/accepted-config.json");
+    std::fs::remove_file(&kept).expect("it was kept");
+    let changed = attack(directory.path());
+    std::fs::write(directory.path().join("octroi.toml"), &changed).expect("a file");
+    for command in ["up", "stdio"] {
+        let start = Command::new(octroi())
+            .arg(command)
+            .arg("--config")
+            .arg(directory.path().join("octroi.toml"))
+            .arg("--data")
+            .arg(directory.path().join("data"))
+            .env("NO_COLOR", "1")
+            .stdin(std::process::Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output =
+            tokio::time::timeout(SOON, start).await.expect("it does not start").expect("octroi runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_ne!(output.status.code(), Some(0), "{text}");
+        for part in ["has lost the accepted configuration", "@ server evil", "octroi up --accept-config"] {
+            assert!(text.contains(part), "{command}, {part}: {text}");
+        }
+    }
+    assert!(!directory.path().join("touched").exists() && !kept.exists());
+
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config(""), &["--accept-config"]).await;
+    assert_eq!(servers(&gateway).await, ["one"]);
+    let all = records(&gateway.directory().join("data"), &[]).await;
+    let record = of_kind(&all, "config_reloaded").first().copied().cloned().expect("a record");
+    assert_eq!(record["context"]["before"]["accepted"], "lost", "{record}");
+    assert_eq!(record["context"]["accepted"], "--accept-config", "{record}");
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config(""), &[]).await;
+    assert_eq!(servers(&gateway).await, ["one"]);
+    gateway.stop().await;
+}
+
+/// Another file is another configuration: it neither adds nor removes anything by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_beside_another_file_changes_nothing() {
+    let gateway = TestGateway::start(&octroi(), &config("")).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let other = directory.path().join("elsewhere.toml");
+    std::fs::write(&other, format!("{ASK}{}", stdio_entry("two", &[]))).expect("a file");
+    let mut up = Command::new(octroi())
+        .args(["up", "--listen", "127.0.0.1:0", "--config"])
+        .arg(&other)
+        .arg("--data")
+        .arg(directory.path().join("data"))
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("octroi runs");
+    let mut status = Value::Null;
+    until("the start", async || {
+        let (code, text) = run(directory.path(), &["status", "--json"]).await;
+        status = serde_json::from_str(&text).unwrap_or_default();
+        code == 0
+    })
+    .await;
+    let names: Vec<_> = status["servers"].as_array().into_iter().flatten().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["one"], "{status}");
+    let settings: Vec<_> =
+        status["waiting"].as_array().into_iter().flatten().map(|one| &one["setting"]).collect();
+    assert_eq!(settings.first().and_then(|first| first.as_str()), Some("the configuration file"), "{status}");
+    for expected in ["server one", "server two"] {
+        assert!(settings.iter().any(|setting| *setting == expected), "{expected}: {status}");
+    }
+    up.kill().await.expect("it ends");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_and_a_check_say_who_can_write_the_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let gateway = TestGateway::start(&octroi(), &config("")).await;
+    let set = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(gateway.directory(), permissions).expect("a mode");
+    };
+    let file = gateway.directory().join("octroi.toml").display().to_string();
+    set(0o777);
+    for arguments in [&["reload"][..], &["config", "check", "--config", &file], &["status"]] {
+        let (code, text) = run(gateway.directory(), arguments).await;
+        assert!(text.contains("chmod go-w"), "{arguments:?}: {text}");
+        assert_eq!(code != 0, arguments[0] != "status", "{arguments:?}: {text}");
+    }
+    set(0o700);
+    let (code, text) = run(gateway.directory(), &["config", "check", "--config", &file]).await;
+    assert!(code == 0 && text.contains("fine"), "{text}");
     gateway.stop().await;
 }
 

@@ -276,3 +276,37 @@ async fn a_state_is_good_for_its_call_and_once() {
     assert_ne!(asked(&gateway).await, id, "it is asked anew");
     gateway.stop().await;
 }
+
+/// A remembered call is the same call: what it sends beside its arguments counts, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_remembered_call_has_the_remembered_params() {
+    for era in ERAS {
+        let gateway = TestGateway::start(&octroi(), &guarded("100ms")).await;
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        let call = async |params: &Value| {
+            let mut params = params.clone();
+            params["name"] = json!("peer_echo");
+            params["arguments"] = json!({"text": "x"});
+            agent.request("tools/call", params).await.expect("a result")
+        };
+        let remember =
+            async |id: &str| command(&gateway, 0, &["approve", id, "--remember", "exact", "--yes"]).await;
+        let (none, ours) = (json!({}), json!({"options": {"to": "ann", "n": 1}}));
+        let other = json!({"options": {"to": "mallory", "n": 1}});
+        let rule = remember(&pending(&call(&none).await)).await;
+        assert!(rule.contains("exact_args") && !rule.contains("exact_params"), "{rule}");
+        assert_eq!(call(&none).await["content"][0]["text"], "x", "{era:?}");
+        pending(&call(&other).await);
+        let rule = remember(&pending(&call(&ours).await)).await;
+        assert!(rule.contains("exact_params = '{\"options\":{"), "{rule}");
+        // The grant, and then the rule.
+        for _ in 0..3 {
+            assert_eq!(call(&ours).await["content"][0]["text"], "x", "{era:?}");
+        }
+        for changed in [&other, &json!({"options": {"to": "ann", "n": 1.0}}), &json!({"option": 1})] {
+            pending(&call(changed).await);
+        }
+        assert_eq!(call(&none).await["content"][0]["text"], "x", "{era:?}");
+        gateway.stop().await;
+    }
+}

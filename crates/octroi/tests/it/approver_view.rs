@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use octroi_testkit::client::error::ClientError;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::raw::{RawResponse, fetch};
 use octroi_testkit::gateway::TestGateway;
@@ -111,6 +112,77 @@ async fn the_approver_sees_everything_and_looks_are_recorded() {
     gateway.stop().await;
 }
 
+/// A call whose point is beside its arguments.
+async fn ask_with_options(gateway: &TestGateway, options: Value) -> Result<Value, ClientError> {
+    let agent = connect(gateway, Era::Modern, ClientOptions::default()).await;
+    let call = json!({"name": "peer_echo", "arguments": {"text": "x"}, "options": options});
+    agent.request("tools/call", call).await
+}
+
+/// Other params that redaction would hide or shorten.
+fn hidden_options() -> Value {
+    json!({
+        "note": format!("{}the-very-end", "y".repeat(20_000)),
+        "token": "rm -rf ~/everything",
+        "number": 12_345_678_901_234_567_890_u64,
+    })
+}
+
+const HIDDEN: &str = "other_params/params/options/token";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_params_are_shown_like_arguments() {
+    let gateway = TestGateway::start(&octroi(), &guarded("")).await;
+    let id = pending(&ask_with_options(&gateway, hidden_options()).await.expect("a result"));
+    let admin = person(&gateway, Era::Modern).await;
+    let got = admin.call("approvals_get", json!({ "id": id })).await.expect("a result");
+    let got = &got["structuredContent"];
+    let options = &got["other_params"]["params"]["options"];
+    assert!(options["note"].as_str().is_some_and(|note| note.ends_with("the-very-end")), "{got}");
+    assert_eq!((&got["masked"][0]["path"], &got["masked"][1]), (&json!(HIDDEN), &Value::Null), "{got}");
+    let folded = command(&gateway, 0, &["approvals", "show", &id]).await;
+    assert!(folded.contains("show them with --all") && folded.contains(HIDDEN), "{folded}");
+    let whole = command(&gateway, 0, &["approvals", "show", &id, "--all"]).await;
+    for part in ["the-very-end", "12345678901234567890"] {
+        assert!(whole.contains(part), "{part}: {whole}");
+    }
+    assert!(!whole.contains("rm -rf"), "{whole}");
+    for nothing in ["/token", "other_params", "other_params/params/options/note"] {
+        command(&gateway, 1, &["approvals", "show", &id, "--reveal", nothing]).await;
+    }
+    assert!(!recorded(gateway.directory()).contains("argument_revealed"));
+    let revealed = command(&gateway, 0, &["approvals", "show", &id, "--reveal", HIDDEN]).await;
+    assert!(revealed.contains("rm -rf ~/everything"), "{revealed}");
+    let records = recorded(gateway.directory());
+    assert!(records.contains("argument_revealed") && records.contains(HIDDEN), "{records}");
+
+    let token = gateway.kept_token("admin.token");
+    let text = |reply: &RawResponse| String::from_utf8_lossy(&reply.body).into_owned();
+    let page = text(&post(&gateway, &id, &format!("token={token}")).await);
+    let (_, also_sent) = page.split_once("Also sent").unwrap_or_else(|| panic!("{page}"));
+    for part in ["the-very-end", "Show all", HIDDEN] {
+        assert!(also_sent.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("rm -rf"), "{page}");
+    let ticket = after(&page, "name=\"ticket\" value=\"");
+    let reveal = format!("ticket={ticket}&reveal={}", hex(HIDDEN));
+    let page = text(&post(&gateway, &id, &reveal).await);
+    assert!(page.contains("rm -rf ~/everything"), "{page}");
+
+    let (directory, _) = gateway.stop_and_keep().await;
+    for text in ["rm -rf", "the-very-end"] {
+        assert_eq!(files_with(&directory.path().join("data"), text), Vec::<String>::new());
+    }
+}
+
+/// As the buttons of the page write a path.
+fn hex(path: &str) -> String {
+    path.bytes()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
 /// Sends a form of the page as a browser does.
 async fn post(gateway: &TestGateway, id: &str, body: &str) -> RawResponse {
     let url = format!("{}/approvals/{id}", gateway.base);
@@ -165,6 +237,10 @@ async fn what_cannot_be_shown_is_not_asked_about() {
     assert!(command(&gateway, 0, &["approvals"]).await.contains("no call waits"));
     assert!(recorded(gateway.directory()).contains("too large to show"), "the refusal is recorded");
     ask(&gateway, json!({"text": "short enough"})).await;
+    // Other params count as well, and so does what they hold.
+    let refused = format!("{:?}", ask_with_options(&gateway, json!("x".repeat(990))).await);
+    assert!(refused.contains("arguments and other params are too large to show"), "{refused}");
+    pending(&ask_with_options(&gateway, json!("x".repeat(900))).await.expect("a result"));
     gateway.stop().await;
 }
 

@@ -276,7 +276,7 @@ fn show_hides_secrets() {
             list_timeout = "15s"
             shutdown_grace = "5s"
             max_message_bytes = 16777216
-            max_list_bytes = 33554432
+            max_list_bytes = 4194304
             max_list_items = 20000
             max_concurrency = 10
             queue = 100
@@ -414,23 +414,23 @@ fn what_is_not_understood_does_not_run() {
         &[("config.jsonc", text)],
         &["stdio", "--config", "config.jsonc"],
         expect![[r#"
-        exit: 1
-        ----- out
-        ----- err
-        error: the configuration cannot be used
-          caused by: config.jsonc:1: unknown key `plugins`
-        hint: `octroi config check` lists everything; `--lenient` only warns of unknown keys
-    "#]],
+            exit: 1
+            ----- out
+            ----- err
+            error: the configuration cannot be used
+              caused by: config.jsonc:1: unknown key `plugins`
+            hint: `octroi config check` lists everything; `--lenient` only warns of unknown keys
+        "#]],
     );
     check(
         &[("config.jsonc", text)],
         &["stdio", "--lenient", "--config", "config.jsonc"],
         expect![[r#"
-        exit: 0
-        ----- out
-        ----- err
-        warning: config.jsonc:1: unknown key `plugins`
-    "#]],
+            exit: 0
+            ----- out
+            ----- err
+            warning: config.jsonc:1: unknown key `plugins`
+        "#]],
     );
 }
 

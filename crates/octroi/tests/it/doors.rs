@@ -1,11 +1,13 @@
 //! Every door is a gate: what reaches a server was decided and recorded, as it was sent.
 
+use std::path::Path;
 use std::time::Duration;
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::error::ClientError;
 use octroi_testkit::client::options::{ClientOptions, Era, Transport};
-use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
+use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway, stdio_transport};
+use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -257,5 +259,114 @@ async fn a_new_tool_of_a_known_server_is_shown_to_a_person() {
         }
         assert_eq!(seen, expected, "{setting}");
         gateway.stop().await;
+    }
+}
+
+/// A peer of this era whose input is copied into a file; calls of `echo` need approval.
+fn overheard(file: &Path, era: &str) -> String {
+    let script = format!("tee -a '{}' | '{}' --era {era}", file.display(), peer_binary().display());
+    let command = json!(["sh", "-c", script]);
+    let risks = "risk_overrides = { echo = \"high\", calls_count = \"low\" }";
+    format!(
+        "[[mcp.servers]]\nname = \"peer\"\ncommand = {command}\n{risks}\n\
+         [policy]\nprofile = \"guarded\"\n[approvals]\nwait = false\n"
+    )
+}
+
+/// What the server has read, once this text is part of it.
+async fn heard(file: &Path, text: &str) -> String {
+    for _ in 0..400 {
+        let heard = std::fs::read_to_string(file).unwrap_or_default();
+        if heard.contains(text) {
+            return heard;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("the server never read {text}");
+}
+
+/// A call with members beside those of JSON-RPC.
+fn with_more_members(mark: &str) -> String {
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let meta = if mark.contains("modern") { format!(r#","_meta":{meta}"#) } else { String::new() };
+    format!(
+        r#"{{"args":{{"to":"MALLORY"}},"jsonrpc":"2.0","id":77,"method":"tools/call","tool_args":{{"x":"MALLORY"}},"params":{{"name":"peer_calls_count","arguments":{{"mark":"{mark}"}}{meta}}},"_meta":{{"x":"MALLORY"}}}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_members_of_json_rpc_reach_a_server() {
+    for server_era in ["legacy", "modern"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("heard");
+        let config = overheard(&file, server_era);
+        let gateway = TestGateway::start(&octroi(), &config).await;
+        for (era, mark) in ERAS.into_iter().zip(["http-modern", "http-legacy"]) {
+            let client = connect(&gateway, era, ClientOptions::default()).await;
+            let session = client.session_id().unwrap_or_default();
+            let mut headers =
+                vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+            headers.extend(match era {
+                Era::Modern => [
+                    ("mcp-protocol-version", "2026-07-28"),
+                    ("mcp-method", "tools/call"),
+                    ("mcp-name", "peer_calls_count"),
+                ]
+                .to_vec(),
+                Era::Legacy(version) => {
+                    [("mcp-protocol-version", version), ("mcp-session-id", &session)].to_vec()
+                }
+            });
+            let answer = client.raw_post(&headers, with_more_members(mark)).await.expect("an answer");
+            assert_eq!(answer.status, 200, "{mark}: {answer:?}");
+            heard(&file, mark).await;
+        }
+        for (era, mark) in ERAS.into_iter().zip(["relay-modern", "relay-legacy"]) {
+            let relay = TestClient::connect(gateway.relay(&octroi()), era, ClientOptions::default()).await;
+            let relay = relay.expect("a client");
+            relay.raw_line(&with_more_members(mark)).await.expect("a line");
+            heard(&file, mark).await;
+        }
+        gateway.stop().await;
+        for (era, mark) in ERAS.into_iter().zip(["stdio-modern", "stdio-legacy"]) {
+            let own = tempfile::tempdir().expect("a directory");
+            let transport = stdio_transport(&octroi(), own.path(), &config);
+            let client = TestClient::connect(transport, era, ClientOptions::default()).await;
+            let client = client.expect("a client");
+            client.raw_line(&with_more_members(mark)).await.expect("a line");
+            heard(&file, mark).await;
+            client.close().await.expect("it ends");
+        }
+        let heard = heard(&file, "stdio-legacy").await;
+        assert!(!heard.contains("MALLORY"), "{server_era}: {heard}");
+    }
+}
+
+/// Answers without a question of a server are no part of the call, so a person need not see them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_asked_for_reach_no_server() {
+    for server_era in ["legacy", "modern"] {
+        for era in ERAS {
+            let what = format!("{era:?} {server_era}");
+            let directory = tempfile::tempdir().expect("a directory");
+            let file = directory.path().join("heard");
+            let gateway = TestGateway::start(&octroi(), &overheard(&file, server_era)).await;
+            let agent = connect(&gateway, era, ClientOptions::default()).await;
+            let call = json!({"name": "peer_echo", "arguments": {"text": "x"}});
+            let mut more = call.clone();
+            more["inputResponses"] = json!({"confirm": {"content": {"to": "MALLORY"}}});
+            // Neither is a state that is no text.
+            let mut state = more.clone();
+            state["requestState"] = json!({"to": "MALLORY"});
+            for (first, second) in [(&call, &more), (&more, &call), (&more, &more), (&call, &state)] {
+                let id = pending(&agent.request("tools/call", first.clone()).await.expect("a result"));
+                command(&gateway, 0, &["approve", &id]).await;
+                let made = agent.request("tools/call", second.clone()).await.expect("a result");
+                assert_eq!(made["content"][0]["text"], "x", "{what}");
+            }
+            let heard = heard(&file, "echo").await;
+            assert!(!heard.contains("MALLORY"), "{what}: {heard}");
+            gateway.stop().await;
+        }
     }
 }

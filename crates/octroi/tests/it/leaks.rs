@@ -9,6 +9,7 @@ use octroi_testkit::peer_binary;
 use serde_json::json;
 
 use crate::harness::{connect, octroi, stdio_entry};
+use crate::manage;
 use crate::processes::{descendants, left_of};
 use crate::soak;
 
@@ -201,7 +202,17 @@ async fn what_a_killed_reaper_watched_is_ended() {
     }
     assert!(marker.exists(), "the server was started");
     assert_eq!(n_left, 0, "processes are left");
-    drop(gateway);
+    // People are told.
+    let mut status = String::new();
+    for _ in 0..100 {
+        let shown = manage::run(&gateway.directory().join("data"), &["status"]).await;
+        status = manage::exit_and_output(&shown).1;
+        if status.contains("the reaper of server `bad` was killed") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the status says nothing of the reaper: {status}");
 }
 
 /// The number of processes with this word in their command line.

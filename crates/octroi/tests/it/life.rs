@@ -225,7 +225,7 @@ async fn the_demo_server_shows_an_approval() {
     );
     assert_eq!(code, Some(0), "{text}");
     let written = writing.finish().await.expect("a result");
-    assert_eq!(written["content"][0]["text"], "kept; there are 1 notes now", "{written}");
+    assert_eq!(written["content"][0]["text"], "kept as note 1", "{written}");
     assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("buy bread"));
     let long = client.call("demo_write_note", json!({"text": "x".repeat(1_001)})).await.expect("a result");
     assert_eq!(long["isError"], true, "{long}");

@@ -142,3 +142,76 @@ async fn an_older_copy_of_the_log_is_noticed() {
     std::fs::rename(&copy, data.join("audit")).expect("the copy comes");
     refused(directory.path(), "the end of the audit log").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_database_is_noticed_and_the_log_has_what_it_lacks() {
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let data = directory.path().join("data");
+    std::fs::copy(data.join("octroi.db"), data.join("old")).expect("a copy");
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    std::fs::write(gateway.directory().join("p.toml"), POLICY).expect("a file");
+    let (code, text) = run(gateway.directory(), &["policy", "apply", "--floor", "p.toml", "--yes"]).await;
+    assert_eq!(code, 0, "{text}");
+    let (directory, _) = gateway.stop_and_keep().await;
+    remove_database(&data);
+    std::fs::copy(data.join("old"), data.join("octroi.db")).expect("a copy");
+    // Also the second time.
+    refused(directory.path(), "it is an older one").await;
+    refused(directory.path(), "octroi db rebuild").await;
+    remove_database(&data);
+    let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
+    assert!(code == 0 && text.contains("policies               1"), "{text}");
+
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let denied = client.call("peer_echo", json!({"text": "x"})).await;
+    assert!(format!("{denied:?}").contains("no-echo"), "{denied:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_is_not_made_from_a_log_that_was_changed() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    remove_database(&data);
+    let segment = data.join("audit/000001.log");
+    let log = std::fs::read(&segment).expect("a log");
+    let at = log.windows(9).rposition(|window| window == b"peer.echo").expect("the policy is in it");
+    let forged = [&log[..at], b"peer.none", &log[at + 9..]].concat();
+    std::fs::write(&segment, forged).expect("a log");
+    let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
+    assert!(code == 1 && text.contains("cannot be trusted") && text.contains("was edited"), "{text}");
+    assert!(text.contains("octroi audit verify") && text.contains("--accept-loss"), "{text}");
+    let (code, text) = run(directory.path(), &["db", "rebuild", "--accept-loss"]).await;
+    assert_eq!(code, 0, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_lost_both_is_not_new() {
+    let directory = stopped().await;
+    let data = directory.path().join("data");
+    let segment = data.join("audit/000001.log");
+    let log = std::fs::read(&segment).expect("a log");
+    // A log that was cut, or emptied, although its checkpoints know better.
+    for length in [900, 0] {
+        std::fs::write(&segment, &log[..length]).expect("a log");
+        refused(directory.path(), if length > 0 { "the end of the audit log" } else { "the audit log" })
+            .await;
+        refused(directory.path(), "the audit log").await;
+    }
+    remove_database(&data);
+    refused(directory.path(), "the database").await;
+    std::fs::remove_dir_all(data.join("audit")).expect("the log goes");
+    refused(directory.path(), "the audit log").await;
+    let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
+    assert!(code == 1 && text.contains("has no audit log") && text.contains("octroi up"), "{text}");
+    let config = stdio_entry("peer", &[]);
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.stop().await;
+}

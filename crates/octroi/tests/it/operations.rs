@@ -44,7 +44,9 @@ impl TestSetup {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         old_records(&directory.path().join("data/audit")).await;
-        let gateway = TestGateway::launch_in(directory, &octroi(), &config(), &["--accept-loss"]).await;
+        // The log is older than everything else.
+        let options = ["--accept-loss", "--accept-config"];
+        let gateway = TestGateway::launch_in(directory, &octroi(), &config(), &options).await;
         let person = person(&gateway, Era::Modern).await;
         assert_eq!(outcome(&person.call("servers_test", json!({"name": "peer"})).await), "done");
         Self {

@@ -16,7 +16,8 @@ pub(crate) fn at_least(span: Duration) -> Duration {
     minutes().map_or(span, |minutes| span.max(minutes))
 }
 
-fn minutes() -> Option<Duration> {
+/// The time of the soak, if this is one.
+pub(crate) fn minutes() -> Option<Duration> {
     let text = std::env::var(MINUTES).ok()?;
     let minutes: u64 = text.parse().unwrap_or_else(|_| panic!("{MINUTES} is a number, not `{text}`"));
     Some(Duration::from_mins(minutes))

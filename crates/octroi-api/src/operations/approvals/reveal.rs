@@ -8,7 +8,7 @@ use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation};
 
-/// Shows one masked value of a call's arguments. It changes nothing, but it is recorded like a change.
+/// Shows one masked value of what a call sends. It changes nothing, but it is recorded like a change.
 pub struct ApprovalsReveal;
 
 /// The value to show.
@@ -39,7 +39,7 @@ impl Operation for ApprovalsReveal {
     const NAME: &'static str = "approvals_reveal";
     const TITLE: &'static str = "Show a masked value";
     const DESCRIPTION: &'static str =
-        "Show one masked value of a call's arguments. Who looked at which one is recorded.";
+        "Show one masked value of what a call sends. Who looked at which one is recorded.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ArgumentRevealed };
     const ERRORS: &'static [ErrorCode] =

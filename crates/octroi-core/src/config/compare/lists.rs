@@ -172,7 +172,8 @@ fn agent(
     fields.field(&["project"], &mut kept.project, project, ask);
     fields.field(&["project_root"], &mut kept.project_root, project_root, ask);
     fields.field(&["spec_hash"], &mut kept.spec_hash, spec_hash, ask);
-    fields.field(&["spec_frozen"], &mut kept.is_spec_frozen, is_spec_frozen, |_, after| *after);
+    // A frozen specification is what a gate asks for, so freezing it lets calls through.
+    fields.field(&["spec_frozen"], &mut kept.is_spec_frozen, is_spec_frozen, ask);
     fields.field(&["blacklist"], &mut kept.blacklist, blacklist, |before, after| {
         let all = |one: &Option<BTreeSet<Arc<str>>>| {
             one.clone().unwrap_or_else(|| AgentContext::default().blacklist)

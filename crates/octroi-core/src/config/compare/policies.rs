@@ -18,9 +18,12 @@ pub(super) fn policies(
         if before == after || changes.iter().any(|change| change.setting == title(&level)) {
             continue;
         }
-        let source = |text: Option<&PolicyText>| text.map_or("", |text| text.source.as_str()).to_owned();
-        // Without its file, a level keeps its policy but can be changed in other ways.
-        let is_harmless = after.is_some() && only_tightens(&source(before), &source(after));
+        let is_harmless = match (before, after) {
+            (Some(before), Some(after)) => only_tightens(&before.source, &after.source),
+            // A new file replaces the policy that people gave this level, which is not known here. Without
+            // its file, a level keeps its policy but can be changed in other ways.
+            (None, _) | (_, None) => false,
+        };
         let consequence = Consequence::immediate_if(is_harmless);
         changes.push(ConfigChange {
             setting: title(&level),

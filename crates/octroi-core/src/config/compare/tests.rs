@@ -213,7 +213,13 @@ const CASES: &[Case] = &[
         "agent c: project_root!",
     ),
     ("[[agents]]\nid = \"c\"\n", "", "blacklist = []", "agent c: blacklist!", "agent c: blacklist"),
-    ("[[agents]]\nid = \"c\"\n", "", "spec_frozen = true", "agent c: spec_frozen", "agent c: spec_frozen!"),
+    (
+        "[[agents]]\nid = \"c\"\nprofile = \"strict\"\nspec_hash = \"abc\"\n",
+        "",
+        "spec_frozen = true",
+        "agent c: spec_frozen!",
+        "agent c: spec_frozen!",
+    ),
     ("", "", "[[agents]]\nid = \"c\"\nprofile = \"open\"", "agent c: profile!", "agent c: profile"),
     ("# a comment\n", "", "# another", "", ""),
 ];
@@ -259,6 +265,19 @@ fn no_secret_is_in_a_difference() {
     assert!(!printed.contains("hunter"), "{printed}");
 }
 
+/// Whoever accepts a server sees what its environment makes it run.
+#[test]
+fn variables_of_a_server_are_in_its_difference() {
+    let env = "env = { NODE_OPTIONS = \"--require /tmp/x.js\", TOKEN = \"hunter2\" }";
+    for (accepted, new) in
+        [(String::new(), format!("{SERVER}{env}\n")), (SERVER.to_owned(), format!("{SERVER}{env}\n"))]
+    {
+        let comparison = compare(&read(&accepted), &read(&new));
+        let after = comparison.waiting().find_map(|change| change.after.clone()).unwrap_or_default();
+        assert!(after.contains("--require /tmp/x.js") && after.contains("TOKEN = \"***\""), "{after}");
+    }
+}
+
 #[test]
 fn a_policy_that_only_denies_more_takes_effect() {
     const ALLOW: &str = "[[allow]]\ntool = \"a.read\"\n";
@@ -278,8 +297,25 @@ fn a_policy_that_only_denies_more_takes_effect() {
         let found = differences(&with_policy(before), &with_policy(after));
         assert_eq!(found, [expected], "{before:?} {after:?}");
     }
+}
+
+/// What a level has without a file is in the database: a file would replace it, whatever the file says.
+#[test]
+fn the_first_file_of_a_level_waits() {
+    const DENY: &str = "[[deny]]\ntool = \"a.write\"\n";
     let none = read("");
-    assert_eq!(differences(&none, &with_policy(DENY)), ["policy global"]);
+    for source in ["", "# nothing\n", DENY, "[[allow]]\ntool = \"a.read\"\n"] {
+        assert_eq!(differences(&none, &with_policy(source)), ["policy global!"], "{source:?}");
+        let agent = CompleteConfig {
+            policies: with_policy(source)
+                .policies
+                .into_values()
+                .map(|text| ("agent c".to_owned(), text))
+                .collect(),
+            ..read("")
+        };
+        assert_eq!(differences(&none, &agent), ["policy agent c!"], "{source:?}");
+    }
     assert_eq!(differences(&with_policy(DENY), &none), ["policy global!"]);
 }
 

@@ -107,7 +107,7 @@ pub const APPROVALS: &[Key] = &[
         "max_argument_bytes",
         Kind::Count(0),
         "1048576",
-        "How large arguments may be that a person is asked about; calls with larger ones are refused.",
+        "How large arguments and other params may be that a person is asked about; larger calls are refused.",
     ),
     key(
         "max_pending",
@@ -119,7 +119,7 @@ pub const APPROVALS: &[Key] = &[
         "max_pending_bytes",
         Kind::Count(1024),
         "8388608",
-        "The arguments of these calls together, in bytes; more are refused.",
+        "The arguments and other params of these calls together, in bytes; more are refused.",
     ),
 ];
 

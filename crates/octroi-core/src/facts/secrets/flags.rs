@@ -3,6 +3,7 @@
 //! The letter of a short option means something else to each program, so the program's name decides.
 
 use super::super::keys;
+use super::extent::OpenQuote;
 use super::named::is_quote;
 use super::value::{LOOKED_AT, Position, is_placeholder, is_secret};
 use super::{FoundSecret, kind_of_name};
@@ -131,7 +132,7 @@ fn user_and_password(bytes: &[u8], name_end: usize) -> Option<FoundSecret> {
 /// The value of an option.
 struct OptionValue {
     start: usize,
-    quote: Option<u8>,
+    quote: Option<OpenQuote>,
 }
 
 impl OptionValue {
@@ -177,13 +178,12 @@ fn value_after(bytes: &[u8], name_end: usize) -> Option<OptionValue> {
     if before.contains(&b',') && !before.iter().any(|byte| is_quote(*byte)) {
         return None;
     }
-    let quote = before.last().copied().filter(|last| is_quote(*last) && *last != b'\\');
+    let quote = OpenQuote::before(before).filter(|_| before.last() != Some(&b'\\'));
     Some(OptionValue { start, quote })
 }
 
-fn value_length(rest: &[u8], quote: Option<u8>) -> usize {
-    let closed = quote.and_then(|quote| rest.iter().position(|byte| *byte == quote));
-    let closed = closed.map(|length| length - usize::from(length > 0 && rest[length - 1] == b'\\'));
+fn value_length(rest: &[u8], quote: Option<OpenQuote>) -> usize {
+    let closed = quote.and_then(|quote| quote.closed_at(rest));
     let ends = |byte: &u8| *byte <= b' ' || b"\"'`|;&<>\\".contains(byte);
     closed.or_else(|| rest.iter().position(ends)).unwrap_or(rest.len())
 }

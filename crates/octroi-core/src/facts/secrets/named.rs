@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::super::keys;
-use super::value::{LOOKED_AT, Position, is_secret};
+use super::extent::{OpenQuote, unquoted_password};
+use super::value::{LOOKED_AT, Position, is_secret, is_unquoted_password};
 use super::{FoundSecret, kind_of_name};
 
 /// The length limit of a name.
@@ -42,8 +43,7 @@ pub(super) fn value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     });
     let start = skip(start + scheme_length.unwrap_or(0), &is_space, 8);
     let kind = if is_scheme || scheme_length.is_some() { "bearer_token" } else { kind_of_name(name) };
-    let quote = bytes[quote_start..start.min(bytes.len())].iter().rfind(|byte| **byte != b'\\').copied();
-    let quote = quote.filter(|quote| is_quote(*quote));
+    let quote = OpenQuote::before(&bytes[quote_start..start.min(bytes.len())]);
     let position = if bytes.get(name_end) == Some(&b'=') && after_mark == name_end + 1 {
         Position::Assigned
     } else {
@@ -52,31 +52,36 @@ pub(super) fn value(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     // Only a part is judged, so that a text of many names costs no more than its length.
     let rest = bytes.get(start..)?;
     let looked_at = &rest[..char_floor(rest, rest.len().min(LOOKED_AT))];
-    let length = length_of(looked_at, quote, (name, kind));
+    let before = &bytes[..word.start];
+    let length = length_of(looked_at, quote, (name, kind), before);
     let value = std::str::from_utf8(&looked_at[..length]).ok()?;
-    if !is_secret(value, kind, position, quote.is_some()) {
+    let is_it = match (kind, quote) {
+        ("password", None) => is_unquoted_password(value, position),
+        _ => is_secret(value, kind, position, quote.is_some()),
+    };
+    if !is_it {
         return None;
     }
-    let is_whole = length < looked_at.len() && quote.is_none();
-    let length = if is_whole { length } else { length_of(rest, quote, (name, kind)) };
+    let length = length_of(rest, quote, (name, kind), before);
     Some(FoundSecret { kind, range: start..start + length })
 }
 
 /// The length of the value. A cookie goes on to the end of its line, a password in quotes to the closing one.
-fn length_of(rest: &[u8], quote: Option<u8>, (name, kind): (&str, &str)) -> usize {
+fn length_of(rest: &[u8], quote: Option<OpenQuote>, (name, kind): (&str, &str), before: &[u8]) -> usize {
     let is_line_end = |byte: &u8| *byte < b' ' && *byte != b'\t' || is_quote(*byte);
     let is_cookie = name.len() <= 10 && name.to_ascii_lowercase().ends_with("cookie");
     let whole = if is_cookie || kind == "bearer_token" && is_list_of_parameters(rest) {
         Some(rest.iter().position(is_line_end).unwrap_or(rest.len()))
-    } else if let Some(quote) = quote.filter(|_| kind == "password") {
-        rest.iter().position(|byte| *byte == quote || *byte == b'\n')
     } else {
-        None
+        let closed = quote.and_then(|quote| quote.closed_at(rest));
+        // A password may have spaces in it, a token has none.
+        closed.filter(|length| kind == "password" || !rest[..*length].iter().any(|byte| *byte <= b' '))
     };
     let ends = |byte: &u8| *byte <= b' ' || b"\"'`<>,;&|)}]\\".contains(byte);
-    let whole = whole.map(|length| length - usize::from(length > 0 && rest[length - 1] == b'\\'));
-    let length = whole.filter(|length| *length > 0).or_else(|| rest.iter().position(ends));
-    length.unwrap_or(rest.len())
+    whole.filter(|length| *length > 0).unwrap_or_else(|| match kind {
+        "password" => unquoted_password(rest, before),
+        _ => rest.iter().position(ends).unwrap_or(rest.len()),
+    })
 }
 
 /// `Credential=…, SignedHeaders=…, Signature=…` and `username="…", response="…"`.

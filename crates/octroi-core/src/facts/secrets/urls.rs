@@ -13,9 +13,10 @@ pub(super) fn password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
     }
     let rest = bytes[at..].strip_prefix(b"://")?;
     let rest = &rest[..rest.len().min(LENGTH_MAX)];
-    let is_end = |byte: &u8| *byte <= b' ' || b"\"'`<>".contains(byte);
-    let whole = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
-    let authority = &whole[..whole.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(whole.len())];
+    let is_path = |byte: &u8| b"/?#".contains(byte);
+    let until = |is_end: &dyn Fn(&u8) -> bool| &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+    let host = until(&|byte| *byte <= b' ' || is_path(byte));
+    let authority = &host[..end_of(host)];
     let start = at + 3;
     if let Some(user_end) = authority.iter().rposition(|byte| *byte == b'@') {
         let Some(colon) = authority[..user_end].iter().position(|byte| *byte == b':') else {
@@ -23,16 +24,35 @@ pub(super) fn password(bytes: &[u8], at: usize) -> Option<FoundSecret> {
         };
         return found(&authority[colon + 1..user_end], start + colon + 1);
     }
-    // A password may hold a `/` that nobody encoded; a port has digits only.
+    // A password may hold a `/` or a quote that nobody encoded; a port has digits only.
     let colon = authority.iter().position(|byte| *byte == b':')?;
     let is_port = authority[colon + 1..].iter().all(u8::is_ascii_digit);
-    let user_end = whole.iter().position(|byte| *byte == b'@').filter(|_| !is_port)?;
-    let has_userinfo = !whole[colon + 1..user_end].windows(2).any(|pair| pair == b"//");
-    if has_userinfo { found(&whole[colon + 1..user_end], start + colon + 1) } else { None }
+    if is_port {
+        return None;
+    }
+    let has_path = authority.len() == host.len() && rest.get(host.len()).is_some_and(is_path);
+    let line = until(&|byte| *byte <= b' ' || has_path && is_mark(*byte));
+    let user_end = line.iter().position(|byte| *byte == b'@')?;
+    let has_userinfo = !line[colon + 1..user_end].windows(2).any(|pair| pair == b"//");
+    if has_userinfo { found(&line[colon + 1..user_end], start + colon + 1) } else { None }
+}
+
+/// Where a URL ends: at a quote or an angle bracket, unless a letter or digit follows, as inside a password.
+fn end_of(line: &[u8]) -> usize {
+    let is_end = |at: &usize| is_mark(line[*at]) && !line.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    (0..line.len()).find(is_end).unwrap_or(line.len())
+}
+
+fn is_mark(byte: u8) -> bool {
+    b"\"'`<>".contains(&byte)
 }
 
 fn found(password: &[u8], start: usize) -> Option<FoundSecret> {
-    let is_reference = password.first().is_some_and(|first| b"$<{*[".contains(first));
+    let is_reference = match password {
+        [b'<', .., last] => *last == b'>',
+        [first, ..] => b"${*[".contains(first),
+        [] => false,
+    };
     (!password.is_empty() && !is_reference)
         .then(|| FoundSecret { kind: "url_password", range: start..start + password.len() })
 }
@@ -51,6 +71,6 @@ fn oracle(rest: &[u8], start: usize) -> Option<FoundSecret> {
     let rest = &rest[..rest.len().min(256)];
     let at = rest.iter().position(|byte| *byte == b'@')?;
     let slash = rest[..at].iter().position(|byte| *byte == b'/')?;
-    let is_plain = rest[..at].iter().all(|byte| *byte > b' ' && !b"\"'`<>".contains(byte));
+    let is_plain = rest[..at].iter().all(|byte| *byte > b' ') && end_of(&rest[..at]) == at;
     if is_plain { found(&rest[slash + 1..at], start + slash + 1) } else { None }
 }

@@ -1,12 +1,16 @@
 //! Whether a value is a secret, or a placeholder, a reference or an ordinary word.
 
 use super::super::keys;
+use super::extent::before_marks;
 
 /// How much of a value is looked at to judge it. A value that is a secret is redacted whole.
 pub(super) const LOOKED_AT: usize = 128;
 
 /// Shorter values are not judged, unless they are passwords.
 const LENGTH_MIN: usize = 8;
+
+/// The start of a password of fewer characters is not judged alone.
+const JUDGED_LENGTH_MIN: usize = 6;
 
 /// What texts about passwords put behind the word. None of them is a password worth hiding.
 const WORDS: &[&str] = &[
@@ -113,6 +117,15 @@ pub(super) fn is_secret(value: &str, kind: &str, position: Position, is_quoted: 
         && is_random(value, kind, position)
 }
 
+/// Whether a password without quotes is one. Marks may belong to it, so what stands before the first is judged, unless
+/// it is too short for that.
+pub(super) fn is_unquoted_password(value: &str, position: Position) -> bool {
+    let start = before_marks(value);
+    let is_ordinary = || is_placeholder(start) || is_word(start) || is_code(start);
+    is_secret(start, "password", position, false)
+        || start.len() < JUDGED_LENGTH_MIN && !is_ordinary() && is_secret(value, "password", position, false)
+}
+
 /// A placeholder for a value that is filled in later.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const MARKS: [&str; 14] = [
@@ -206,5 +219,16 @@ mod tests {
             assert_eq!(is_secret(value, kind, position, false), expected, "{value} ({kind}, {position:?})");
         }
         assert!(is_secret("f(x)1234", "credential", Position::Assigned, true));
+        for (value, position, expected) in [
+            ("Qx7a&b", Position::Assigned, true),
+            ("a&b3&c4&d5", Position::Assigned, true),
+            ("Qx7a;b3", Position::Loose, true),
+            ("None,other1", Position::Assigned, false),
+            ("<given>,x1y2", Position::Assigned, false),
+            ("required),x1y2", Position::Loose, false),
+            ("${DB}&x1y2", Position::Assigned, false),
+        ] {
+            assert_eq!(is_unquoted_password(value, position), expected, "{value} ({position:?})");
+        }
     }
 }

@@ -225,8 +225,11 @@ fn large_definitions_are_compared_in_time_that_grows_with_their_length() {
     assert_eq!(difference(b"{}", large.as_bytes()).len(), 1);
     assert_eq!(difference(large.as_bytes(), large.as_bytes()).len(), 0);
     let changes = difference(nested.replace("{}", "[]").as_bytes(), nested.as_bytes());
-    assert_eq!(changes.len(), 50_000);
-    assert_eq!(changes[0].path, format!("[\"{}…\"].inputSchema.properties.a0", "k".repeat(80)));
+    // So many that nobody reads them one by one.
+    assert_eq!(changes.len(), 1);
+    let few = format!("{{\"{}\":{{\"inputSchema\":{{\"a0\":{{}}}}}}}}", "k".repeat(100_000));
+    let changes = difference(few.replace("{}", "[]").as_bytes(), few.as_bytes());
+    assert_eq!(changes[0].path, format!("[\"{}…\"].inputSchema.a0", "k".repeat(80)));
 }
 
 /// Definitions with the members and values that are relevant here.
@@ -295,4 +298,19 @@ proptest! {
             prop_assert!(change.to_string().chars().all(|character| super::super::characters::hidden(character).is_none()));
         }
     }
+}
+
+#[test]
+fn a_definition_that_changes_everywhere_is_shown_as_a_whole() {
+    let definition = |item: usize| {
+        let mut inner = serde_json::json!(vec![item; 5_000]);
+        for level in 0..100 {
+            inner = serde_json::json!({format!("{level:0>80}"): inner});
+        }
+        serde_json::json!({"name": "x", "other": inner}).to_string()
+    };
+    let (old, new) = (definition(1), definition(2));
+    let changes = difference(old.as_bytes(), new.as_bytes());
+    assert_eq!((changes.len(), changes[0].path.as_str()), (1, ""));
+    assert_eq!(difference(old.as_bytes(), old.as_bytes()), []);
 }

@@ -4,31 +4,39 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::canonical::canonical_text;
 use super::super::characters::escaped;
-use super::{ChangeClass, DefinitionChange, JsonPath, schema};
+use super::{CHANGES_MAX, ChangeClass, DefinitionChange, JsonPath, schema};
 use crate::json::Node;
 
 /// The old and the new value at a path.
 pub(super) type Sides<'a> = (Option<&'a Node>, Option<&'a Node>);
 
+/// There are too many changes to show each of them.
+pub(super) struct TooMany;
+
 /// All changes between two definitions.
-pub(super) fn changes(old: &Node, new: &Node) -> Vec<DefinitionChange> {
+pub(super) fn changes(old: &Node, new: &Node) -> Result<Vec<DefinitionChange>, TooMany> {
     let mut differ = Differ::default();
     differ.definition(old, new);
-    differ.changes
+    if differ.has_too_many { Err(TooMany) } else { Ok(differ.changes) }
 }
 
 /// Collects changes.
 #[derive(Default)]
 pub(super) struct Differ {
     changes: Vec<DefinitionChange>,
+    has_too_many: bool,
 }
 
 impl Differ {
     /// Records a change, unless both sides are the same value.
     pub(super) fn note(&mut self, place: JsonPath, sides: Sides<'_>, class: ChangeClass) {
+        if self.has_too_many {
+            return;
+        }
         match sides {
             (Some(old), Some(new)) if is_same(old, new) => {}
             (None, None) => {}
+            _ if self.changes.len() >= CHANGES_MAX => self.has_too_many = true,
             (old, new) => self.changes.push(DefinitionChange {
                 path: place.into_text(),
                 old: old.map(value_text),
@@ -66,6 +74,9 @@ impl Differ {
             }
             (Some(Node::List(old)), Some(Node::List(new))) => {
                 for index in 0..old.len().max(new.len()) {
+                    if self.has_too_many || old.get(index) == new.get(index) {
+                        continue;
+                    }
                     self.tree(place.item(index), (old.get(index), new.get(index)), class);
                 }
             }

@@ -44,7 +44,7 @@ fn node(file: &File<'_>, json: &Json<'_>) -> Result<Node, SyntaxError> {
         Json::Object(object) => {
             let mut map = Map::default();
             for property in &object.properties {
-                let line = file.position(property.range.start).0;
+                let line = file.line_of(property.range.start);
                 file.insert(&mut map, property.name.as_str().to_owned(), line, node(file, &property.value)?)?;
             }
             Value::Map(map)

@@ -16,7 +16,7 @@ pub(super) fn parse(file: &File<'_>) -> Result<Node, SyntaxError> {
 fn map(file: &File<'_>, table: &DeTable<'_>) -> Result<Map, SyntaxError> {
     let mut map = Map::default();
     for (key, value) in table {
-        let line = file.position(key.span().start).0;
+        let line = file.line_of(key.span().start);
         file.insert(&mut map, key.get_ref().to_string(), line, node(file, value)?)?;
     }
     map.sort_by_line();

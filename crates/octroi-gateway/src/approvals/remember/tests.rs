@@ -19,6 +19,7 @@ fn approval(agent: Option<&str>, tool: &str) -> Approval {
         },
         state: ApprovalState::Pending,
         arguments_preview: "{}".to_owned(),
+        other_params_preview: None,
         other_params: None,
         arguments: Secret::new("{}"),
         arguments_state: ArgumentsState::Whole,
@@ -42,12 +43,16 @@ fn approval(agent: Option<&str>, tool: &str) -> Approval {
 #[test]
 fn rules_read_as_they_are_meant() {
     let asked = approval(Some("a"), "mcp:fs:write.file");
-    let exact = r#"{"path":"/tmp/x"}"#;
-    let text = rule(&asked, Choice::Approve, Some(exact), Some(0), "admin").unwrap();
+    let mut exact = ExactCall { arguments: r#"{"path":"/tmp/x"}"#.to_owned(), params: None };
+    let text = rule(&asked, Choice::Approve, Some(&exact), Some(0), "admin").unwrap();
     let expected = "# Remembered with ap_test\n[[allow]]\nid = \"ap_test\"\ntool = \"fs.write.file\"\n\
                     exact_args = '{\"path\":\"/tmp/x\"}'\nuntil = \"1970-01-01T00:00:00.000Z\"\n\
                     reason = \"admin allowed it with ap_test\"\n";
     assert_eq!(text, expected);
+    exact.params = Some(r#"{"task":{"ttl":1}}"#.to_owned());
+    let text = rule(&asked, Choice::Approve, Some(&exact), Some(0), "admin").unwrap();
+    let params = "exact_params = '{\"task\":{\"ttl\":1}}'\nuntil";
+    assert_eq!(text, expected.replace("until", params));
     let text = rule(&approval(None, "mcp:fs:rm"), Choice::DenyAbort, None, None, "admin").unwrap();
     for line in ["[[deny]]", "agent = \"\"", "abort = true"] {
         assert!(text.lines().any(|written| written == line), "{line}: {text}");
@@ -55,6 +60,17 @@ fn rules_read_as_they_are_meant() {
     assert!(!text.contains("until"), "{text}");
     for tool in ["mcp:fs:read_*", "builtin:now", "mcp:fs"] {
         assert!(rule(&approval(None, tool), Choice::Approve, None, None, "admin").is_err(), "{tool}");
+    }
+}
+
+#[test]
+fn other_params_of_a_call_are_found() {
+    for (others, expected) in [
+        (r#"{"params":{"n":1.50},"_meta":{"x":1}}"#, Some(r#"{"n":1.50}"#)),
+        (r#"{"_meta":{"params":{}}}"#, None),
+        ("{}", None),
+    ] {
+        assert_eq!(sent_params(others).unwrap(), expected, "{others}");
     }
 }
 
@@ -86,7 +102,8 @@ fn rules_are_added_and_leave_when_their_time_has_passed() {
 proptest! {
     #[test]
     fn any_name_and_arguments_make_a_rule(tool in "[^*:]{1,20}", key: String, value: String, by: String) {
-        let exact = json!({ key: value }).to_string();
+        let arguments = json!({ key: value }).to_string();
+        let exact = ExactCall { params: Some(arguments.clone()), arguments };
         let asked = approval(Some("a"), &format!("mcp:fs:{tool}"));
         let text = rule(&asked, Choice::Approve, Some(&exact), Some(5), &by).unwrap();
         let document = Document::parse(&text);

@@ -135,6 +135,21 @@ async fn every_truncation_is_found() {
     }
 }
 
+/// The record of each start says how far they went.
+#[tokio::test]
+async fn checkpoints_that_are_gone_are_missed() {
+    let directory = filled(14, &small()).await;
+    let signed = check(directory.path()).last_seq;
+    open(directory.path(), &small()).log.close().await.unwrap();
+    assert_eq!(problems(directory.path()), Vec::<String>::new());
+    let expected = format!("the checkpoint at record {signed} is gone, and so are those after it");
+    let file = directory.path().join("checkpoints");
+    fs::write(&file, "").unwrap();
+    assert_eq!(problems(directory.path()), std::slice::from_ref(&expected));
+    fs::remove_file(&file).unwrap();
+    assert_eq!(problems(directory.path()), [expected]);
+}
+
 #[tokio::test]
 async fn checkpoints_cannot_be_forged() {
     let (directory, _) = small_log().await;

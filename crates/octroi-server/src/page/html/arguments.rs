@@ -1,4 +1,4 @@
-//! The arguments of a call on the page: whole, folded where they are long, with masked values to reveal.
+//! What a call sends, on the page: whole, folded where they are long, with masked values to reveal.
 
 use maud::{Markup, html};
 use octroi_core::approval::ArgumentsState;
@@ -10,35 +10,45 @@ use super::Visible;
 /// Longer text is folded. It is on the page all the same.
 const FOLDED_FROM: usize = 4_000;
 
-/// The arguments as text.
+/// The arguments and other params as text.
 pub(super) fn arguments(shown: &ShownArguments) -> Markup {
-    let text = indented(&shown.text);
-    let start = text.floor_char_boundary(FOLDED_FROM);
     html! {
         h2 { "Arguments" }
         @match shown.state {
             ArgumentsState::Whole => {}
             ArgumentsState::Removed => {
-                p role="status" { "The whole arguments were removed when this was over. This is a short version." }
+                p role="status" { "What was sent was removed when this was over. This is a short version." }
             }
             ArgumentsState::Unreadable => {
                 p class="complaint" role="alert" {
-                    "The arguments cannot be read: they are encrypted with another key. The call can only be denied."
+                    "What is sent cannot be read: it is encrypted with another key. The call can only be denied."
                 }
             }
         }
-        @if start < text.len() {
-            (lines(&text[..start]))
-            details {
-                summary { "Show all (" (text.len()) " bytes; above are the first " (start) ")" }
-                (lines(&text))
-            }
-        } @else {
-            (lines(&text))
+        (folded(&indented(&shown.text)))
+        @if let Some(others) = &shown.other_params {
+            h2 { "Also sent" }
+            (folded(&indented(others)))
         }
         p class="quiet" {
             "Invisible characters are written as " span class="odd" { "U+…" } "."
             @if !shown.masked.is_empty() { " What may be a secret is masked." }
+        }
+    }
+}
+
+/// Long text with its beginning first, and all of it on demand.
+fn folded(text: &str) -> Markup {
+    let start = text.floor_char_boundary(FOLDED_FROM);
+    html! {
+        @if start < text.len() {
+            (lines(&text[..start]))
+            details {
+                summary { "Show all (" (text.len()) " bytes; above are the first " (start) ")" }
+                (lines(text))
+            }
+        } @else {
+            (lines(text))
         }
     }
 }
@@ -76,7 +86,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "everything" } else { path }
 }
 
-pub(super) fn lines(text: &str) -> Markup {
+fn lines(text: &str) -> Markup {
     html! {
         pre tabindex="0" {
             @for (number, line) in text.lines().enumerate() {

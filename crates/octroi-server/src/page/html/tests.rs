@@ -19,7 +19,8 @@ fn approval(text: &str) -> Approval {
         },
         state: ApprovalState::Pending,
         arguments_preview: serde_json::json!({ text: text }).to_string(),
-        other_params: Some(serde_json::json!({"_meta": { text: text }}).to_string()),
+        other_params_preview: Some(serde_json::json!({"_meta": { text: text }}).to_string()),
+        other_params: Some(Secret::new("never shown".to_owned())),
         arguments: Secret::new("never shown".to_owned()),
         arguments_state: ArgumentsState::Whole,
         edited_arguments: None,
@@ -46,8 +47,9 @@ fn visible(text: &str) -> String {
 /// Arguments in which everything is this text.
 fn shown(text: &str) -> ShownArguments {
     let masked = MaskedValue { path: format!("/{text}"), kind: "password", length: 5 };
+    let other_params = Some(serde_json::json!({"_meta": { text: text }}).to_string());
     let text = serde_json::json!({ text: text }).to_string();
-    ShownArguments { text, masked: vec![masked], state: ArgumentsState::Whole }
+    ShownArguments { text, other_params, masked: vec![masked], state: ArgumentsState::Whole }
 }
 
 /// Every page about an approval in which everything is this text.

@@ -368,6 +368,13 @@ async fn an_agent_has_a_limited_number_of_bytes_in_open_questions() {
         assert!(store.request_approval_within(&large("a", 1), limits).await.unwrap().is_ok());
         assert!(store.request_approval_within(&large("a", 2), limits).await.unwrap().is_err());
         assert!(store.request_approval_within(&large("b", 3), limits).await.unwrap().is_ok());
+        // Other params count, too.
+        let beside = |number| {
+            let others = Secret::new(format!("{{\"params\":\"{}\"}}", "x".repeat(600)));
+            Approval { other_params: Some(others), ..of_agent("c", number) }
+        };
+        assert!(store.request_approval_within(&beside(4), limits).await.unwrap().is_ok());
+        assert!(store.request_approval_within(&beside(5), limits).await.unwrap().is_err());
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, Store};
+use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, KnownLog, Store};
 use serde_json::{Value, json};
 
 use super::{on_every_database, race};
@@ -336,6 +336,30 @@ async fn records_that_the_log_lost_are_replaced() {
         assert_eq!(search(&store, &new, 1_000).await, (301..400).rev().collect::<Vec<_>>());
         assert_eq!(store.rewind_audit("n1", 0).await.unwrap(), 399);
         assert_eq!(search(&store, &AuditFilter::default(), 1_000).await, [450, 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_log_only_grows_until_it_is_replaced() {
+    on_every_database(async |store| {
+        assert_eq!(store.known_logs().await.unwrap(), []);
+        assert!(store.next_snapshot("n1").await.is_err(), "of which log?");
+        let known = |signed_until, snapshot| KnownLog {
+            node: "n1".to_owned(),
+            key: "k".to_owned(),
+            signed_until,
+            snapshot,
+        };
+        store.save_known_log(&known(0, 4)).await.unwrap();
+        assert_eq!(store.next_snapshot("n1").await.unwrap(), 5);
+        assert_eq!(store.next_snapshot("n1").await.unwrap(), 6);
+        store.note_signed("n1", 70).await.unwrap();
+        store.note_signed("n1", 60).await.unwrap();
+        store.note_signed("other", 90).await.unwrap();
+        assert_eq!(store.known_logs().await.unwrap(), [known(70, 6)]);
+        store.save_known_log(&known(10, 2)).await.unwrap();
+        assert_eq!(store.known_logs().await.unwrap(), [known(10, 2)]);
     })
     .await;
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod forge;
 pub(crate) mod http;
+pub mod liar;
 pub mod lies;
 pub(crate) mod lines;
 pub(crate) mod process;

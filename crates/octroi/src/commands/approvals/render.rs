@@ -12,7 +12,7 @@ use crate::printer::visible;
 /// Longer arguments are cut in the list, which says so; `show` has all of them.
 const ARGUMENTS_LISTED: usize = 160;
 
-/// Longer arguments of one approval are folded; `--all` shows them to their end.
+/// Longer arguments and other params of one approval are folded; `--all` shows them to their end.
 const ARGUMENTS_FOLDED: usize = 4_000;
 
 /// How much of the arguments is shown.
@@ -79,11 +79,6 @@ pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
 /// Every member of an approval, in labelled lines.
 pub(super) fn detail_lines(approval: &Approval, length: ArgumentLength) -> Vec<String> {
     let list = |texts: &[String]| Some(texts.join("; ")).filter(|_| !texts.is_empty());
-    let shown = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        value => Some(format!("{value:#}")),
-    };
     let masked: Vec<String> = approval.masked.iter().map(masked_line).collect();
     let rows = [
         ("id", Some(approval.id.clone())),
@@ -92,7 +87,7 @@ pub(super) fn detail_lines(approval: &Approval, length: ArgumentLength) -> Vec<S
         ("principal", Some(approval.principal.clone())),
         ("tool", Some(approval.tool.clone())),
         ("args", arguments(approval, length)),
-        ("also sent", shown(&approval.other_params)),
+        ("also sent", other_params(approval, length)),
         ("masked", Some(masked.join("\n")).filter(|_| !masked.is_empty())),
         ("risk", Some(approval.risk.clone())),
         ("side effects", list(&approval.side_effects)),
@@ -133,11 +128,25 @@ fn arguments(approval: &Approval, length: ArgumentLength) -> Option<String> {
         ArgumentsKept::Removed => "\n(a short version: the whole arguments were removed when this was over)",
         ArgumentsKept::Unreadable => "\n(they cannot be read; the call can only be denied)",
     };
+    Some(format!("{}{note}", folded(text, length)))
+}
+
+/// What else is sent. Text is JSON whose numbers a value would round, or that was cut.
+fn other_params(approval: &Approval, length: ArgumentLength) -> Option<String> {
+    let text = match &approval.other_params {
+        Value::Null => return None,
+        Value::String(text) => indented(text),
+        others => format!("{others:#}"),
+    };
+    Some(folded(text, length))
+}
+
+fn folded(text: String, length: ArgumentLength) -> String {
     let end = text.floor_char_boundary(ARGUMENTS_FOLDED);
     if length == ArgumentLength::Whole || end == text.len() {
-        return Some(format!("{text}{note}"));
+        return text;
     }
-    Some(format!("{}…\n({} more bytes: show them with --all){note}", &text[..end], text.len() - end))
+    format!("{}…\n({} more bytes: show them with --all)", &text[..end], text.len() - end)
 }
 
 /// A masked value: where it is, what it seems to be, how long it is.

@@ -45,7 +45,8 @@ fn kind(record: &AuditRecord) -> Option<Kind> {
     record.kind.as_deref().and_then(Kind::parse)
 }
 
-/// The agent, or else the actor. Both, if a person called a tool as an agent.
+/// The agent, or else the actor. Both, if a person called a tool as an agent; the person alone for what only people
+/// do, whoever's call it is about.
 fn who(record: &AuditRecord) -> String {
     let actor = record.actor.as_ref();
     let id = actor.map(|actor| actor.id.as_str()).unwrap_or_default();
@@ -55,6 +56,7 @@ fn who(record: &AuditRecord) -> String {
         Some(Kind::ToolInvocationStart | Kind::ToolInvocationEnd | Kind::PolicyViolation)
     );
     match &record.agent {
+        Some(_) if is_person && kind(record) == Some(Kind::ArgumentRevealed) => id.to_owned(),
         Some(agent) if is_call && is_person => format!("{id} as {agent}"),
         Some(agent) => agent.clone(),
         None => id.to_owned(),
@@ -120,6 +122,8 @@ mod tests {
             // About an agent, and not as one.
             ("approval_resolved", ("user", "ann"), Some("coder"), "coder"),
             ("administrative_change", ("user", "ann"), None, "ann"),
+            // The person saw it, not the agent.
+            ("argument_revealed", ("user", "ann"), Some("coder"), "ann"),
         ] {
             let actor = json!({"kind": actor.0, "id": actor.1});
             let record = record(json!({"seq": 1, "kind": kind, "actor": actor, "agent": agent}));

@@ -95,3 +95,49 @@ async fn an_endless_list_is_cut() {
         .count();
     assert_eq!(n_listed, 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn small_requests_do_not_wait_for_large_ones() {
+    let gateway = gateway(&stdio_entry("good", &[])).await;
+    // Connections are passed to the worker threads in turn, so each thread has some of these.
+    let mut quiet = Vec::new();
+    for _ in 0..8 {
+        quiet.push(other(&gateway).await);
+    }
+    let large = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    // Expensive to read: each name is compared with all others.
+    let members: serde_json::Map<String, serde_json::Value> =
+        (0..150_000).map(|number| (format!("k{number:06}"), json!(1))).collect();
+    let arguments = json!({"text": "x", "many": members});
+    let calls = futures_util::future::join_all((0..4).map(|_| large.call("good_echo", arguments.clone())));
+    let working = async {
+        let mut slowest = Duration::ZERO;
+        for _ in 0..20 {
+            for client in &quiet {
+                let begun = Instant::now();
+                assert!(client.list("prompts/list", "prompts").await.is_ok());
+                slowest = slowest.max(begun.elapsed());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        slowest
+    };
+    let begun = Instant::now();
+    let (answers, slowest) = tokio::join!(async { (calls.await, begun.elapsed()) }, working);
+    println!("large requests took {:?}, the slowest small one {slowest:?}", answers.1);
+    assert!(answers.0.iter().all(Result::is_ok), "{:?}", answers.0);
+    assert!(slowest < Duration::from_millis(500), "{slowest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_cannot_have_a_long_policy_checked() {
+    let policy = "[policy]\nprofile = \"open\"\nproposals = true\n";
+    let gateway = gateway(&format!("{policy}{}", stdio_entry("good", &[]))).await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let rule = "[[deny]]\ntool = \"good.*\"\n";
+    for (n_rules, is_accepted) in [(100, true), (3_000, false)] {
+        let checked = client.call("policy_check", json!({"source": rule.repeat(n_rules)})).await;
+        let checked = checked.expect("a result");
+        assert_eq!(checked["isError"] != true, is_accepted, "{n_rules}: {checked}");
+    }
+}

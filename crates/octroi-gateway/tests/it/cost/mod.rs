@@ -1,0 +1,36 @@
+//! What one input from outside may cost at most. The fuzz targets `cost-…` search for dear inputs; the test `replay`
+//! runs those that are kept in `fuzz/seeds`.
+//!
+//! Each target turns bytes into an input and hands its steps to a [`Meter`].
+
+pub(crate) mod arguments;
+pub(crate) mod cedar;
+pub(crate) mod choices;
+pub(crate) mod envelope;
+pub(crate) mod generate;
+pub(crate) mod rules;
+pub(crate) mod template;
+
+/// Measures one step of the gateway: its name, the length of the input that it works on, and the step itself, which
+/// can be repeated.
+pub(crate) type Meter<'a> = dyn FnMut(&'static str, usize, &mut dyn FnMut()) + 'a;
+
+/// A target: runs the steps of one input.
+pub(crate) type Target = fn(&[u8], &mut Meter<'_>);
+
+/// All targets, by the names of their directories in `fuzz/seeds`.
+pub(crate) const TARGETS: [(&str, Target); 4] = [
+    ("cost-arguments", arguments::run),
+    ("cost-cedar", cedar::run),
+    ("cost-envelope", envelope::run),
+    ("cost-rules", rules::run),
+];
+
+/// One step may take this long, and some more for each byte.
+pub(crate) const NANOSECONDS_MAX: u64 = 20_000_000;
+pub(crate) const NANOSECONDS_FOR_BYTE: u64 = 1_000;
+/// One step may hold this many bytes at the same time, and some more for each byte of the input.
+#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
+pub(crate) const BYTES_MAX: u64 = 32 * 1024 * 1024;
+#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
+pub(crate) const BYTES_FOR_BYTE: u64 = 20;

@@ -1,0 +1,4 @@
+//! Tests of what several crates do together.
+
+mod cost;
+mod replay;
