@@ -25,6 +25,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Adds what another load measured.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.latencies.extend(other.latencies);
+        self.span += other.span;
+    }
+
     pub(crate) fn calls(&self) -> usize {
         self.latencies.len()
     }

@@ -1,4 +1,5 @@
-//! The cost of a call through Octroi, compared with the same load sent directly to the same server.
+//! The cost of a call through Octroi, compared with the same load sent directly to the same server and through
+//! a relay that does nothing else.
 //!
 //! Every measurement is a ratio or a difference within one run: machines differ and are noisy, so absolute
 //! numbers mean little. CPU time is read from the scheduler's accounting.
@@ -21,7 +22,7 @@ pub(crate) type BenchResult<T> = Result<T, Box<dyn std::error::Error + Send + Sy
 const CLIENTS: [usize; 4] = [1, 16, 64, 256];
 
 /// How long one measurement takes.
-const SPAN: Duration = Duration::from_secs(2);
+const SPAN: Duration = Duration::from_secs(1);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> BenchResult<()> {

@@ -37,6 +37,21 @@ impl BenchPeer {
         Self::start("octroi-conformance-fixture", &["--era", era, "--answers", "json"]).await
     }
 
+    /// A relay to a server over HTTP, which is the floor that Octroi is compared with.
+    pub(crate) async fn relay(url: &str) -> BenchResult<Self> {
+        Self::start("octroi-floor", &[url]).await
+    }
+
+    /// The same to a server that the relay starts.
+    pub(crate) async fn stdio_relay(era: &str) -> BenchResult<Self> {
+        let peer = program("octroi-peer")?.display().to_string();
+        Self::start("octroi-floor", &["--", &peer, "--era", era]).await
+    }
+
+    pub(crate) fn id(&self) -> BenchResult<u32> {
+        Ok(self.child.id().ok_or("the server has ended")?)
+    }
+
     async fn start(name: &str, arguments: &[&str]) -> BenchResult<Self> {
         let mut child = Command::new(program(name)?)
             .args(arguments)

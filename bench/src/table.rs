@@ -9,16 +9,19 @@ use crate::{BenchResult, CLIENTS, SPAN, cpu, stdio_load};
 const ERAS: [&str; 2] = ["modern", "legacy"];
 const SERVERS: [&str; 3] = ["http", "sdk", "stdio"];
 
-/// CPU and latency of calls, directly and through Octroi. Arguments select eras, servers and numbers of
-/// clients.
+/// Direct, relay and gateway take turns, so that what else the machine does meets all of them.
+const TURNS: usize = 3;
+
+/// CPU and latency of calls: directly, through a relay that does nothing, and through Octroi. Arguments select
+/// eras, servers and numbers of clients.
 pub(crate) async fn calls(words: &[String]) -> BenchResult<()> {
     let eras = chosen(&ERAS, words, |era| (*era).to_owned());
     let servers = chosen(&SERVERS, words, |server| (*server).to_owned());
     let clients = chosen(&CLIENTS, words, ToString::to_string);
     println!(
-        "| era | server | clients | direct: server µs, p50, p99 | through: octroi µs, server µs, p50, p99 | octroi / server | calls/s |"
+        "| era | server | clients | server µs, p50, p99 | relay µs, p50, p99 | octroi µs, p50, p99 | octroi / relay: CPU, p50, p99 | octroi / server | calls/s |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for era in &eras {
         for server in &servers {
             for n_clients in &clients {
@@ -34,6 +37,43 @@ fn chosen<T: Copy>(all: &[T], words: &[String], word: impl Fn(&T) -> String) -> 
     if named.is_empty() { all.to_vec() } else { named }
 }
 
+/// One way to the server: what was measured and the CPU that a process used.
+#[derive(Default)]
+struct Way {
+    measured: Measured,
+    used: Duration,
+}
+
+impl Way {
+    async fn turn(&mut self, target: &LoadTarget, n_clients: usize, process: u32) -> BenchResult<()> {
+        let before = cpu::time_of(process);
+        let measured = http_load::run(target, n_clients, SPAN).await?;
+        self.add(measured, cpu::time_of(process).saturating_sub(before));
+        Ok(())
+    }
+
+    fn add(&mut self, measured: Measured, used: Duration) {
+        self.measured.add(measured);
+        self.used += used;
+    }
+
+    fn cpu(&self) -> f64 {
+        per_call(self.used, &self.measured)
+    }
+
+    fn text(&self) -> String {
+        let [p50, p99] = [0.5, 0.99].map(|share| milliseconds(self.measured.quantile(share)));
+        format!("{:.1}, {p50}, {p99}", self.cpu())
+    }
+
+    fn compared_with(&self, floor: &Self) -> String {
+        let [p50, p99] = [0.5, 0.99].map(|share| {
+            self.measured.quantile(share).as_secs_f64() / floor.measured.quantile(share).as_secs_f64()
+        });
+        format!("{:.2}, {p50:.2}, {p99:.2}", self.cpu() / floor.cpu())
+    }
+}
+
 async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<()> {
     let (tool, published) = match server {
         "sdk" => ("test_simple_text", "peer_test_simple_text"),
@@ -44,38 +84,44 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         "sdk" => Some(BenchPeer::sdk(era).await?),
         _ => None,
     };
-    let (direct, direct_cpu, gateway) = if let Some(peer) = &peer {
-        let process = peer.child.id().ok_or("the peer has ended")?;
-        let target = LoadTarget { url: peer.url.clone(), era, tool };
-        let before = cpu::time_of(process);
-        let direct = http_load::run(&target, n_clients, SPAN).await?;
-        let used = cpu::time_of(process).saturating_sub(before);
-        (direct, used, BenchGateway::start(&http_entry(&peer.url)).await?)
-    } else {
-        let (direct, used) = stdio_load::run(era, n_clients, SPAN).await?;
-        (direct, used, BenchGateway::start(&stdio_entry(era)?).await?)
+    let (relay, gateway) = match &peer {
+        Some(peer) => (BenchPeer::relay(&peer.url).await?, BenchGateway::start(&http_entry(&peer.url)).await?),
+        None => (BenchPeer::stdio_relay(era).await?, BenchGateway::start(&stdio_entry(era)?).await?),
     };
-    let target = LoadTarget { url: gateway.url.clone(), era, tool: published };
+    let at = |url: &str, tool| LoadTarget { url: url.to_owned(), era, tool };
+    let (relayed, governed) = (at(&relay.url, published), at(&gateway.url, published));
     // The first calls open connections; they are not measured.
-    http_load::run(&target, 1, Duration::from_millis(200)).await?;
+    for target in [&relayed, &governed] {
+        http_load::run(target, 1, Duration::from_millis(200)).await?;
+    }
     let octroi = gateway.id()?;
-    let process = match &peer {
-        Some(peer) => peer.child.id().ok_or("the peer has ended")?,
+    let server_process = match &peer {
+        Some(peer) => peer.id()?,
         None => cpu::server_of(octroi).ok_or("octroi has started no server")?,
     };
-    let before = (cpu::time_of(octroi), cpu::time_of(process));
-    let through = http_load::run(&target, n_clients, SPAN).await?;
-    let octroi_cpu = per_call(cpu::time_of(octroi).saturating_sub(before.0), &through);
-    let server_cpu = per_call(cpu::time_of(process).saturating_sub(before.1), &through);
+    let [mut direct, mut floor, mut through] = std::array::from_fn(|_| Way::default());
+    let mut server_used = Duration::ZERO;
+    for _ in 0..TURNS {
+        match &peer {
+            Some(peer) => direct.turn(&at(&peer.url, tool), n_clients, server_process).await?,
+            None => {
+                let (measured, used) = stdio_load::run(era, n_clients, SPAN).await?;
+                direct.add(measured, used);
+            }
+        }
+        floor.turn(&relayed, n_clients, relay.id()?).await?;
+        let before = cpu::time_of(server_process);
+        through.turn(&governed, n_clients, octroi).await?;
+        server_used += cpu::time_of(server_process).saturating_sub(before);
+    }
     println!(
-        "| {era} | {server} | {n_clients} | {:.1}, {}, {} | {octroi_cpu:.1}, {server_cpu:.1}, {}, {} | {:.2} | {:.0} |",
-        per_call(direct_cpu, &direct),
-        milliseconds(direct.quantile(0.5)),
-        milliseconds(direct.quantile(0.99)),
-        milliseconds(through.quantile(0.5)),
-        milliseconds(through.quantile(0.99)),
-        octroi_cpu / server_cpu,
-        through.calls() as f64 / through.span.as_secs_f64(),
+        "| {era} | {server} | {n_clients} | {} | {} | {} | {} | {:.2} | {:.0} |",
+        direct.text(),
+        floor.text(),
+        through.text(),
+        through.compared_with(&floor),
+        through.cpu() / per_call(server_used, &through.measured),
+        through.measured.calls() as f64 / through.measured.span.as_secs_f64(),
     );
     Ok(())
 }
