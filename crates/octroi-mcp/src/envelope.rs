@@ -18,6 +18,10 @@ pub const DEPTH_MAX: usize = 64;
 /// The same for responses, which servers send.
 pub const RESPONSE_DEPTH_MAX: usize = 128;
 
+/// The limit of values in a message from a client. Arrays and objects count twice.
+pub const VALUES_MAX: usize = 200_000;
+
+const TOO_MANY_VALUES: &str = "the message has more than 200000 values";
 const TOO_DEEP: &str = "the message is nested deeper than 64 levels";
 
 /// A request id as its sender wrote it: any JSON value, compared and returned byte for byte.
@@ -155,6 +159,10 @@ impl Incoming {
     /// Parses what a client sends: its answers are nested no deeper than its requests, and members that JSON-RPC
     /// does not define are dropped.
     pub fn parse_of_client(json: Bytes) -> Result<Self, Malformed> {
+        // Parsed, each value takes many times the memory of its text.
+        if json::has_more_values_than(&json, VALUES_MAX) {
+            return Err(Malformed { is_json: true, reason: TOO_MANY_VALUES, id: None });
+        }
         match Self::parse(json)? {
             Self::One(envelope) => envelope.checked_for_client().map(Self::One),
             Self::Batch(elements) => {

@@ -26,7 +26,7 @@ struct Found {
     pattern_size: u64,
     n_text_bytes: usize,
     has_foreign_reference: bool,
-    n_inner_ids: usize,
+    has_inner_id: bool,
     has_reference: bool,
     has_alternatives: bool,
 }
@@ -41,7 +41,7 @@ pub(super) struct Shape {
 pub(super) fn check(schema: &Value) -> Result<Shape, String> {
     let mut found = Found::default();
     count(schema, 0, &mut found)?;
-    if found.has_foreign_reference || found.n_inner_ids > 0 && found.has_reference {
+    if found.has_foreign_reference || found.has_inner_id && found.has_reference {
         return Err("it refers to a schema by `$id`, which cannot be bounded; use `#/$defs/…`".to_owned());
     }
     let is_plain = !found.has_reference && !found.has_alternatives && found.n_patterns == 0;
@@ -66,7 +66,7 @@ fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {
                         found.has_foreign_reference |= !reference.starts_with('#');
                     }
                     // References within such a part are relative to it. `id` is the same in old versions.
-                    ("$id" | "id", Value::String(_)) if depth > 0 => found.n_inner_ids += 1,
+                    ("$id" | "id", Value::String(_)) if depth > 0 => found.has_inner_id = true,
                     ("pattern", Value::String(pattern)) => one_pattern(pattern, found)?,
                     ("patternProperties", Value::Object(patterns)) => {
                         patterns.keys().try_for_each(|pattern| one_pattern(pattern, found))?;

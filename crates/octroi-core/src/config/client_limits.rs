@@ -50,7 +50,7 @@ impl Default for ClientLimits {
             write_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             sessions: 256,
-            held_bytes: 32 << 20,
+            held_bytes: 16 << 20,
             client_info_bytes: 64 << 10,
             subscriptions: 1000,
             subscriptions_per_minute: 300,

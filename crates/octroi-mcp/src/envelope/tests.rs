@@ -129,6 +129,21 @@ fn what_is_nested_too_deep_is_refused() {
 }
 
 #[test]
+fn what_has_too_many_values_is_refused_from_clients() {
+    let request = |params: &str| {
+        Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{params}}}}}"#))
+    };
+    let zeros = |n: usize| format!("[{}]", vec!["0"; n].join(","));
+    let text = format!("\"{}\"", ",".repeat(2 * VALUES_MAX));
+    assert!(Incoming::parse_of_client(request(&zeros(VALUES_MAX - 10))).is_ok());
+    assert!(Incoming::parse_of_client(request(&text)).is_ok());
+    for json in [request(&zeros(VALUES_MAX + 1)), Bytes::from(zeros(VALUES_MAX + 1))] {
+        let refused = Incoming::parse_of_client(json).unwrap_err();
+        assert_eq!((refused.is_json, refused.reason), (true, TOO_MANY_VALUES));
+    }
+}
+
+#[test]
 fn what_json_rpc_does_not_define_is_dropped_from_messages_of_clients() {
     for (sent, kept) in [
         (

@@ -1,4 +1,4 @@
-//! How deep a message is nested.
+//! How deep a message is nested, and how many values it has.
 
 use super::walk::skip_string;
 
@@ -33,6 +33,29 @@ pub fn is_deeper_than(json: &[u8], limit: usize) -> bool {
     false
 }
 
+/// Whether there are more values than this. Arrays and objects count twice. The text must be valid JSON.
+pub fn has_more_values_than(json: &[u8], limit: usize) -> bool {
+    // A value has at least one byte, and a comma or a bracket before it.
+    let is_before_value = |byte: &u8| matches!(byte, b',' | b'{' | b'[');
+    if json.len() <= limit || json.iter().filter(|byte| is_before_value(byte)).count() <= limit {
+        return false;
+    }
+    let (mut n_values, mut position) = (0_usize, 0);
+    while let Some(byte) = json.get(position) {
+        match byte {
+            b'"' => match skip_string(json, position) {
+                Some(end) => position = end,
+                None => return false,
+            },
+            _ => {
+                n_values += usize::from(is_before_value(byte));
+                position += 1;
+            }
+        }
+    }
+    n_values > limit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +73,22 @@ mod tests {
             (format!(r#"{{"a":{}}}"#, nested(63)), false),
         ] {
             assert_eq!(is_deeper_than(json.as_bytes(), 64), expected, "{json:.60}");
+        }
+    }
+    #[test]
+    fn values_count_outside_of_strings() {
+        let zeros = |n: usize| format!("[{}]", vec!["0"; n].join(","));
+        for (json, expected) in [
+            (zeros(100), false),
+            (zeros(101), true),
+            (format!(r#"{{"a":"{}"}}"#, ",[{".repeat(200)), false),
+            (format!(r#"{{"a":"\"{}","b":{}}}"#, ",".repeat(200), zeros(99)), true),
+            (format!(r#"{{"a":"\"{}","b":{}}}"#, ",".repeat(200), zeros(98)), false),
+            (format!("[{}]", vec!["{}"; 50].join(",")), false),
+            (format!("[{}]", vec!["{}"; 51].join(",")), true),
+            (format!("{{{}}}", vec![r#""a":1"#; 101].join(",")), true),
+        ] {
+            assert_eq!(has_more_values_than(json.as_bytes(), 100), expected, "{json:.60}");
         }
     }
 }

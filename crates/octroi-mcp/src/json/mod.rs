@@ -8,6 +8,6 @@ mod depth;
 mod rewrite;
 mod walk;
 
-pub use depth::is_deeper_than;
+pub use depth::{has_more_values_than, is_deeper_than};
 pub use rewrite::{Edit, rewrite, rewrite_into, splice};
 pub use walk::{Member, Members, Span, is_object, member, members, quote, text};

@@ -246,7 +246,7 @@ fn show_hides_secrets() {
             write_timeout = "30s"
             connection_idle = "5m"
             max_sessions = 256
-            max_held_bytes = 33554432
+            max_held_bytes = 16777216
             max_client_info_bytes = 65536
             max_subscriptions = 1000
             max_subscriptions_per_minute = 300
