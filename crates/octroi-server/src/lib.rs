@@ -25,6 +25,7 @@ mod lines;
 mod management;
 mod metrics;
 mod modern;
+mod old_sse;
 mod operations;
 mod page;
 mod reply;
