@@ -16,7 +16,7 @@ use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldRequest};
-use crate::old_sse::OldStreams;
+use crate::old_streams::OldStreams;
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;

@@ -81,14 +81,14 @@ pub(crate) async fn initialize(post: Post) -> Reply {
                 );
                 return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
             }
-            Err(SessionRefusal::NoRandom(error)) => return no_random(Some(&id), &error),
+            Err(SessionRefusal::NoRandom(error)) => return no_random(Some(&id), error),
         }
     }
     reply
 }
 
 /// The answer when no unguessable id can be made.
-pub(crate) fn no_random(id: Option<&Id>, error: &getrandom::Error) -> Reply {
+pub(crate) fn no_random(id: Option<&Id>, error: getrandom::Error) -> Reply {
     let message = format!("the operating system provides no random numbers: {error}");
     let error = RpcError::new(code::INTERNAL_ERROR, message);
     reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, id, &error)

@@ -26,6 +26,7 @@ mod management;
 mod metrics;
 mod modern;
 mod old_sse;
+mod old_streams;
 mod operations;
 mod page;
 mod reply;

@@ -4,7 +4,7 @@
 //! else: answers, questions and notifications. The session begins with `initialize` and is one like all
 //! others; it ends soon after its stream, unless the client opens another with the id of the last event.
 
-mod streams;
+mod reader;
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use axum::Extension;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Collected};
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, Movable, View};
 use octroi_mcp::header as mcp_header;
@@ -24,12 +24,10 @@ use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
 use crate::http::{authenticate, read_message, too_much_held, view_of_server};
 use crate::legacy;
+use crate::old_streams::OldStream;
 use crate::reply::{self, Reply};
 use crate::session::SendMessage;
 use crate::sessions::HttpSession;
-
-use self::streams::OldStream;
-pub(crate) use self::streams::OldStreams;
 
 /// Where a stream is opened, below the path of an endpoint.
 pub(crate) const STREAM_PATH: &str = "/sse";
@@ -121,12 +119,12 @@ fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request:
     let held = endpoint.held.of(&principal.token);
     let opened = match endpoint.old_streams.open(principal, frontend, held, resumed) {
         Ok(opened) => opened,
-        Err(error) => return legacy::no_random(None, &error),
+        Err(error) => return legacy::no_random(None, error),
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
     let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
     let lease = endpoint.access.lease(headers, &endpoint.closing);
-    reply::stream(streams::follow(endpoint, opened, Bytes::from(first), lease))
+    reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease))
 }
 
 /// Takes one message. Whatever answers it comes on the stream.
@@ -188,7 +186,7 @@ async fn initialize(post: Post, stream: &Arc<OldStream>) -> Reply {
     }
     let id = reply.headers().get(mcp_header::SESSION_ID).and_then(|id| id.to_str().ok());
     let session = id.and_then(|id| endpoint.sessions.find(id, &principal, &frontend));
-    let body = reply.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = reply.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let Some(session) = session else {
         stream.push(sse::write(&body, None));
         return reply::empty(StatusCode::ACCEPTED);

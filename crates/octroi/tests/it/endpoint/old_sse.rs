@@ -147,7 +147,7 @@ async fn a_lost_stream_goes_on_and_a_closed_one_ends_its_session() {
     let slow = call("1", "peer_slow", &json!({ "steps": 5, "delay_ms": 100 }));
     assert_eq!(stream.post(&slow).await.status, 202);
     drop(stream);
-    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let mut resumed = RawStream::open(&gateway, "/sse", Some(&session)).await;
     let (_, answer) = next_message(&mut resumed.events).await.expect("the answer has waited");
     assert_eq!(answer["id"], 1, "{answer}");
