@@ -1,7 +1,7 @@
 // A model that thinks what it is told to: the HTTP interfaces of three vendors, and a script behind them. See README.md.
 //
 // Standard output has one JSON object per line: first {"port": N}, then {"tools": [...], "result": ...} for
-// every turn that an agent asks for. Standard input has one step per line, which answers the oldest turn:
+// every turn that an agent asks for; a result is {"text": ..., "isError": ...}. Standard input has one step per line, which answers the oldest turn:
 // {"call": TOOL, "arguments": {...}} or {"say": TEXT}. A turn waits for its step.
 
 import { createServer } from 'node:http';
@@ -42,7 +42,8 @@ const anthropic = {
   result(request) {
     const last = request.messages.findLast((message) => message.role === 'user');
     const results = Array.isArray(last?.content) ? last.content.filter((block) => block.type === 'tool_result') : [];
-    return results.length ? textOf(results.at(-1).content) : null;
+    const result = results.at(-1);
+    return result ? { text: textOf(result.content), isError: result.is_error === true } : null;
   },
   answer(request, step, id) {
     const block = step.call
@@ -80,7 +81,10 @@ const openai = {
     ),
   result(request) {
     const last = request.input.at(-1);
-    return last?.type === 'function_call_output' ? textOf(last.output) : null;
+    if (last?.type !== 'function_call_output') return null;
+    const text = textOf(last.output);
+    // Codex marks failures only in its own words.
+    return { text, isError: /^(tool call error|tool call failed|err)/i.test(text) };
   },
   answer(request, step, id) {
     const item = step.call
@@ -102,8 +106,10 @@ const google = {
   tools: (request) =>
     (request.tools ?? []).flatMap((tool) => (tool.functionDeclarations ?? []).map(({ name }) => ({ name }))),
   result(request) {
-    const parts = request.contents.at(-1).parts.filter((part) => part.functionResponse);
-    return parts.length ? textOf(parts.at(-1).functionResponse.response.output ?? parts.at(-1).functionResponse.response) : null;
+    const part = request.contents.at(-1).parts.findLast((part) => part.functionResponse);
+    if (!part) return null;
+    const { output, error } = part.functionResponse.response;
+    return { text: textOf(output ?? error ?? ''), isError: error !== undefined };
   },
   answer(request, step, id, path) {
     const part = step.call ? { functionCall: { id, name: step.call.name, args: step.arguments } } : { text: step.say };

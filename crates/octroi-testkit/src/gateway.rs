@@ -43,17 +43,57 @@ impl TestGateway {
         config: &str,
         flags: &[&str],
     ) -> Self {
-        let started = start_process(directory.path(), "127.0.0.1:0", binary, config, flags).await;
-        let (base, child, stderr) = started;
+        Self::launch_at("127.0.0.1:0", directory, binary, config, flags).await
+    }
+
+    /// The same at the address of the earlier run, where its clients expect it.
+    pub async fn launch_at(
+        listen: &str,
+        directory: tempfile::TempDir,
+        binary: &Path,
+        config: &str,
+        flags: &[&str],
+    ) -> Self {
+        let file = write_config(directory.path(), config);
+        let mut child = Command::new(binary)
+            .args(["up", "--listen", listen, "--config"])
+            .arg(&file)
+            .arg("--data")
+            .arg(directory.path().join("data"))
+            .args(flags)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
+        let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
+        let mut base = None;
+        let mut output = String::new();
+        while let Some(line) = lines.next_line().await.expect("standard error can be read") {
+            output.push_str(&line);
+            output.push('\n');
+            if let Some(url) = line.trim().strip_prefix("MCP") {
+                base = Some(url.trim().trim_end_matches("/mcp").to_owned());
+                break;
+            }
+        }
+        let base = base.unwrap_or_else(|| panic!("octroi did not print where it listens:\n{output}"));
+        let stderr = tokio::spawn(async move {
+            let mut text = output;
+            while let Ok(Some(line)) = lines.next_line().await {
+                text.push_str(&line);
+                text.push('\n');
+            }
+            text
+        });
         Self { base, child, directory, stderr }
     }
 
-    /// Stops the process and starts `binary` at the same address, with the data of the run before.
-    pub async fn restart(&mut self, binary: &Path, config: &str) {
-        self.terminate().await;
-        let listen = self.base.trim_start_matches("http://").to_owned();
-        let started = start_process(self.directory.path(), &listen, binary, config, &[]).await;
-        (self.base, self.child, self.stderr) = started;
+    /// Where it listens: `127.0.0.1:PORT`.
+    pub fn address(&self) -> String {
+        self.base.trim_start_matches("http://").to_owned()
     }
 
     /// The endpoint of all servers.
@@ -152,62 +192,13 @@ impl TestGateway {
 
     /// Stops the process; returns its directory and its stderr.
     pub async fn stop_and_keep(mut self) -> (tempfile::TempDir, String) {
-        self.terminate().await;
-        let output = self.stderr.await.unwrap_or_default();
-        (self.directory, output)
-    }
-
-    async fn terminate(&mut self) {
         if let Some(id) = self.child.id() {
             let _ = Command::new("kill").args(["-TERM", &id.to_string()]).status().await;
         }
         let _ = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
+        let output = self.stderr.await.unwrap_or_default();
+        (self.directory, output)
     }
-}
-
-/// Starts `octroi up` and waits until it listens; returns its address, the process and what it prints.
-async fn start_process(
-    directory: &Path,
-    listen: &str,
-    binary: &Path,
-    config: &str,
-    flags: &[&str],
-) -> (String, Child, tokio::task::JoinHandle<String>) {
-    let file = write_config(directory, config);
-    let mut child = Command::new(binary)
-        .args(["up", "--listen", listen, "--config"])
-        .arg(&file)
-        .arg("--data")
-        .arg(directory.join("data"))
-        .args(flags)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
-    let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
-    let mut base = None;
-    let mut output = String::new();
-    while let Some(line) = lines.next_line().await.expect("standard error can be read") {
-        output.push_str(&line);
-        output.push('\n');
-        if let Some(url) = line.trim().strip_prefix("MCP") {
-            base = Some(url.trim().trim_end_matches("/mcp").to_owned());
-            break;
-        }
-    }
-    let base = base.unwrap_or_else(|| panic!("octroi did not print where it listens:\n{output}"));
-    let stderr = tokio::spawn(async move {
-        let mut text = output;
-        while let Ok(Some(line)) = lines.next_line().await {
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text
-    });
-    (base, child, stderr)
 }
 
 /// The transport of `octroi stdio` with this configuration and the data in this directory, which must outlive

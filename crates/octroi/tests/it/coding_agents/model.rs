@@ -27,7 +27,15 @@ pub(super) struct Turn {
     /// The names of the tools that the model may call.
     pub(super) tools: Vec<String>,
     /// What the last call returned, as the model sees it.
-    pub(super) result: Option<String>,
+    pub(super) result: Option<ToolOutput>,
+}
+
+/// The result of a call in the words of an agent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolOutput {
+    text: String,
+    is_error: bool,
 }
 
 impl Turn {
@@ -36,10 +44,18 @@ impl Turn {
         self.tools.iter().any(|offered| offered == tool || offered.ends_with(&format!("_{tool}")))
     }
 
-    /// Fails unless the last call returned this.
+    /// Fails unless the last call succeeded and returned this. Errors may repeat the arguments of a call.
     pub(super) fn expect(&self, text: &str) -> Result<(), String> {
         match &self.result {
-            Some(result) if result.contains(text) => Ok(()),
+            Some(output) if output.text.contains(text) && !output.is_error => Ok(()),
+            other => Err(format!("the model was shown {other:?} and not {text:?}")),
+        }
+    }
+
+    /// Fails unless the model sees this reason.
+    pub(super) fn expect_reason(&self, text: &str) -> Result<(), String> {
+        match &self.result {
+            Some(output) if output.text.contains(text) => Ok(()),
             other => Err(format!("the model was shown {other:?} and not {text:?}")),
         }
     }
