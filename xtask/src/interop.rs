@@ -10,7 +10,7 @@ when it is out of date.
 ";
 
 /// Title, explanation, and the file that a test writes to `target/interop`.
-const PARTS: [(&str, &str, &str); 4] = [
+const PARTS: [(&str, &str, &str); 5] = [
     (
         "Every era and transport against every other",
         "A client of each era over each transport, through Octroi, to a server of each era over each transport. \
@@ -34,6 +34,12 @@ const PARTS: [(&str, &str, &str); 4] = [
         "Real clients and servers",
         "Published clients and servers from npm and PyPI, working through one Octroi with all servers mounted at once.",
         "peers.md",
+    ),
+    (
+        "Coding agents",
+        "Published agents, each in one run without a terminal, through Octroi. A scripted model in \
+         `tests/coding-agents` decides which tools they call, and shows which tools and results they pass on to it.",
+        "coding-agents.md",
     ),
 ];
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::shell::{Failure, output, root, run_long, say, target};
 
 /// Directories with a `package-lock.json`.
-const NODE: [&str; 2] = ["tests/conformance", "tests/peers/node"];
+const NODE: [&str; 3] = ["tests/conformance", "tests/peers/node", "tests/coding-agents"];
 /// Virtual environments below `target/peers`, and their requirements.
 const PYTHON: [(&str, &str); 2] =
     [("v1", "tests/peers/python/requirements-v1.txt"), ("v2", "tests/peers/python/requirements-v2.txt")];

@@ -16,6 +16,7 @@ use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldRequest};
+use crate::old_streams::OldStreams;
 use crate::reply::{self, Reply};
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;
@@ -57,6 +58,8 @@ pub struct HttpEndpoint {
     /// What is held in memory for each token.
     pub(crate) held: Arc<HeldByToken>,
     pub(crate) sessions: Sessions,
+    /// Streams of clients that use the transport of 2024-11-05.
+    pub(crate) old_streams: OldStreams,
     /// Sign-ins to the approval page.
     pub(crate) tickets: Tickets,
     pub(crate) settings: HttpSettings,
@@ -82,6 +85,7 @@ impl HttpEndpoint {
             connections: Connections::new(settings.limits, gateway.clock().clone()),
             slowdown: Slowdown::new(gateway.clock().clone()),
             sessions: Sessions::new(settings.session_idle, settings.limits, &held, gateway.clock().clone()),
+            old_streams: OldStreams::default(),
             held,
             gateway,
             tickets: Tickets::default(),

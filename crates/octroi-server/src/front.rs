@@ -19,7 +19,7 @@ use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
 use crate::reply::{self, Reply};
 use crate::tracked_body::track;
-use crate::{health, metrics, page};
+use crate::{health, metrics, old_sse, page};
 
 /// Answers the requests of all connections.
 #[derive(Clone)]
@@ -34,6 +34,10 @@ impl Front {
     pub(crate) fn new(endpoint: &Arc<HttpEndpoint>) -> Self {
         let router = Router::new()
             .route("/mcp/servers/{name}", any(single))
+            .route(old_sse::STREAM_PATH, any(old_sse::open_merged))
+            .route(old_sse::MESSAGES_PATH, any(old_sse::receive_merged))
+            .route("/mcp/servers/{name}/sse", any(old_sse::open_single))
+            .route("/mcp/servers/{name}/messages", any(old_sse::receive_single))
             .route("/health", get(health::health))
             .route("/metrics", get(metrics::metrics))
             .route("/approvals/{id}", get(page::show).post(page::submit))
@@ -96,7 +100,8 @@ impl Front {
 
 /// Whether a path is one of MCP's.
 fn is_mcp(path: &str) -> bool {
-    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    matches!(path, old_sse::STREAM_PATH | old_sse::MESSAGES_PATH)
+        || path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The answer, which the page that asked may read.

@@ -32,17 +32,24 @@ pub(crate) async fn single(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    let known = ServerKey::parse(&name).filter(|key| endpoint.gateway.servers().upstream(key).is_some());
-    match known {
-        Some(key) => admit(endpoint, View::Server(key), connection, request).await,
+    match view_of_server(&endpoint, &name) {
+        Ok(view) => admit(endpoint, view, connection, request).await,
         // A client without a valid token must not learn which servers exist.
-        None => match endpoint.access.admit(request.headers()) {
+        Err(unknown) => match endpoint.access.admit(request.headers()) {
             Err(refusal) => endpoint.refuse(refusal).await,
-            Ok(_) => {
-                let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
-                reply::error_with(StatusCode::NOT_FOUND, None, &error)
-            }
+            Ok(_) => *unknown,
         },
+    }
+}
+
+/// The view of one server alone.
+pub(crate) fn view_of_server(endpoint: &HttpEndpoint, name: &str) -> Result<View, Box<Reply>> {
+    match ServerKey::parse(name).filter(|key| endpoint.gateway.servers().upstream(key).is_some()) {
+        Some(key) => Ok(View::Server(key)),
+        None => {
+            let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
+            Err(Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error)))
+        }
     }
 }
 
@@ -60,13 +67,10 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
 ) -> impl Future<Output = Reply> {
     let (parts, body) = request.into_parts();
     async move {
-        let principal = match endpoint.access.admit(&parts.headers) {
+        let principal = match authenticate(&endpoint, &connection, &parts.headers).await {
             Ok(principal) => principal,
-            Err(refusal) => return Box::pin(endpoint.refuse(refusal)).await,
+            Err(reply) => return *reply,
         };
-        if let Err(crowded) = endpoint.connections.authenticate(&connection, &principal) {
-            return reply::crowded(crowded);
-        }
         let frontend = Frontend::of(&principal, view);
         match parts.method {
             HttpMethod::POST => post(endpoint, frontend, principal, &connection, &parts.headers, body).await,
@@ -82,6 +86,22 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     }
 }
 
+/// The principal that sends a request, if it is admitted and not one too many.
+pub(crate) async fn authenticate(
+    endpoint: &HttpEndpoint,
+    connection: &Connection,
+    headers: &HeaderMap,
+) -> Result<Principal, Box<Reply>> {
+    let principal = match endpoint.access.admit(headers) {
+        Ok(principal) => principal,
+        Err(refusal) => return Err(Box::new(Box::pin(endpoint.refuse(refusal)).await)),
+    };
+    match endpoint.connections.authenticate(connection, &principal) {
+        Ok(()) => Ok(principal),
+        Err(crowded) => Err(Box::new(reply::crowded(crowded))),
+    }
+}
+
 async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
@@ -90,39 +110,13 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     headers: &HeaderMap,
     body: B,
 ) -> Reply {
-    if !is_json(headers) {
-        let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
-        return reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
-    }
-    let mut held = match hold(&endpoint, &principal, connection, &body) {
-        Ok(held) => held,
-        Err(reply) => return *reply,
-    };
-    let limit = endpoint.settings.body_bytes;
-    let body = match &mut held {
-        Some(held) if body.size_hint().upper().is_none() => {
-            Box::pin(read_unsized(body, limit, connection, held)).await
-        }
-        Some(_) | None => read_body(body, limit, connection).await,
-    };
-    let body = match body {
-        Ok(body) => body,
-        Err(reply) => return *reply,
-    };
-    connection.enter(Phase::Busy);
-    if body.len() > LARGE_REQUEST_BYTES {
-        leave_worker().await;
-    }
     // What is rare is boxed, so that it does not make the future of every request large.
-    let envelope = match Incoming::parse_of_client(body) {
-        Ok(Incoming::One(envelope)) => envelope,
-        Ok(Incoming::Batch(messages)) => {
+    let (envelope, held) = match read_message(&endpoint, &principal, connection, headers, body).await {
+        Ok((Incoming::One(envelope), held)) => (envelope, held),
+        Ok((Incoming::Batch(messages), held)) => {
             return Box::pin(batch::post(endpoint, frontend, principal, headers, (messages, held))).await;
         }
-        Err(malformed) => {
-            let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
-            return Box::pin(endpoint.refuse_slowly(reply)).await;
-        }
+        Err(reply) => return *reply,
     };
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
@@ -136,6 +130,39 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     match era_of(&post.params, version) {
         Era::Modern => modern::post(post, headers).await,
         Era::Legacy => legacy::post(post, headers).await,
+    }
+}
+
+/// Reads the body of a request, and the message in it.
+pub(crate) async fn read_message<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    endpoint: &HttpEndpoint,
+    principal: &Principal,
+    connection: &Connection,
+    headers: &HeaderMap,
+    body: B,
+) -> Result<(Incoming, Option<HeldRequest>), Box<Reply>> {
+    if !is_json(headers) {
+        let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
+        return Err(Box::new(reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error)));
+    }
+    let mut held = hold(endpoint, principal, connection, &body)?;
+    let limit = endpoint.settings.body_bytes;
+    let body = match &mut held {
+        Some(held) if body.size_hint().upper().is_none() => {
+            Box::pin(read_unsized(body, limit, connection, held)).await
+        }
+        Some(_) | None => read_body(body, limit, connection).await,
+    }?;
+    connection.enter(Phase::Busy);
+    if body.len() > LARGE_REQUEST_BYTES {
+        leave_worker().await;
+    }
+    match Incoming::parse_of_client(body) {
+        Ok(incoming) => Ok((incoming, held)),
+        Err(malformed) => {
+            let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
+            Err(Box::new(Box::pin(endpoint.refuse_slowly(reply)).await))
+        }
     }
 }
 
@@ -178,7 +205,7 @@ fn hold<B: Body>(
 }
 
 /// The refusal of a request whose token has too much in progress. The rest of the request is not read.
-fn too_much_held() -> Reply {
+pub(crate) fn too_much_held() -> Reply {
     let error = reply::limit_error(
         "the requests and answers of this token that are in progress are too large together",
         "read the answers, wait for some of them, or raise `max_held_bytes` under [server]",

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_gateway::{Asked, BackgroundTasks, Client, Movable};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Kind, Method, RpcError, Version, code};
+use octroi_mcp::{Id, Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
 
 use crate::endpoint::{HttpEndpoint, Post};
@@ -48,7 +48,8 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     }
 }
 
-async fn initialize(post: Post) -> Reply {
+/// Opens a session; the answer names it in a header.
+pub(crate) async fn initialize(post: Post) -> Reply {
     let Post { endpoint, frontend, principal, envelope: request, .. } = post;
     let id = request.id();
     let params = match InitializeParams::read(&request.params()) {
@@ -80,16 +81,24 @@ async fn initialize(post: Post) -> Reply {
                 );
                 return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
             }
-            Err(SessionRefusal::NoRandom(error)) => {
-                let error = RpcError::new(
-                    code::INTERNAL_ERROR,
-                    format!("the operating system provides no random numbers: {error}"),
-                );
-                return reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, Some(&id), &error);
-            }
+            Err(SessionRefusal::NoRandom(error)) => return no_random(Some(&id), error),
         }
     }
     reply
+}
+
+/// The answer when no unguessable id can be made.
+pub(crate) fn no_random(id: Option<&Id>, error: getrandom::Error) -> Reply {
+    let message = format!("the operating system provides no random numbers: {error}");
+    let error = RpcError::new(code::INTERNAL_ERROR, message);
+    reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+}
+
+/// Ends a session, here and at servers.
+pub(crate) fn end_session(endpoint: &HttpEndpoint, id: &str) {
+    if let Some(owner) = endpoint.sessions.close(id) {
+        end_at_servers(endpoint, owner);
+    }
 }
 
 /// Closes the connections to servers that a session had for itself.
@@ -122,11 +131,21 @@ pub(crate) fn find(
             "the Mcp-Session-Id header is missing; begin with `initialize`",
         );
     };
-    let found = id.to_str().ok().and_then(|id| endpoint.sessions.find(id, principal, frontend));
-    match found {
-        Some(session) => Ok(session),
-        None => refuse(StatusCode::NOT_FOUND, "the session is over; begin again with `initialize`"),
-    }
+    find_by_id(endpoint, frontend, principal, id.to_str().unwrap_or_default())
+}
+
+/// The session of this id.
+pub(crate) fn find_by_id(
+    endpoint: &HttpEndpoint,
+    frontend: &Frontend,
+    principal: &Principal,
+    id: &str,
+) -> Result<Arc<HttpSession>, Box<Reply>> {
+    endpoint.sessions.find(id, principal, frontend).ok_or_else(|| {
+        let error =
+            RpcError::new(code::INVALID_REQUEST, "the session is over; begin again with `initialize`");
+        Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error))
+    })
 }
 
 /// GET: the session's own stream, or one that the client resumes.
@@ -175,9 +194,7 @@ pub(crate) fn end(
 ) -> Reply {
     match find(endpoint, frontend, principal, headers) {
         Ok(session) => {
-            if let Some(owner) = endpoint.sessions.close(&session.id) {
-                end_at_servers(endpoint, owner);
-            }
+            end_session(endpoint, &session.id);
             reply::empty(StatusCode::NO_CONTENT)
         }
         Err(reply) => *reply,

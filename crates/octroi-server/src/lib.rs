@@ -25,6 +25,8 @@ mod lines;
 mod management;
 mod metrics;
 mod modern;
+mod old_sse;
+mod old_streams;
 mod operations;
 mod page;
 mod reply;

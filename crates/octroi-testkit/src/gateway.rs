@@ -43,9 +43,20 @@ impl TestGateway {
         config: &str,
         flags: &[&str],
     ) -> Self {
+        Self::launch_at("127.0.0.1:0", directory, binary, config, flags).await
+    }
+
+    /// The same at the address of the earlier run, where its clients expect it.
+    pub async fn launch_at(
+        listen: &str,
+        directory: tempfile::TempDir,
+        binary: &Path,
+        config: &str,
+        flags: &[&str],
+    ) -> Self {
         let file = write_config(directory.path(), config);
         let mut child = Command::new(binary)
-            .args(["up", "--listen", "127.0.0.1:0", "--config"])
+            .args(["up", "--listen", listen, "--config"])
             .arg(&file)
             .arg("--data")
             .arg(directory.path().join("data"))
@@ -80,6 +91,11 @@ impl TestGateway {
         Self { base, child, directory, stderr }
     }
 
+    /// Where it listens: `127.0.0.1:PORT`.
+    pub fn address(&self) -> String {
+        self.base.trim_start_matches("http://").to_owned()
+    }
+
     /// The endpoint of all servers.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.base)
@@ -93,6 +109,11 @@ impl TestGateway {
     /// The transport to all servers as the agent.
     pub fn transport(&self) -> Transport {
         Transport::Http { url: self.url(), token: Some(AGENT_TOKEN.to_owned()) }
+    }
+
+    /// The transport of 2024-11-05 to all servers as the agent.
+    pub fn sse_transport(&self) -> Transport {
+        Transport::Sse { url: format!("{}/sse", self.base), token: Some(AGENT_TOKEN.to_owned()) }
     }
 
     /// The transport to the management as the person who runs the gateway.

@@ -5,6 +5,7 @@ import { load, main } from './runner.mjs';
 await main(['legacy'], async (options, inbox, elicitor) => {
   const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await load('@modelcontextprotocol/sdk/client/stdio.js');
+  const { SSEClientTransport } = await load('@modelcontextprotocol/sdk/client/sse.js');
   const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const schemas = await load('@modelcontextprotocol/sdk/types.js');
 
@@ -18,8 +19,9 @@ await main(['legacy'], async (options, inbox, elicitor) => {
   client.setNotificationHandler(schemas.PromptListChangedNotificationSchema, () => inbox.push({ list: 'prompts' }));
   client.setNotificationHandler(schemas.ResourceListChangedNotificationSchema, () => inbox.push({ list: 'resources' }));
 
+  const HttpTransport = options.sse ? SSEClientTransport : StreamableHTTPClientTransport;
   const transport = options.url
-    ? new StreamableHTTPClientTransport(new URL(options.url), {
+    ? new HttpTransport(new URL(options.url), {
         requestInit: options.token ? { headers: { Authorization: `Bearer ${options.token}` } } : {},
       })
     : // The SDK passes on only a few variables by itself; a server under test may be configured by any.

@@ -32,6 +32,7 @@ export function readOptions(argv, eras) {
       args: own,
       options: {
         url: { type: 'string' },
+        sse: { type: 'boolean', default: false },
         token: { type: 'string' },
         plan: { type: 'string' },
         server: { type: 'string', default: '' },
@@ -45,6 +46,7 @@ export function readOptions(argv, eras) {
   }
   if (!values.plan) throw new UsageError('--plan FILE.json is missing');
   if (Boolean(values.url) === command.length > 0) throw new UsageError('give either --url URL or -- COMMAND ARGS...');
+  if (values.sse && (!values.url || eras.includes('modern'))) throw new UsageError('--sse goes with --url, and only with 1.x');
   if (!eras.includes(values.era)) throw new UsageError(`--era must be one of: ${eras.join(', ')}`);
   const timeoutMs = Number(values.timeout) * 1000;
   if (!(timeoutMs > 0)) throw new UsageError('--timeout takes a number of seconds above 0');
@@ -56,6 +58,7 @@ export function readOptions(argv, eras) {
   }
   return {
     url: values.url,
+    sse: values.sse,
     token: values.token,
     command,
     era: values.era,

@@ -13,6 +13,7 @@ require_mcp(1)
 import anyio  # noqa: E402
 import mcp.types as types  # noqa: E402
 from mcp import ClientSession, StdioServerParameters, stdio_client  # noqa: E402
+from mcp.client.sse import sse_client  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 from mcp.shared._httpx_utils import create_mcp_http_client  # noqa: E402
 from pydantic import AnyUrl  # noqa: E402
@@ -39,6 +40,10 @@ class ClientV1:
             return
         token = self.options.token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if self.options.sse:
+            async with sse_client(self.options.url, headers=headers) as streams:
+                yield streams
+            return
         async with create_mcp_http_client(headers=headers) as http_client:
             async with streamable_http_client(self.options.url, http_client=http_client) as (read, write, _):
                 yield read, write

@@ -32,6 +32,7 @@ class UsageError(Exception):
 @dataclass
 class Options:
     url: str | None
+    sse: bool
     token: str | None
     command: list[str]
     era: str
@@ -60,6 +61,7 @@ def read_options(argv: list[str], eras: list[str]) -> Options:
     own, command = argv[:split], argv[split + 1 :]
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--url")
+    parser.add_argument("--sse", action="store_true")
     parser.add_argument("--token")
     parser.add_argument("--plan", required=True)
     parser.add_argument("--server", default="")
@@ -69,6 +71,8 @@ def read_options(argv: list[str], eras: list[str]) -> Options:
     found = parser.parse_args(own)
     if bool(found.url) == bool(command):
         raise UsageError("give either --url URL or -- COMMAND ARGS...")
+    if found.sse and (not found.url or "modern" in eras):
+        raise UsageError("--sse goes with --url, and only with 1.x")
     if not found.timeout > 0:
         raise UsageError("--timeout takes a number of seconds above 0")
     variables = {"prefix": f"{found.server}_" if found.server else ""}
@@ -78,7 +82,7 @@ def read_options(argv: list[str], eras: list[str]) -> Options:
             raise UsageError(f"--var takes NAME=VALUE, not {pair!r}")
         variables[name] = value
     steps = read_plan(found.plan, variables, found.server)
-    return Options(found.url, found.token, command, found.era, found.timeout, steps)
+    return Options(found.url, found.sse, found.token, command, found.era, found.timeout, steps)
 
 
 def read_plan(file: str, variables: dict[str, str], server: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ use crate::shell::Failure;
 /// their own gateways, with their own ports and directories, and have generous timeouts.
 const ALONE: &[(&str, &str)] = &[
     ("chaos::", "compares how long calls take with and without trouble"),
+    ("coding_agents::", "agents have their own timeouts"),
     ("conformance::", "some of the suite's checks wait only half a second"),
     ("conformance_client::", "some of the suite's checks wait only a fifth of a second"),
     ("endpoint::closing::", "what is in flight has to begin within a third of a second"),

@@ -278,7 +278,7 @@ fn is_sse(response: &Response<Incoming>) -> bool {
     content_type.is_some_and(|content_type| content_type.starts_with("text/event-stream"))
 }
 
-fn not_mcp(response: &RawResponse) -> ClientError {
+pub(super) fn not_mcp(response: &RawResponse) -> ClientError {
     let body = String::from_utf8_lossy(&response.body).chars().take(500).collect();
     match parse(&String::from_utf8_lossy(&response.body)) {
         Some(Message::Response { outcome: Err(error), .. }) => {

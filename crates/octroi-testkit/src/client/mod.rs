@@ -9,6 +9,7 @@ pub mod error;
 mod http;
 pub mod in_flight;
 mod modern;
+mod old_sse;
 pub mod options;
 pub mod raw;
 pub mod sse;
@@ -31,6 +32,7 @@ use crate::peer::rpc;
 use error::ClientError;
 use http::HttpLink;
 use in_flight::{InFlight, NOTICES_KEPT};
+use old_sse::OldSseLink;
 use options::{ClientOptions, Era, Transport};
 use raw::RawResponse;
 use stdio::StdioLink;
@@ -58,6 +60,7 @@ struct Core {
 
 enum Link {
     Http(HttpLink),
+    Sse(OldSseLink),
     Stdio(StdioLink),
 }
 
@@ -75,6 +78,9 @@ impl TestClient {
             Transport::Http { url, token } => {
                 Link::Http(HttpLink::new(url, token, era, handler, notifications.clone(), closed.clone()))
             }
+            Transport::Sse { url, token } => Link::Sse(
+                OldSseLink::open(&url, token, handler, notifications.clone(), closed.clone()).await?,
+            ),
             Transport::Stdio { command, args, env } => Link::Stdio(StdioLink::spawn(
                 command,
                 &args,
@@ -144,6 +150,7 @@ impl TestClient {
         let message = rpc::notification(method, &params);
         match &self.core.link {
             Link::Http(link) => link.post(&message).await,
+            Link::Sse(link) => link.post(&message).await,
             Link::Stdio(link) => link.write(&message).await,
         }
     }
@@ -183,7 +190,15 @@ impl TestClient {
     pub fn session_id(&self) -> Option<String> {
         match &self.core.link {
             Link::Http(link) => link.session(),
-            Link::Stdio(_) => None,
+            Link::Sse(_) | Link::Stdio(_) => None,
+        }
+    }
+
+    /// HTTP+SSE only: where messages go, as the server said.
+    pub fn messages_url(&self) -> Option<&str> {
+        match &self.core.link {
+            Link::Sse(link) => Some(link.messages()),
+            Link::Http(_) | Link::Stdio(_) => None,
         }
     }
 
@@ -195,6 +210,7 @@ impl TestClient {
     ) -> Result<RawResponse, ClientError> {
         match &self.core.link {
             Link::Http(link) => link.raw_post(headers, body.into()).await,
+            Link::Sse(link) => link.raw_post(headers, body.into()).await,
             Link::Stdio(_) => Err(ClientError::Transport("stdio has no POST".to_owned())),
         }
     }
@@ -202,7 +218,7 @@ impl TestClient {
     /// stdio only: writes this line verbatim.
     pub async fn raw_line(&self, line: &str) -> Result<(), ClientError> {
         match &self.core.link {
-            Link::Http(_) => Err(ClientError::Transport("HTTP has no lines".to_owned())),
+            Link::Http(_) | Link::Sse(_) => Err(ClientError::Transport("HTTP has no lines".to_owned())),
             Link::Stdio(link) => link.write_line(line).await,
         }
     }
@@ -210,7 +226,7 @@ impl TestClient {
     /// stdio only: lines that answered nothing, such as noise and duplicate responses.
     pub fn strays(&self) -> Vec<String> {
         match &self.core.link {
-            Link::Http(_) => Vec::new(),
+            Link::Http(_) | Link::Sse(_) => Vec::new(),
             Link::Stdio(link) => link.strays(),
         }
     }
@@ -218,7 +234,7 @@ impl TestClient {
     /// stdio only: the server's stderr so far.
     pub fn stderr(&self) -> String {
         match &self.core.link {
-            Link::Http(_) => String::new(),
+            Link::Http(_) | Link::Sse(_) => String::new(),
             Link::Stdio(link) => link.stderr(),
         }
     }
@@ -242,7 +258,7 @@ impl TestClient {
     /// stdio only: the id of the server's process.
     pub async fn process_id(&self) -> Option<u32> {
         match &self.core.link {
-            Link::Http(_) => None,
+            Link::Http(_) | Link::Sse(_) => None,
             Link::Stdio(link) => link.process_id().await,
         }
     }
@@ -252,6 +268,8 @@ impl TestClient {
     pub async fn close(self) -> Result<Option<ExitStatus>, ClientError> {
         match &self.core.link {
             Link::Http(link) => link.delete_session().await.map(|()| None),
+            // The end of the stream is the end of the session.
+            Link::Sse(_) => Ok(None),
             Link::Stdio(link) => link.close().await.map(Some),
         }
     }
@@ -324,6 +342,7 @@ impl Core {
             let message = rpc::request(&id, method, &params);
             let result = match &self.link {
                 Link::Http(link) => link.exchange(&message, notices, cancelled).await?,
+                Link::Sse(link) => link.exchange(&message, notices, cancelled).await?,
                 Link::Stdio(link) => link.exchange(&message, notices, cancelled).await?,
             };
             match self.era {

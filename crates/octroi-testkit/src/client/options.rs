@@ -31,6 +31,13 @@ pub enum Transport {
         /// The bearer token.
         token: Option<String>,
     },
+    /// HTTP+SSE of 2024-11-05; legacy only.
+    Sse {
+        /// Where the stream is opened.
+        url: String,
+        /// The bearer token.
+        token: Option<String>,
+    },
     /// A child process of the client.
     Stdio {
         /// The program.

@@ -221,7 +221,7 @@ impl StdioLink {
 }
 
 /// Whether an interleaved notification may belong to a request.
-fn belongs_to(notification: &Value, request: &Value) -> bool {
+pub(super) fn belongs_to(notification: &Value, request: &Value) -> bool {
     let params = &notification["params"];
     if let Some(subscription) = params["_meta"].get(META_SUBSCRIPTION) {
         return *subscription == request["id"];

@@ -342,7 +342,8 @@ async fn what_a_server_writes_is_redacted_and_not_for_agents() {
 fn agent_token(gateway: &TestGateway) -> Option<String> {
     match gateway.transport() {
         octroi_testkit::client::options::Transport::Http { token, .. } => token,
-        other @ octroi_testkit::client::options::Transport::Stdio { .. } => panic!("{other:?}"),
+        other @ (octroi_testkit::client::options::Transport::Sse { .. }
+        | octroi_testkit::client::options::Transport::Stdio { .. }) => panic!("{other:?}"),
     }
 }
 

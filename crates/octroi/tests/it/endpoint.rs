@@ -3,6 +3,7 @@
 mod admission;
 mod closing;
 mod headers;
+mod old_sse;
 mod passing;
 mod scribe;
 mod sessions;

@@ -32,10 +32,14 @@ pub(crate) const FEATURES: [&str; 14] = [
     "completion",
 ];
 
-const CLIENTS: [(&str, Era); 3] = [
-    ("2025-06-18", Era::Legacy("2025-06-18")),
-    ("2025-11-25", Era::Legacy("2025-11-25")),
-    ("2026-07-28", Era::Modern),
+const CLIENTS: [(&str, Era, &str); 7] = [
+    ("2024-11-05", Era::Legacy("2024-11-05"), "sse"),
+    ("2025-06-18", Era::Legacy("2025-06-18"), "http"),
+    ("2025-06-18", Era::Legacy("2025-06-18"), "stdio"),
+    ("2025-11-25", Era::Legacy("2025-11-25"), "http"),
+    ("2025-11-25", Era::Legacy("2025-11-25"), "stdio"),
+    ("2026-07-28", Era::Modern, "http"),
+    ("2026-07-28", Era::Modern, "stdio"),
 ];
 
 const SERVERS: [(&str, &str, &str); 7] = [
@@ -55,11 +59,8 @@ async fn every_client_meets_every_server() {
     let mut grid = BTreeMap::new();
     for (column, server) in SERVERS.into_iter().enumerate() {
         let backend = Backend::start(server).await;
-        for (row, (_, era)) in CLIENTS.into_iter().enumerate() {
-            for over_stdio in [false, true] {
-                let cell = Cell { backend: &backend, era, over_stdio };
-                grid.insert((row * 2 + usize::from(over_stdio), column), cell.run().await);
-            }
+        for (row, (_, era, over)) in CLIENTS.into_iter().enumerate() {
+            grid.insert((row, column), Cell { backend: &backend, era, over }.run().await);
         }
     }
     let table = render(&grid);
@@ -70,8 +71,7 @@ async fn every_client_meets_every_server() {
         .flat_map(|((row, column), cell)| {
             cell.iter().filter_map(move |(feature, outcome)| {
                 let (version, _, transport) = SERVERS[*column];
-                let client = CLIENTS[row / 2].0;
-                let over = if row % 2 == 1 { "stdio" } else { "http" };
+                let (client, _, over) = CLIENTS[*row];
                 let reason = outcome.as_ref().err()?;
                 Some(format!("{client} over {over} to {version} over {transport}: {feature}: {reason}"))
             })
@@ -108,7 +108,7 @@ impl Backend {
 struct Cell<'a> {
     backend: &'a Backend,
     era: Era,
-    over_stdio: bool,
+    over: &'static str,
 }
 
 impl Cell<'_> {
@@ -132,10 +132,10 @@ impl Cell<'_> {
     }
 
     async fn connect(&self, directory: &Path, options: ClientOptions) -> Result<TestClient, String> {
-        let transport: Transport = if self.over_stdio {
-            stdio_transport(&octroi(), directory, &self.backend.config)
-        } else {
-            self.backend.gateway.transport()
+        let transport: Transport = match self.over {
+            "stdio" => stdio_transport(&octroi(), directory, &self.backend.config),
+            "sse" => self.backend.gateway.sse_transport(),
+            _ => self.backend.gateway.transport(),
         };
         TestClient::connect(transport, self.era, options).await.map_err(|error| format!("{error:?}"))
     }
@@ -310,9 +310,8 @@ fn render(grid: &BTreeMap<(usize, usize), Vec<(&'static str, FeatureOutcome)>>) 
     }
     out.push_str("\n|---|");
     out.push_str(&"---|".repeat(SERVERS.len()));
-    for row in 0..CLIENTS.len() * 2 {
-        let over = if row % 2 == 1 { "stdio" } else { "http" };
-        let _ = write!(out, "\n| {} {over} |", CLIENTS[row / 2].0);
+    for (row, (version, _, over)) in CLIENTS.into_iter().enumerate() {
+        let _ = write!(out, "\n| {version} {over} |");
         for column in 0..SERVERS.len() {
             let cell = &grid[&(row, column)];
             let failed: Vec<&str> =

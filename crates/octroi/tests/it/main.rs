@@ -16,6 +16,7 @@ mod approver_view;
 mod audit;
 mod audit_copies;
 mod chaos;
+mod coding_agents;
 mod config;
 mod conformance;
 mod conformance_client;

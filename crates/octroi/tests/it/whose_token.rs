@@ -26,6 +26,7 @@ fn transports(
     gateway: &TestGateway,
     directory: &std::path::Path,
     token: &str,
+    era: Era,
 ) -> Vec<(&'static str, Transport)> {
     let http = |url: String| Transport::Http { url, token: Some(token.to_owned()) };
     let with_token = |transport: Transport| match transport {
@@ -33,15 +34,21 @@ fn transports(
             args.extend(["--token".to_owned(), token.to_owned()]);
             Transport::Stdio { command, args, env }
         }
-        http @ Transport::Http { .. } => http,
+        http @ (Transport::Http { .. } | Transport::Sse { .. }) => http,
     };
-    vec![
+    let mut transports = vec![
         ("/mcp", http(gateway.url())),
         ("/mcp/agent", http(format!("{}/mcp/agent", gateway.base))),
         ("/mcp/servers/peer", http(gateway.server_url("peer"))),
         ("stdio, as a relay", with_token(gateway.relay(&octroi()))),
         ("stdio, as the gateway", with_token(stdio_transport(&octroi(), directory, &config()))),
-    ]
+    ];
+    if era != Era::Modern {
+        let sse = |url: String| Transport::Sse { url: format!("{url}/sse"), token: Some(token.to_owned()) };
+        transports.push(("/sse", sse(gateway.base.clone())));
+        transports.push(("/mcp/servers/peer/sse", sse(gateway.server_url("peer"))));
+    }
+    transports
 }
 
 fn uris<'a>(items: &'a [Value], member: &str) -> Vec<&'a str> {
@@ -62,7 +69,7 @@ async fn a_persons_token_reaches_management_only() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN) {
+        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN, era) {
             let place = format!("{path}, {era:?}");
             let person = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
             let instructions = person.hello()["instructions"].as_str().expect(&place);
@@ -125,10 +132,10 @@ async fn an_agents_token_reaches_servers_only() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (path, transport) in transports(&gateway, directory.path(), AGENT_TOKEN) {
+        for (path, transport) in transports(&gateway, directory.path(), AGENT_TOKEN, era) {
             let place = format!("{path}, {era:?}");
             let agent = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
-            let echo = if path == "/mcp/servers/peer" { "echo" } else { "peer_echo" };
+            let echo = if path.starts_with("/mcp/servers/peer") { "echo" } else { "peer_echo" };
             assert_eq!(agent.call_text(echo, json!({"text": "x"})).await.as_deref(), Ok("x"), "{place}");
             let tools = agent.list_tools().await.expect(&place);
             assert!(names(&tools).contains(&echo), "{place}: {:?}", names(&tools));
@@ -158,7 +165,7 @@ async fn people_hear_of_changes_by_every_door() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");
-        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN) {
+        for (path, transport) in transports(&gateway, directory.path(), HUMAN_TOKEN, era) {
             let place = format!("{path}, {era:?}");
             let person = TestClient::connect(transport, era, ClientOptions::default()).await.expect(&place);
             let watch = Watch { tools: true, resources: vec!["resource://agents/list".to_owned()] };

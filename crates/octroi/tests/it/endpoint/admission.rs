@@ -10,7 +10,12 @@ use crate::harness::stdio_entry;
 async fn nobody_comes_in_without_a_known_token() {
     let gateway = gateway(&[]).await;
     let body = request("1", "ping", &json!({}));
-    for url in [gateway.url(), gateway.server_url("peer"), gateway.server_url("nobody")] {
+    let old =
+        ["sse", "messages", "mcp/servers/peer/sse", "mcp/servers/nobody/sse", "mcp/servers/nobody/messages"]
+            .map(|path| format!("{}/{path}", gateway.base));
+    for url in
+        [gateway.url(), gateway.server_url("peer"), gateway.server_url("nobody")].into_iter().chain(old)
+    {
         for method in ["POST", "GET", "DELETE", "PUT"] {
             for (token, challenge) in [
                 (None, "Bearer realm=\"octroi\""),
@@ -42,12 +47,14 @@ async fn web_pages_from_elsewhere_are_kept_out() {
         (("host", "127.0.0.1.evil.example:80"), 403),
         (("host", "localhost:1"), 200),
     ] {
-        for url in [gateway.url(), gateway.server_url("nobody"), format!("{}/health", gateway.base)] {
+        let old = ["sse", "messages"].map(|path| format!("{}/{path}", gateway.server_url("nobody")));
+        let urls = [gateway.url(), gateway.server_url("nobody"), format!("{}/health", gateway.base)];
+        for url in urls.into_iter().chain(old) {
             let mut headers = session.headers();
             headers.push(header);
-            let method = if url.ends_with("/health") { "GET" } else { "POST" };
+            let method = if url.ends_with("/health") || url.ends_with("/sse") { "GET" } else { "POST" };
             let response = fetch(method, &url, &headers, &body).await;
-            let expected = if status == 200 && url.ends_with("/nobody") { 404 } else { status };
+            let expected = if status == 200 && url.contains("/nobody") { 404 } else { status };
             assert_eq!(response.status, expected, "{header:?} {url}");
         }
     }
@@ -67,7 +74,7 @@ async fn pages_of_allowed_origins_can_call_from_a_browser() {
             ("access-control-request-method", "POST"),
             ("access-control-request-headers", "authorization,mcp-param-region"),
         ];
-        for url in [gateway.url(), gateway.server_url("peer")] {
+        for url in [gateway.url(), gateway.server_url("peer"), format!("{}/messages", gateway.base)] {
             // A browser asks without a token.
             let preflight = fetch("OPTIONS", &url, &asks, "").await;
             let header = |name: &str| preflight.headers.get(name).and_then(|value| value.to_str().ok());

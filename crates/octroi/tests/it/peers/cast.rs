@@ -91,6 +91,9 @@ impl RealClient {
             Transport::Http { url, token } => {
                 command.args(["--url", url]).args(token.iter().flat_map(|token| ["--token", token]));
             }
+            Transport::Sse { url, token } => {
+                command.args(["--sse", "--url", url]).args(token.iter().flat_map(|token| ["--token", token]));
+            }
             Transport::Stdio { command: program, args, env } => {
                 command.envs(env.iter().cloned()).arg("--").arg(program).args(args);
             }

@@ -1,0 +1,251 @@
+//! The HTTP+SSE transport of 2024-11-05, for clients that speak no newer one.
+//!
+//! `GET /sse` opens a stream, whose first event names where to send messages. The stream brings everything
+//! else: answers, questions and notifications. The session begins with `initialize` and is one like all
+//! others; it ends soon after its stream, unless the client opens another with the id of the last event.
+
+mod reader;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Collected};
+use octroi_core::Principal;
+use octroi_gateway::{Asked, Client, Movable, View};
+use octroi_mcp::header as mcp_header;
+use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, code, sse};
+
+use crate::admit::{era_of, read_params};
+use crate::connection::Connection;
+use crate::endpoint::{HttpEndpoint, Post};
+use crate::frontend::Frontend;
+use crate::http::{authenticate, read_message, too_much_held, view_of_server};
+use crate::legacy;
+use crate::old_streams::OldStream;
+use crate::reply::{self, Reply};
+use crate::session::SendMessage;
+use crate::sessions::HttpSession;
+
+/// Where a stream is opened, below the path of an endpoint.
+pub(crate) const STREAM_PATH: &str = "/sse";
+/// Where messages are sent, below the path of an endpoint.
+pub(crate) const MESSAGES_PATH: &str = "/messages";
+/// The parameter of an address for messages that names its stream.
+const STREAM_ID: &str = "sessionId";
+
+/// `GET /sse`
+pub(crate) async fn open_merged(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Extension(connection): Extension<Arc<Connection>>,
+    request: Request,
+) -> Reply {
+    match enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::GET)).await {
+        Ok(principal) => open(&endpoint, principal, View::Merged, &request),
+        Err(reply) => *reply,
+    }
+}
+
+/// `GET /mcp/servers/NAME/sse`
+pub(crate) async fn open_single(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Path(name): Path<String>,
+    Extension(connection): Extension<Arc<Connection>>,
+    request: Request,
+) -> Reply {
+    let entered =
+        enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::GET)).await;
+    match entered.and_then(|principal| Ok((principal, view_of_server(&endpoint, &name)?))) {
+        Ok((principal, view)) => open(&endpoint, principal, view, &request),
+        Err(reply) => *reply,
+    }
+}
+
+/// `POST /messages`
+pub(crate) async fn receive_merged(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Extension(connection): Extension<Arc<Connection>>,
+    request: Request,
+) -> Reply {
+    match enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::POST)).await {
+        Ok(principal) => receive(endpoint, principal, View::Merged, &connection, request).await,
+        Err(reply) => *reply,
+    }
+}
+
+/// `POST /mcp/servers/NAME/messages`
+pub(crate) async fn receive_single(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Path(name): Path<String>,
+    Extension(connection): Extension<Arc<Connection>>,
+    request: Request,
+) -> Reply {
+    let entered =
+        enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::POST)).await;
+    match entered.and_then(|principal| Ok((principal, view_of_server(&endpoint, &name)?))) {
+        Ok((principal, view)) => receive(endpoint, principal, view, &connection, request).await,
+        Err(reply) => *reply,
+    }
+}
+
+/// Who sends a request, if it has the one method of its path.
+async fn enter(
+    endpoint: &HttpEndpoint,
+    connection: &Connection,
+    headers: &HeaderMap,
+    (method, allowed): (&HttpMethod, &HttpMethod),
+) -> Result<Principal, Box<Reply>> {
+    let principal = authenticate(endpoint, connection, headers).await?;
+    if method == allowed {
+        return Ok(principal);
+    }
+    let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+    if let Ok(allowed) = HeaderValue::from_str(allowed.as_str()) {
+        reply.headers_mut().insert(header::ALLOW, allowed);
+    }
+    Err(Box::new(reply))
+}
+
+/// Opens a stream, or goes on with the session that the client's last stream had.
+fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request: &Request) -> Reply {
+    let (path, headers) = (request.uri().path(), request.headers());
+    let frontend = Frontend::of(&principal, view);
+    let resumed = headers
+        .get(mcp_header::LAST_EVENT_ID)
+        .and_then(|id| id.to_str().ok())
+        .and_then(|id| legacy::find_by_id(endpoint, &frontend, &principal, id).ok());
+    let held = endpoint.held.of(&principal.token);
+    let opened = match endpoint.old_streams.open(principal, frontend, held, resumed) {
+        Ok(opened) => opened,
+        Err(error) => return legacy::no_random(None, error),
+    };
+    let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
+    let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
+    let lease = endpoint.access.lease(headers, &endpoint.closing);
+    reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease))
+}
+
+/// Takes one message. Whatever answers it comes on the stream.
+async fn receive(
+    endpoint: Arc<HttpEndpoint>,
+    principal: Principal,
+    view: View,
+    connection: &Arc<Connection>,
+    request: Request,
+) -> Reply {
+    let (parts, body) = request.into_parts();
+    let frontend = Frontend::of(&principal, view);
+    let Some(stream) =
+        stream_id(parts.uri.query()).and_then(|id| endpoint.old_streams.find(id, &principal, &frontend))
+    else {
+        return refuse(StatusCode::NOT_FOUND, "there is no such stream; open one with `GET /sse`");
+    };
+    let read = read_message(&endpoint, &principal, connection, &parts.headers, body).await;
+    let (envelope, held) = match read {
+        Ok((Incoming::One(envelope), held)) => (envelope, held),
+        Ok((Incoming::Batch(_), _)) => {
+            return refuse(StatusCode::BAD_REQUEST, "batches are not part of this transport");
+        }
+        Err(reply) => return *reply,
+    };
+    let params = match read_params(&envelope) {
+        Ok(params) => params,
+        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error),
+    };
+    if era_of(&params, None) == Era::Modern {
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "this transport has only the versions with sessions; use /mcp",
+        );
+    }
+    let post = Post { endpoint, frontend, principal, envelope, params, _held: held };
+    let is_initialize = *post.envelope.method() == Method::Initialize;
+    match (post.envelope.kind(), stream.session()) {
+        (Kind::Request, None) if is_initialize => Box::pin(initialize(post, &stream)).await,
+        (Kind::Request, Some(_)) if is_initialize => {
+            refuse(StatusCode::BAD_REQUEST, "the session of this stream has begun already")
+        }
+        (_, None) => refuse(StatusCode::BAD_REQUEST, "begin with `initialize`"),
+        (Kind::Request, Some(session)) => call(post, &parts.headers, stream, session),
+        (Kind::Notification | Kind::Response, Some(session)) => {
+            session.session.receive(&post.envelope);
+            reply::empty(StatusCode::ACCEPTED)
+        }
+    }
+}
+
+/// Begins the session, as `initialize` does on every transport over HTTP.
+async fn initialize(post: Post, stream: &Arc<OldStream>) -> Reply {
+    let endpoint = Arc::clone(&post.endpoint);
+    let (principal, frontend) = (post.principal.clone(), post.frontend.clone());
+    let reply = legacy::initialize(post).await;
+    if reply.status() != StatusCode::OK {
+        return reply;
+    }
+    let id = reply.headers().get(mcp_header::SESSION_ID).and_then(|id| id.to_str().ok());
+    let session = id.and_then(|id| endpoint.sessions.find(id, &principal, &frontend));
+    let body = reply.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
+    let Some(session) = session else {
+        stream.push(sse::write(&body, None));
+        return reply::empty(StatusCode::ACCEPTED);
+    };
+    // The id names the session to a client that comes back: all it sends then is the last id it has seen.
+    let answer = sse::write(&body, Some(&session.id));
+    if stream.begin(Arc::clone(&session)) {
+        stream.push(answer);
+        reply::empty(StatusCode::ACCEPTED)
+    } else {
+        // Another `initialize` was faster, or the client is gone.
+        legacy::end_session(&endpoint, &session.id);
+        refuse(StatusCode::BAD_REQUEST, "the stream is over, or its session has begun already")
+    }
+}
+
+/// Answers a request in the background: the client sends its next message when this one was accepted, and
+/// that may be the answer to a question of this one.
+fn call(post: Post, headers: &HeaderMap, stream: Arc<OldStream>, session: Arc<HttpSession>) -> Reply {
+    let endpoint = Arc::clone(&post.endpoint);
+    let Some(running) = stream.run() else {
+        return too_much_held();
+    };
+    let client = Arc::new(OldClient { stream: Arc::clone(&stream), session: Arc::clone(&session) });
+    let caller = session.session.caller(client, endpoint.access.is_admin(headers));
+    let work = Box::pin(async move {
+        let _running = running;
+        let Post { endpoint, envelope, params, .. } = &post;
+        let answer = session.session.answer(&endpoint.frontends, envelope, params, &caller).await?;
+        stream.push(sse::write(&answer.to_message(&envelope.id()?), None));
+        Some(())
+    });
+    let work = Movable::new(work, endpoint.heavy.as_ref(), || None);
+    endpoint.tasks.spawn_on_main("old-sse-call", work);
+    reply::empty(StatusCode::ACCEPTED)
+}
+
+fn stream_id(query: Option<&str>) -> Option<&str> {
+    query?.split('&').find_map(|pair| pair.strip_prefix(STREAM_ID)?.strip_prefix('='))
+}
+
+fn refuse(status: StatusCode, message: &str) -> Reply {
+    reply::error_with(status, None, &RpcError::new(code::INVALID_REQUEST, message))
+}
+
+/// The client during one request.
+struct OldClient {
+    stream: Arc<OldStream>,
+    session: Arc<HttpSession>,
+}
+
+impl Client for OldClient {
+    fn notify(&self, message: Bytes) {
+        self.stream.push_if_read(sse::write(&message, None));
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        let stream = Arc::clone(&self.stream);
+        let send: SendMessage = Arc::new(move |message| stream.push(sse::write(&message, None)));
+        self.session.session.ask(method, &params, send)
+    }
+}
