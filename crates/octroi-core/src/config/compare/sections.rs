@@ -18,6 +18,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         allowed_origins,
         body_bytes,
         session_idle,
+        session_restore,
         admin_token,
         limits,
     } = new;
@@ -30,6 +31,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
     });
     fields.field(&["max_body_bytes"], &mut kept.body_bytes, body_bytes, at_most);
     fields.field(&["session_idle"], &mut kept.session_idle, session_idle, at_most);
+    fields.field(&["session_restore"], &mut kept.session_restore, session_restore, at_most);
     fields.field(&["admin_token", "admin_token_sha256"], &mut kept.admin_token, admin_token, ask);
     client_limits(fields, &mut kept.limits, limits);
 }
