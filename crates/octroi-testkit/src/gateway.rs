@@ -43,9 +43,20 @@ impl TestGateway {
         config: &str,
         flags: &[&str],
     ) -> Self {
+        Self::launch_at("127.0.0.1:0", directory, binary, config, flags).await
+    }
+
+    /// The same at the address of the earlier run, where its clients expect it.
+    pub async fn launch_at(
+        listen: &str,
+        directory: tempfile::TempDir,
+        binary: &Path,
+        config: &str,
+        flags: &[&str],
+    ) -> Self {
         let file = write_config(directory.path(), config);
         let mut child = Command::new(binary)
-            .args(["up", "--listen", "127.0.0.1:0", "--config"])
+            .args(["up", "--listen", listen, "--config"])
             .arg(&file)
             .arg("--data")
             .arg(directory.path().join("data"))
@@ -78,6 +89,11 @@ impl TestGateway {
             text
         });
         Self { base, child, directory, stderr }
+    }
+
+    /// Where it listens: `127.0.0.1:PORT`.
+    pub fn address(&self) -> String {
+        self.base.trim_start_matches("http://").to_owned()
     }
 
     /// The endpoint of all servers.
