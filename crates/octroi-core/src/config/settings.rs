@@ -24,6 +24,7 @@ pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCA
 const DEFAULT_BODY_BYTES: usize = 4 << 20;
 const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
 const DEFAULT_SESSION_RESTORE: Duration = Duration::from_hours(7 * 24);
+const DEFAULT_LIST_WAIT: Duration = Duration::from_millis(1500);
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
 
 /// `[server]`: how clients reach Octroi.
@@ -60,6 +61,8 @@ pub struct McpSection {
     pub health_check_interval: Option<Duration>,
     /// The longest name of a tool or prompt in lists.
     pub wire_name_max: usize,
+    /// How long a list waits for servers that were never seen.
+    pub list_wait: Duration,
 }
 
 /// What a changed file does by itself.
@@ -159,6 +162,7 @@ impl Context<'_> {
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
             wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
+            list_wait: reader.duration("list_wait", DEFAULT_LIST_WAIT),
         };
         reader.flag("strict", true);
         (section, reader.settings, reader.log.problems)

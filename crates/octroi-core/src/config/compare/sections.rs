@@ -71,7 +71,8 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
 }
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
-    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max } = new;
+    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max, list_wait } = new;
+    fields.field(&["list_wait"], &mut kept.list_wait, list_wait, harmless);
     fields.field(&["wire_name_max"], &mut kept.wire_name_max, wire_name_max, harmless);
     fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
     fields.field(&["auto_reload"], &mut kept.auto_reload, auto_reload, |before, after| {
