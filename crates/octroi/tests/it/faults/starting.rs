@@ -72,7 +72,7 @@ async fn a_list_waits_a_moment_for_a_new_server_and_the_rest_is_announced() {
     tokio::time::timeout(SOON * 2, announced).await.expect("the rest comes");
 
     // What is remembered is there at once.
-    let directory = gateway.kill().await;
+    let (directory, _) = gateway.stop_and_keep().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let since = Instant::now();
