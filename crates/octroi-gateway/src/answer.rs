@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::error_code::BUSY;
 
+/// The hint for `outcome_unknown`.
+const OUTCOME_UNKNOWN: &str = "the call may or may not have taken effect: check before calling again";
+
 /// The final answer to a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -126,7 +129,7 @@ impl Failure {
             "call_timeout" => {
                 "the call may still take effect; raise `timeout` of the server's entry if it needs longer"
             }
-            "outcome_unknown" => "the call may or may not have taken effect: check before calling again",
+            "outcome_unknown" => OUTCOME_UNKNOWN,
             "result_too_large" => "ask for less, or raise `max_message_bytes` of the server's entry",
             "busy" => "try again in a moment, or raise `max_concurrency` of the server's entry",
             "needs_auth" => "check the `headers` of the server's entry",
@@ -144,17 +147,29 @@ impl Failure {
     /// A failed tool call becomes a result that the model can read; other requests get an error.
     pub(crate) fn to_answer(&self, server: &ServerKey, method: &Method) -> Answer {
         let message = self.message(server);
-        let data = json!({"code": self.kind(), "server": server.to_string(), "hint": self.hint()});
         if self.kind() == "busy" {
+            let data = json!({"code": self.kind(), "server": server.to_string(), "hint": self.hint()});
             return Answer::Error(RpcError::new(BUSY, message).with_data(data));
         }
-        if *method == Method::ToolsCall {
-            let text = format!("{message} ({})", self.hint());
-            let result = json!({"content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data}});
-            return Answer::Result(Bytes::from(result.to_string()));
-        }
-        Answer::Error(RpcError::new(code::INTERNAL_ERROR, message).with_data(data))
+        failed_call(self.kind(), &message, self.hint(), server, method)
     }
+}
+
+/// The answer to a client that comes back to a call which was open at its server when Octroi was restarted.
+pub(crate) fn lost_by_restart(server: &ServerKey, method: &Method) -> Answer {
+    let message =
+        format!("call to server `{server}` was cut off: Octroi was restarted while it waited for an answer");
+    failed_call("outcome_unknown", &message, OUTCOME_UNKNOWN, server, method)
+}
+
+fn failed_call(kind: &str, message: &str, hint: &str, server: &ServerKey, method: &Method) -> Answer {
+    let data = json!({"code": kind, "server": server.to_string(), "hint": hint});
+    if *method == Method::ToolsCall {
+        let text = format!("{message} ({hint})");
+        let result = json!({"content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data}});
+        return Answer::Result(Bytes::from(result.to_string()));
+    }
+    Answer::Error(RpcError::new(code::INTERNAL_ERROR, message).with_data(data))
 }
 
 #[cfg(test)]

@@ -245,7 +245,7 @@ impl Approvals {
             return self.go_on(store, CallAuthorization::Asked(question), asking, grant).await;
         }
         // Nobody was asked when the call began, so a person would not see the answers that continue it.
-        if let Some(Position::Server(_) | Position::Pending(_)) = asking.position {
+        if let Some(Position::Server(_) | Position::Pending(..)) = asking.position {
             return Ok(refused("the call needs approval by now; make it again without requestState"));
         }
         if let Some(found) = store.find_grant(&binding.call_key(), self.now_ms()).await?

@@ -180,7 +180,7 @@ impl Exchange<'_> {
             Some(Position::Server(state)) => {
                 round = Round { answers: self.params.input_responses(), state };
             }
-            Some(Position::Pending(number)) => return Box::pin(self.resume(number)).await,
+            Some(Position::Pending(number, _)) => return Box::pin(self.resume(number)).await,
         }
         let slot = self.upstream.call_slot(&self.caller.principal.id).await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;

@@ -15,6 +15,7 @@ use octroi_core::{Clock, Principal};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
+use octroi_store::Cipher;
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -28,6 +29,7 @@ use crate::audit::Unfinished;
 use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
+use crate::carried::CarriedKeys;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
 use crate::inspector::Inspector;
@@ -37,7 +39,7 @@ use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
 use crate::provider::BuiltinProvider;
 use crate::registry::Registry;
-use crate::request_state::Sealer;
+use crate::request_state::{self, Sealer};
 use crate::servers::Servers;
 use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
@@ -58,6 +60,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 pub struct Gateway {
     context: Arc<Context>,
     persistence: Option<Arc<Persistence>>,
+    carried: CarriedKeys,
     recorder: Arc<AuditRecorder>,
     audit: Arc<AuditIndex>,
     subscriptions: Arc<Subscriptions>,
@@ -112,10 +115,13 @@ impl Gateway {
         let (events, received) = mpsc::channel(EVENTS_QUEUED);
         let context = context(processes, events, clock)?;
         let clock = &context.clock;
-        let sealer = Sealer::new(clock.clone()).map_err(|error| {
-            UpstreamError::Protocol(format!("the system gives no random numbers: {error}"))
-        })?;
-        let sealer = Arc::new(sealer);
+        let carried = CarriedKeys::new()
+            .ok_or_else(|| UpstreamError::Protocol("the system gives no random numbers".to_owned()))?;
+        let sealer = Arc::new(Sealer::new(
+            clock.clone(),
+            carried.cipher(persistence.as_ref(), request_state::PURPOSE),
+            carried.run(),
+        ));
         let audit = persistence.as_mut().and_then(Persistence::take_audit);
         let (log, unfinished) = audit.map(|opened| (opened.log, opened.unfinished)).unzip();
         if let Some(persistence) = &mut persistence {
@@ -153,6 +159,7 @@ impl Gateway {
         let gateway = Arc::new(Self {
             context,
             persistence,
+            carried,
             recorder,
             audit,
             subscriptions,
@@ -399,6 +406,17 @@ impl Gateway {
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.context.clock
+    }
+
+    /// What encrypts values that clients carry for one purpose. They are still valid after a restart, if there is a
+    /// data directory with a usable key.
+    pub fn cipher(&self, purpose: &str) -> Cipher {
+        self.carried.cipher(self.persistence.as_deref(), purpose)
+    }
+
+    /// A random number of this process, to recognise what an earlier one issued.
+    pub fn run(&self) -> u64 {
+        self.carried.run()
     }
 
     /// The metrics of every tool.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use octroi_core::agent::{AgentContext, Mode, Profile};
@@ -70,6 +71,8 @@ pub struct GovernanceSettings {
     pub policies: Vec<PolicyFile>,
     /// The longest name of a tool or prompt in lists, unless it is the default.
     pub wire_name_max: Option<usize>,
+    /// How long a list waits for servers that were never seen, unless it is the default.
+    pub list_wait: Option<Duration>,
 }
 
 /// Everything that decides about calls.

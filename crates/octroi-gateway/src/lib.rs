@@ -9,6 +9,7 @@ pub mod audit;
 mod audit_index;
 mod audit_recorder;
 mod caller;
+mod carried;
 mod catalogue;
 mod change;
 mod contents;
@@ -59,8 +60,8 @@ pub use inspector::{
 pub use lost_state::{Loss, OnLoss};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
-    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, PolicyLevel, PolicyRecord,
-    PolicyRefusal, PolicyStatus, StoreError,
+    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, PolicyLevel,
+    PolicyRecord, PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,

@@ -16,7 +16,7 @@ use octroi_upstream::Context;
 use serde_json::Value;
 use tracing::error;
 
-use crate::answer::Answer;
+use crate::answer::{self, Answer};
 use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, Settled};
 use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, OtherParams, Violation};
 use crate::caller::Caller;
@@ -111,7 +111,7 @@ impl ToolCall<'_> {
     fn counting(&self) -> Counting {
         match self.state.as_ref().map(|state| &state.round) {
             None | Some(Position::Approval(_)) => Counting::Call,
-            Some(Position::Server(_) | Position::Pending(_) | Position::Again) => Counting::Continuation,
+            Some(Position::Server(_) | Position::Pending(..) | Position::Again) => Counting::Continuation,
         }
     }
 
@@ -261,8 +261,9 @@ impl Pipeline {
         })
     }
 
-    /// Opens the state of a resumed call; `None` for a first attempt.
-    fn open_state(&self, request: Request<'_>, target: &Target) -> Result<Option<RequestState>, RpcError> {
+    /// Opens the state of a resumed call; `None` for a first attempt. `Err` is the answer to one that cannot be
+    /// resumed.
+    fn open_state(&self, request: Request<'_>, target: &Target) -> Result<Option<RequestState>, Answer> {
         let Request { caller, envelope, params, .. } = request;
         if caller.era == Era::Legacy || !envelope.method().may_ask() {
             return Ok(None);
@@ -271,7 +272,11 @@ impl Pipeline {
             return Ok(None);
         };
         let now_ms = u64::try_from(self.context.clock.now_ms()).unwrap_or_default();
-        self.sealer.open(&sealed, &caller.principal.id, &request.digest(target), now_ms).map(Some)
+        let state = self.sealer.open(&sealed, &caller.principal.id, &request.digest(target), now_ms)?;
+        if self.sealer.is_lost(&state.round) {
+            return Err(request.in_era(answer::lost_by_restart(target.provider.key(), envelope.method())));
+        }
+        Ok(Some(state))
     }
 
     /// Asks a person where the decision requires it, and reserves quotas.

@@ -169,6 +169,7 @@ impl Registry {
         let is_new = known.is_none();
         let mut lists = known.unwrap_or_else(|| ServerLists::empty(fetched.identity.clone()));
         lists.identity = fetched.identity;
+        let has_tools_list = fetched.lists.iter().any(|(method, _)| *method == Method::ToolsList);
         for (method, items) in fetched.lists {
             if *lists.list(&method) != items {
                 changed.insert(notification_of(&method));
@@ -178,8 +179,10 @@ impl Registry {
         if !changed.is_empty() || is_new {
             info!(server.name = %key, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
         }
+        // A server whose tools could not be listed is not remembered as one without tools.
+        let is_known = has_tools_list || !lists.tools.is_empty();
         let lists = Arc::new(lists);
-        if let Some(persistence) = &self.persistence {
+        if let Some(persistence) = self.persistence.as_ref().filter(|_| is_known) {
             persistence.keep(key, &lists);
         }
         self.publish(vec![(spec, lists)]);

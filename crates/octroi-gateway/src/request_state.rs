@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
-use aes_gcm::{Aes256Gcm, Nonce};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use octroi_core::{Clock, ServerKey, arguments};
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
 use octroi_mcp::{Method, RpcError};
+use octroi_store::Cipher;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// How long a person may take to answer. After that the server gets no answer.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
-const NONCE_LENGTH: usize = 12;
+/// What the key is derived for.
+pub(crate) const PURPOSE: &str = "request state";
 
-/// Seals and opens `requestState`. The key lives as long as the process, as does the state it refers to.
+/// Seals and opens `requestState`. The key outlives the process, as do approvals and the questions of modern
+/// servers. Calls that are pending at a legacy server do not.
 pub(crate) struct Sealer {
     clock: Clock,
-    cipher: Aes256Gcm,
+    cipher: Cipher,
+    run: u64,
 }
 
 /// The sealed content: the position of a call, bound to its principal, an expiry time and the call itself.
@@ -60,9 +60,9 @@ pub(crate) enum Position {
     /// A modern server asked; its own state, if it gave one.
     #[serde(rename = "s")]
     Server(Option<String>),
-    /// A legacy server's call is pending here under this number.
+    /// A legacy server's call is pending here under this number, in this run of the gateway.
     #[serde(rename = "k")]
-    Pending(u64),
+    Pending(u64, u64),
     /// A legacy server asks to be called again.
     #[serde(rename = "a")]
     Again,
@@ -72,11 +72,22 @@ pub(crate) enum Position {
 }
 
 impl Sealer {
-    /// Creates a sealer with a new random key.
-    pub(crate) fn new(clock: Clock) -> Result<Self, getrandom::Error> {
-        let mut key = [0_u8; 32];
-        getrandom::fill(&mut key)?;
-        Ok(Self { clock, cipher: Aes256Gcm::new(&key.into()) })
+    /// Creates a sealer for one run of the gateway.
+    pub(crate) fn new(clock: Clock, cipher: Cipher, run: u64) -> Self {
+        Self { clock, cipher, run }
+    }
+
+    /// The position of a call that is pending here under a number.
+    pub(crate) fn pending(&self, number: u64) -> Position {
+        Position::Pending(number, self.run)
+    }
+
+    /// Whether a call was pending in an earlier run of the gateway, and so is lost.
+    pub(crate) fn is_lost(&self, position: &Position) -> bool {
+        match position {
+            Position::Pending(_, run) => *run != self.run,
+            Position::Server(_) | Position::Again | Position::Approval(_) => false,
+        }
     }
 
     /// Seals the position of a call, valid for as long as a person may take to answer.
@@ -93,11 +104,7 @@ impl Sealer {
     }
 
     pub(crate) fn seal(&self, state: &RequestState) -> Option<String> {
-        let mut nonce = [0_u8; NONCE_LENGTH];
-        getrandom::fill(&mut nonce).ok()?;
-        let plain = serde_json::to_vec(state).ok()?;
-        let sealed = self.cipher.encrypt(&Nonce::from(nonce), Payload::from(plain.as_slice())).ok()?;
-        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+        self.cipher.seal_token(&serde_json::to_vec(state).ok()?, b"")
     }
 
     /// Opens a state and checks that it fits this principal, this call and the current time.
@@ -109,14 +116,10 @@ impl Sealer {
         now_ms: u64,
     ) -> Result<RequestState, RpcError> {
         let invalid = |why: &str| RpcError::invalid_params(format!("requestState is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| invalid("it was not issued here"))?;
-        let (nonce, sealed) =
-            bytes.split_at_checked(NONCE_LENGTH).ok_or_else(|| invalid("it was not issued here"))?;
-        let nonce: [u8; NONCE_LENGTH] = nonce.try_into().map_err(|_| invalid("it was not issued here"))?;
         let plain = self
             .cipher
-            .decrypt(&Nonce::from(nonce), Payload::from(sealed))
-            .map_err(|_| invalid("it was changed, or issued before a restart"))?;
+            .open_token(sealed, b"")
+            .ok_or_else(|| invalid("it was changed, or was not issued here"))?;
         let state: RequestState = serde_json::from_slice(&plain).map_err(|_| invalid("it cannot be read"))?;
         if state.principal != principal {
             return Err(invalid("it was issued to another principal"));
@@ -180,9 +183,24 @@ mod tests {
         }
     }
 
+    fn sealer(key: u8, run: u64) -> Sealer {
+        let cipher = octroi_store::MasterKey::new([key; 32]).cipher(PURPOSE);
+        Sealer::new(octroi_upstream::system_clock(), cipher, run)
+    }
+
+    #[test]
+    fn only_what_is_pending_is_lost_by_a_restart() {
+        let (before, after) = (sealer(7, 1), sealer(7, 2));
+        assert!(!before.is_lost(&before.pending(3)));
+        assert!(after.is_lost(&before.pending(3)));
+        for position in [Position::Server(None), Position::Again, Position::Approval("ap_1".into())] {
+            assert!(!after.is_lost(&position), "{position:?}");
+        }
+    }
+
     #[test]
     fn a_state_opens_only_for_its_owner_its_call_and_its_time() {
-        let sealer = Sealer::new(octroi_upstream::system_clock()).unwrap();
+        let sealer = sealer(7, 1);
         let call = digest(&["tools/call", "x"], Some(br#"{"a":1,"b":[2]}"#), None);
         let state = RequestState {
             round: Position::Server(Some("inner".into())),
@@ -207,9 +225,8 @@ mod tests {
         }
         assert!(sealer.open(&text, "bob", &call, 99).is_err());
         assert!(sealer.open(&text, "alice", &call, 101).is_err());
-        assert!(
-            Sealer::new(octroi_upstream::system_clock()).unwrap().open(&text, "alice", &call, 99).is_err()
-        );
+        assert!(self::sealer(8, 1).open(&text, "alice", &call, 99).is_err(), "another key");
+        assert!(self::sealer(7, 2).open(&text, "alice", &call, 99).is_ok(), "after a restart");
         for position in 0..text.len() {
             let mut tampered = text.clone().into_bytes();
             tampered[position] = if tampered[position] == b'A' { b'B' } else { b'A' };

@@ -36,8 +36,11 @@ pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
 pub use status::ServerStatus;
 
-/// How long the first list after the start may wait for servers that are still starting.
-const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a list of all servers waits for one that was never seen, unless configured otherwise: clients that wait
+/// for several seconds show no tools at all.
+const LIST_WAIT: Duration = Duration::from_millis(1500);
+/// How long a request waits for a server that it cannot do without.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 /// How long remote servers may take to close their sessions.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -62,7 +65,6 @@ pub struct Servers {
     applying: Mutex<bool>,
     /// Servers that an operator enabled or disabled.
     switches: Mutex<HashMap<ServerKey, bool>>,
-    started: Instant,
     /// Set once every server has answered or failed, so that calls skip the check.
     all_settled: AtomicBool,
 }
@@ -99,7 +101,6 @@ impl Servers {
             members: ArcSwap::default(),
             applying: Mutex::new(true),
             switches: Mutex::default(),
-            started: Instant::from_std(context.clock.instant()),
             all_settled: AtomicBool::new(false),
         }
     }
@@ -126,13 +127,16 @@ impl Servers {
         self.members.load().get(key).cloned()
     }
 
-    /// Until when a request may wait for servers that have not answered yet.
-    fn patience(&self, view: &View) -> Instant {
-        let now = Instant::from_std(self.context.clock.instant());
-        match view {
-            View::Merged => (self.started + FIRST_LIST_PATIENCE).max(now + Duration::from_millis(500)),
-            View::Server(_) => now + FIRST_LIST_PATIENCE,
-        }
+    fn now(&self) -> Instant {
+        Instant::from_std(self.context.clock.instant())
+    }
+
+    /// Until when a call of something unknown waits for a server that may have it. In the list of all servers the
+    /// time counts from when the server was first started: it is not waited for again and again.
+    pub(crate) fn patience(&self, view: &View) -> impl Fn(Instant) -> Instant + use<> {
+        let begun = self.now();
+        let is_merged = view.is_merged();
+        move |woken| if is_merged { woken + ANSWER_PATIENCE } else { begun + ANSWER_PATIENCE }
     }
 
     /// Replaces the set of servers. Those with an unchanged definition keep running; others are closed once
@@ -268,24 +272,34 @@ impl Servers {
         tasks.spawn_on_main("watch", watching);
     }
 
-    /// Connects a server in the background, once.
-    fn wake(&self, member: &Arc<ManagedServer>) {
-        if !member.refresher.wake() {
-            return;
+    /// Connects a server in the background, once; returns when that was.
+    fn wake(&self, member: &Arc<ManagedServer>) -> Instant {
+        let (woken, is_first) = member.refresher.wake(self.now());
+        if is_first {
+            let member = Arc::clone(member);
+            let connecting = async move {
+                // Success is reported by an event, and the lists that follow settle the server.
+                if member.upstream.connection().await.is_err() {
+                    member.refresher.settle();
+                }
+            };
+            self.context.tasks.spawn_on_main("connect", connecting);
         }
-        let member = Arc::clone(member);
-        let connecting = async move {
-            // Success is reported by an event, and the lists that follow settle the server.
-            if member.upstream.connection().await.is_err() {
-                member.refresher.settle();
-            }
+        woken
+    }
+
+    fn unsettled(&self, view: &View) -> Vec<Arc<ManagedServer>> {
+        let mut members: Vec<Arc<ManagedServer>> = match view {
+            View::Merged => self.members.load().values().cloned().collect(),
+            View::Server(key) => self.get(key).into_iter().collect(),
         };
-        self.context.tasks.spawn_on_main("connect", connecting);
+        members.retain(|member| !member.refresher.is_settled());
+        members
     }
 
     /// Waits until the servers of a view have answered or failed for the first time, within a limit: a
     /// client that lists right after the start should see tools, and one slow server must not delay it
-    /// for long.
+    /// for long. What comes later is announced.
     pub(crate) async fn settled(&self, view: &View) {
         if self.all_settled.load(Ordering::Relaxed) {
             return;
@@ -294,29 +308,35 @@ impl Servers {
             self.all_settled.store(true, Ordering::Relaxed);
             return;
         }
-        let deadline = self.patience(view);
-        while self.one_settled(view, deadline).await {}
+        let begun = self.now();
+        let list_wait = self.governance.settings().list_wait.unwrap_or(LIST_WAIT);
+        let waiting = self.unsettled(view).into_iter().map(|member| {
+            let woken = self.wake(&member);
+            let deadline = if view.is_merged() { woken + list_wait } else { begun + ANSWER_PATIENCE };
+            async move { tokio::time::timeout_at(deadline, member.refresher.settled()).await }
+        });
+        futures_util::future::join_all(waiting).await;
     }
 
-    /// Waits until one more server of a view has answered or failed for the first time; false if none did
-    /// before the deadline, or none is left.
-    pub(crate) async fn one_settled(&self, view: &View, deadline: Instant) -> bool {
-        let members: Vec<Arc<ManagedServer>> = match view {
-            View::Merged => self.members.load().values().cloned().collect(),
-            View::Server(key) => self.get(key).into_iter().collect(),
-        };
-        let unsettled: Vec<_> = members
+    /// Waits until one more server of a view has answered or failed for the first time, or is no longer waited for;
+    /// false if there is none to wait for.
+    pub(crate) async fn one_settled(&self, view: &View, deadline_of: &impl Fn(Instant) -> Instant) -> bool {
+        let now = self.now();
+        let waiting: Vec<_> = self
+            .unsettled(view)
             .into_iter()
-            .filter(|member| !member.refresher.is_settled())
-            .map(|member| {
-                self.wake(&member);
-                Box::pin(async move { member.refresher.settled().await })
+            .map(|member| (deadline_of(self.wake(&member)), member))
+            .filter(|(deadline, _)| *deadline > now)
+            .map(|(deadline, member)| {
+                Box::pin(async move { tokio::time::timeout_at(deadline, member.refresher.settled()).await })
             })
             .collect();
-        if unsettled.is_empty() {
+        if waiting.is_empty() {
             return false;
         }
-        tokio::time::timeout_at(deadline, futures_util::future::select_all(unsettled)).await.is_ok()
+        // Which one it was does not matter.
+        let _ = futures_util::future::select_all(waiting).await;
+        true
     }
 
     /// Closes the connections that belong to a client's session.

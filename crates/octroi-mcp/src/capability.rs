@@ -62,6 +62,31 @@ impl ClientCapabilities {
         ))
     }
 
+    /// Only what is read here, for where there is no room for the whole object.
+    pub fn essential(&self) -> Value {
+        let mut essential = json!({});
+        let mut elicitation = json!({});
+        if self.form {
+            elicitation["form"] = json!({});
+        }
+        if self.url {
+            elicitation["url"] = json!({});
+        }
+        if self.form || self.url {
+            essential["elicitation"] = elicitation;
+        }
+        if self.sampling {
+            essential["sampling"] = json!({});
+        }
+        if self.roots {
+            essential["roots"] = json!({});
+        }
+        if self.tasks {
+            essential["extensions"][task::EXTENSION] = json!({});
+        }
+        essential
+    }
+
     /// The object as received.
     pub fn json(&self) -> &Bytes {
         &self.json
@@ -114,6 +139,27 @@ mod tests {
         ] {
             let client = ClientCapabilities::read(Bytes::copy_from_slice(capabilities.as_bytes()));
             assert_eq!(client.has_tasks(), able, "{capabilities}");
+        }
+    }
+
+    #[test]
+    fn what_is_essential_is_read_the_same() {
+        for mask in 0..16_u8 {
+            let mut whole = json!({"experimental": {"more": true}});
+            for (bit, name, value) in [
+                (1, "elicitation", json!({"form": {"x": 1}, "url": {}})),
+                (2, "sampling", json!({"tools": {}})),
+                (4, "roots", json!({"listChanged": true})),
+                (8, "extensions", json!({task::EXTENSION: {}, "other": {}})),
+            ] {
+                if mask & bit != 0 {
+                    whole[name] = value;
+                }
+            }
+            let read = |value: &Value| ClientCapabilities::read(Bytes::from(value.to_string()));
+            let (whole, json) = (read(&whole), Bytes::new());
+            let essential = ClientCapabilities { json: json.clone(), ..read(&whole.essential()) };
+            assert_eq!(essential, ClientCapabilities { json, ..whole });
         }
     }
 

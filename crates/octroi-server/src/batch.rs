@@ -53,7 +53,7 @@ pub(crate) async fn post(
     if requests.is_empty() && errors.is_empty() {
         return reply::empty(StatusCode::ACCEPTED);
     }
-    let stream = PostStream::new(Arc::clone(&session));
+    let stream = PostStream::new(Arc::clone(&session), None);
     let (frontends, client) = (endpoint.frontends.clone(), Arc::clone(&stream));
     let is_admin = endpoint.access.is_admin(headers);
     let work = Box::pin(async move {

@@ -18,6 +18,7 @@ use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldRequest};
 use crate::old_streams::OldStreams;
 use crate::reply::{self, Reply};
+use crate::session_id::SessionIds;
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;
 use crate::tickets::Tickets;
@@ -29,6 +30,8 @@ pub struct HttpSettings {
     pub body_bytes: usize,
     /// Legacy sessions end after this time without use.
     pub session_idle: Duration,
+    /// How long after they began legacy sessions are restored after a restart; `None` for never.
+    pub session_restore: Option<Duration>,
     /// How long calls may continue after shutdown was requested.
     pub drain: Duration,
     /// How much of Octroi clients may use.
@@ -40,6 +43,7 @@ impl Default for HttpSettings {
         Self {
             body_bytes: 4 << 20,
             session_idle: Duration::from_mins(30),
+            session_restore: Some(Duration::from_hours(7 * 24)),
             drain: Duration::from_secs(10),
             limits: ClientLimits::default(),
         }
@@ -84,7 +88,13 @@ impl HttpEndpoint {
             access,
             connections: Connections::new(settings.limits, gateway.clock().clone()),
             slowdown: Slowdown::new(gateway.clock().clone()),
-            sessions: Sessions::new(settings.session_idle, settings.limits, &held, gateway.clock().clone()),
+            sessions: Sessions::new(
+                settings.session_idle,
+                settings.limits,
+                SessionIds::new(&gateway, settings.session_restore),
+                &held,
+                gateway.clock().clone(),
+            ),
             old_streams: OldStreams::default(),
             held,
             gateway,

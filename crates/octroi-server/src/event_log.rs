@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use octroi_mcp::sse;
+use octroi_mcp::{Id, sse};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -20,12 +21,16 @@ pub(crate) const OWN_STREAM: u64 = 0;
 const EVENTS_KEPT: usize = 256;
 /// What an event costs besides its message.
 const EVENT_BYTES: usize = 64;
+/// A longer id of a request is not part of its events' ids.
+const REQUEST_ID_MAX: usize = 64;
 
 /// One stream's events.
 #[derive(Debug)]
 pub(crate) struct EventLog {
-    /// Unique within the session; the first part of every event's id.
+    /// Unique within the session and the run of the gateway; the first part of every event's id.
     number: u64,
+    /// The last part of every event's id.
+    origin: EventOrigin,
     state: Mutex<EventLogState>,
     changed: watch::Sender<u64>,
     held: Arc<HeldBytes>,
@@ -43,14 +48,23 @@ struct EventLogState {
 }
 
 impl EventLog {
-    pub(crate) fn new(number: u64, held: &Arc<HeldBytes>) -> Arc<Self> {
+    pub(crate) fn new(number: u64, origin: EventOrigin, held: &Arc<HeldBytes>) -> Arc<Self> {
         let state = EventLogState { next: 1, ..EventLogState::default() };
         let (state, changed) = (Mutex::new(state), watch::Sender::default());
-        Arc::new(Self { number, state, changed, held: Arc::clone(held) })
+        Arc::new(Self { number, origin, state, changed, held: Arc::clone(held) })
     }
 
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    fn event_id(&self, number: u64) -> String {
+        format!("{}-{number}-{}", self.number, self.origin)
+    }
+
+    /// The first event of a stream: only an id to resume from, and how soon to reconnect.
+    pub(crate) fn priming(&self) -> Bytes {
+        Bytes::from(format!("id: {}\nretry: 1000\ndata:\n\n", self.event_id(0)))
     }
 
     /// Adds a message. Never waits.
@@ -155,7 +169,7 @@ impl EventLogReader {
                 }
                 if let Some((number, message)) = state.events.iter().find(|(number, _)| *number > self.cursor)
                 {
-                    let event = sse::write(message, Some(&format!("{}-{number}", self.log.number)));
+                    let event = sse::write(message, Some(&self.log.event_id(*number)));
                     self.cursor = *number;
                     state.delivered = state.delivered.max(self.cursor);
                     return Some(event);
@@ -187,15 +201,59 @@ impl Drop for EventLogReader {
     }
 }
 
-/// The first event of a stream: only an id to resume from, and how soon to reconnect.
-pub(crate) fn priming(number: u64) -> Bytes {
-    Bytes::from(format!("id: {number}-0\nretry: 1000\ndata:\n\n"))
+/// Where events come from: the run of the gateway, and the request that their stream answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EventOrigin {
+    pub(crate) run: u64,
+    /// `None` for the session's own stream, and where the request's id is too long.
+    pub(crate) request: Option<Id>,
 }
 
-/// Reads `{stream}-{event}`.
-pub(crate) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
-    let (stream, event) = id.split_once('-')?;
-    Some((stream.parse().ok()?, event.parse().ok()?))
+impl EventOrigin {
+    /// The origin of a stream that answers a request, so that its client can be answered after a restart.
+    pub(crate) fn of_request(run: u64, request: Option<Id>) -> Self {
+        Self { run, request: request.filter(|id| id.as_json().len() <= REQUEST_ID_MAX) }
+    }
+}
+
+impl fmt::Display for EventOrigin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:x}", self.run)?;
+        match &self.request {
+            Some(id) => write!(formatter, "-{}", hex::encode(id.as_json())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The id of an event: `{stream}-{event}-{run}`, and for the stream of a request the id of that request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EventId {
+    pub(crate) stream: u64,
+    pub(crate) event: u64,
+    pub(crate) origin: EventOrigin,
+}
+
+impl EventId {
+    /// Reads an id as a client returns it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, '-');
+        let stream = parts.next()?.parse().ok()?;
+        let event = parts.next()?.parse().ok()?;
+        let run = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let request = match parts.next() {
+            None => None,
+            Some(request) => Some(request_id(request)?),
+        };
+        Some(Self { stream, event, origin: EventOrigin { run, request } })
+    }
+}
+
+/// The client writes it, so it is read like the id of any request.
+fn request_id(text: &str) -> Option<Id> {
+    let json = hex::decode(text).ok().filter(|json| json.len() <= REQUEST_ID_MAX)?;
+    let value: serde_json::Value = serde_json::from_slice(&json).ok()?;
+    (value.is_string() || value.is_number()).then(|| Id::from_json(Bytes::from(value.to_string())))
 }
 
 #[cfg(test)]
@@ -203,6 +261,10 @@ mod tests {
     use futures_util::StreamExt as _;
 
     use super::*;
+
+    fn origin() -> EventOrigin {
+        EventOrigin { run: 0xab, request: None }
+    }
 
     async fn read(log: &Arc<EventLog>, after: Option<u64>) -> Vec<String> {
         let stream = Arc::clone(log).follow(after, None, CancellationToken::new());
@@ -212,19 +274,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_stream_goes_on_after_the_last_event_seen() {
-        let log = EventLog::new(3, &HeldBytes::new(1 << 20));
+        let log = EventLog::new(3, origin(), &HeldBytes::new(1 << 20));
         for number in 1..=3 {
             log.push(Bytes::from(format!("{{\"n\":{number}}}")));
         }
         log.finish();
         assert_eq!(read(&log, None).await.len(), 3);
-        assert_eq!(read(&log, Some(2)).await, ["id: 3-3\ndata: {\"n\":3}\n\n"]);
+        assert_eq!(read(&log, Some(2)).await, ["id: 3-3-ab\ndata: {\"n\":3}\n\n"]);
         assert_eq!(read(&log, None).await.len(), 0, "what was delivered is not sent again unasked");
     }
 
     #[tokio::test]
     async fn a_client_that_is_away_costs_a_bounded_amount() {
-        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
+        let log = EventLog::new(1, origin(), &HeldBytes::new(1 << 20));
         for number in 0..10_000 {
             log.push(Bytes::from(number.to_string()));
         }
@@ -234,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_list_change_is_kept_once() {
-        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
+        let log = EventLog::new(1, origin(), &HeldBytes::new(1 << 20));
         for _ in 0..5 {
             log.push(Bytes::from_static(br#"{"method":"notifications/tools/list_changed"}"#));
         }
@@ -245,7 +307,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_limited_in_bytes_over_all_streams() {
         let kept = HeldBytes::new(10_000);
-        let logs: Vec<_> = (1..=5).map(|_| EventLog::new(OWN_STREAM, &kept)).collect();
+        let logs: Vec<_> = (1..=5).map(|_| EventLog::new(OWN_STREAM, origin(), &kept)).collect();
         for _ in 0..100 {
             for log in &logs {
                 log.push(Bytes::from(vec![b'x'; 1_000]));
@@ -259,7 +321,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_kept_until_its_client_had_the_chance_to_read_it() {
         let held = HeldBytes::new(100);
-        let log = EventLog::new(1, &held);
+        let log = EventLog::new(1, origin(), &held);
         log.push(Bytes::from(vec![b'x'; 1_000]));
         log.finish();
         assert_eq!(read(&log, Some(0)).await.len(), 1);
@@ -268,7 +330,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_reads_gets_what_is_larger_than_all_that_may_be_kept() {
-        let log = EventLog::new(1, &HeldBytes::new(100));
+        let log = EventLog::new(1, origin(), &HeldBytes::new(100));
         let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
         for _ in 0..3 {
             log.push(Bytes::from(vec![b'x'; 1_000]));
@@ -278,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_that_is_not_read_ends() {
-        let log = EventLog::new(1, &HeldBytes::new(1 << 20));
+        let log = EventLog::new(1, origin(), &HeldBytes::new(1 << 20));
         let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
         log.push(Bytes::from_static(b"first"));
         assert!(stream.next().await.is_some());
@@ -293,7 +355,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_whose_events_are_lost_gets_the_next_ones() {
         let held = HeldBytes::new(0);
-        let log = EventLog::new(OWN_STREAM, &held);
+        let log = EventLog::new(OWN_STREAM, origin(), &held);
         for _ in 0..5 {
             log.push(Bytes::from_static(b"lost"));
         }
@@ -306,9 +368,17 @@ mod tests {
 
     #[test]
     fn event_ids() {
-        assert_eq!(parse_event_id("3-14"), Some((3, 14)));
-        for id in ["", "3", "a-b", "3-", "-1", "1-2-3"] {
-            assert_eq!(parse_event_id(id), None, "{id}");
+        for request in [None, Some(Id::number(7)), Some(Id::from_json(Bytes::from_static(b"\"a-b\"")))] {
+            let log = EventLog::new(3, EventOrigin { run: 0xab, request }, &HeldBytes::new(0));
+            let expected = EventId { stream: 3, event: 14, origin: log.origin.clone() };
+            assert_eq!(EventId::parse(&log.event_id(14)), Some(expected));
+        }
+        let long = Id::from_json(Bytes::from(format!("\"{}\"", "x".repeat(100))));
+        assert_eq!(EventOrigin::of_request(1, Some(long)).request, None);
+        let wrong =
+            ["", "3", "3-4", "a-b-c", "3-", "-1-1", "3-14-xy", "3-14-ab-", "3-14-ab-7", "3-14-ab-7b7d"];
+        for id in wrong {
+            assert_eq!(EventId::parse(id), None, "{id}");
         }
     }
 }

@@ -12,7 +12,7 @@ use octroi_mcp::{Id, Kind, Method, RpcError, Version, code};
 use tokio::sync::Notify;
 
 use crate::endpoint::{HttpEndpoint, Post};
-use crate::event_log::{EventLog, parse_event_id, priming};
+use crate::event_log::{EventId, EventLog};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply, STREAM_AFTER};
 use crate::session::{InitializeParams, SendMessage};
@@ -34,7 +34,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         }
         Kind::Request => {
             let is_admin = endpoint.access.is_admin(headers);
-            let stream = PostStream::new(session);
+            let stream = PostStream::new(session, envelope.id());
             let caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
             let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
             let work = Box::pin(async move {
@@ -74,24 +74,28 @@ pub(crate) async fn initialize(post: Post) -> Reply {
                     end_at_servers(&endpoint, ended);
                 }
             }
-            Err(SessionRefusal::TooMany { limit }) => {
-                let error = reply::limit_error(
-                    &format!("{limit} sessions with this token are in use"),
-                    "end some, or raise `max_sessions` under [server]",
-                );
-                return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
-            }
-            Err(SessionRefusal::NoRandom(error)) => return no_random(Some(&id), error),
+            Err(refusal) => return refuse_session(&refusal, Some(&id)),
         }
     }
     reply
 }
 
-/// The answer when no unguessable id can be made.
-pub(crate) fn no_random(id: Option<&Id>, error: getrandom::Error) -> Reply {
-    let message = format!("the operating system provides no random numbers: {error}");
-    let error = RpcError::new(code::INTERNAL_ERROR, message);
-    reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+/// The answer when no session can be opened.
+pub(crate) fn refuse_session(refusal: &SessionRefusal, id: Option<&Id>) -> Reply {
+    match refusal {
+        SessionRefusal::TooMany { limit } => {
+            let error = reply::limit_error(
+                &format!("{limit} sessions with this token are in use"),
+                "end some, or raise `max_sessions` under [server]",
+            );
+            reply::limit(StatusCode::TOO_MANY_REQUESTS, id, &error)
+        }
+        SessionRefusal::NoRandom => {
+            let error =
+                RpcError::new(code::INTERNAL_ERROR, "the operating system provides no random numbers");
+            reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+        }
+    }
 }
 
 /// Ends a session, here and at servers.
@@ -141,11 +145,23 @@ pub(crate) fn find_by_id(
     principal: &Principal,
     id: &str,
 ) -> Result<Arc<HttpSession>, Box<Reply>> {
-    endpoint.sessions.find(id, principal, frontend).ok_or_else(|| {
-        let error =
-            RpcError::new(code::INVALID_REQUEST, "the session is over; begin again with `initialize`");
-        Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error))
-    })
+    if let Some(session) = endpoint.sessions.find(id, principal, frontend) {
+        return Ok(session);
+    }
+    match endpoint.sessions.restore(&endpoint.frontends, id, principal, frontend) {
+        Ok(Some((session, ended))) => {
+            if let Some(ended) = ended {
+                end_at_servers(endpoint, ended);
+            }
+            Ok(session)
+        }
+        Ok(None) => {
+            let error =
+                RpcError::new(code::INVALID_REQUEST, "the session is over; begin again with `initialize`");
+            Err(Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error)))
+        }
+        Err(refusal) => Err(Box::new(refuse_session(&refusal, None))),
+    }
 }
 
 /// GET: the session's own stream, or one that the client resumes.
@@ -167,19 +183,17 @@ pub(crate) fn open_stream(
         Err(reply) => return *reply,
     };
     let last_event = headers.get(mcp_header::LAST_EVENT_ID).and_then(|value| value.to_str().ok());
-    let (log, after) = match last_event {
+    let last_event = last_event.and_then(EventId::parse);
+    let resumed = last_event.and_then(|EventId { stream, event, origin }| {
+        let known = session.stream(stream, origin.run).map(|log| (log, event));
+        known.or_else(|| session.lost_request(&origin).map(|log| (log, 0)))
+    });
+    let (log, after) = match resumed {
+        Some((log, event)) => (log, Some(event)),
+        // A stream that is no longer known cannot be resumed; the client gets the session's own.
         None => (session.own_stream(), None),
-        Some(id) => {
-            let found = parse_event_id(id).and_then(|(stream, event)| Some((session.stream(stream)?, event)));
-            match found {
-                Some((log, event)) => (log, Some(event)),
-                // A stream that is no longer known cannot be resumed; the client gets the session's own.
-                None => (session.own_stream(), None),
-            }
-        }
     };
-    let first = wants_priming(&session).then(|| priming(log.number()));
-    let first = if after.is_some() { None } else { first };
+    let first = (after.is_none() && wants_priming(&session)).then(|| log.priming());
     // The stream holds the session, so that a session with an open stream does not expire.
     let events = log.follow(after, first, endpoint.access.lease(headers, &endpoint.closing));
     reply::stream(SessionStream { events: Box::pin(events), _session: session })
@@ -245,7 +259,7 @@ pub(crate) async fn respond(
             log.finish();
         });
     }
-    let first = wants_priming(&stream.session).then(|| priming(log.number()));
+    let first = wants_priming(&stream.session).then(|| log.priming());
     reply::stream(log.follow(Some(0), first, endpoint.closed.clone()))
 }
 
@@ -276,15 +290,18 @@ impl Drop for Detached<'_> {
 /// The client during one POST. Its stream is created when there is something to send before the answer.
 pub(crate) struct PostStream {
     session: Arc<HttpSession>,
+    /// The id of the request; `None` for a batch.
+    request: Option<Id>,
     log: OnceLock<Arc<EventLog>>,
     opened: Notify,
     this: std::sync::Weak<Self>,
 }
 
 impl PostStream {
-    pub(crate) fn new(session: Arc<HttpSession>) -> Arc<Self> {
+    pub(crate) fn new(session: Arc<HttpSession>, request: Option<Id>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             session,
+            request,
             log: OnceLock::new(),
             opened: Notify::new(),
             this: this.clone(),
@@ -292,7 +309,7 @@ impl PostStream {
     }
 
     fn log(&self) -> Arc<EventLog> {
-        let log = self.log.get_or_init(|| self.session.new_stream());
+        let log = self.log.get_or_init(|| self.session.new_stream(self.request.clone()));
         self.opened.notify_one();
         Arc::clone(log)
     }

@@ -34,6 +34,7 @@ mod rescue;
 mod resources;
 mod serve;
 mod session;
+mod session_id;
 mod sessions;
 mod slowdown;
 mod stdio;

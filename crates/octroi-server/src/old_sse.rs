@@ -27,7 +27,7 @@ use crate::legacy;
 use crate::old_streams::OldStream;
 use crate::reply::{self, Reply};
 use crate::session::SendMessage;
-use crate::sessions::HttpSession;
+use crate::sessions::{HttpSession, SessionRefusal};
 
 /// Where a stream is opened, below the path of an endpoint.
 pub(crate) const STREAM_PATH: &str = "/sse";
@@ -119,7 +119,7 @@ fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request:
     let held = endpoint.held.of(&principal.token);
     let opened = match endpoint.old_streams.open(principal, frontend, held, resumed) {
         Ok(opened) => opened,
-        Err(error) => return legacy::no_random(None, error),
+        Err(_) => return legacy::refuse_session(&SessionRefusal::NoRandom, None),
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
     let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());

@@ -76,8 +76,14 @@ impl InitializeParams {
 }
 
 impl LegacySession {
-    pub(crate) fn new(id: &str, frontend: Frontend, principal: Principal, client: InitializeParams) -> Self {
-        let owner = format!("{}/{id}", principal.id).into();
+    /// A session under a name that is unique among those of its principal.
+    pub(crate) fn new(
+        name: &str,
+        frontend: Frontend,
+        principal: Principal,
+        client: InitializeParams,
+    ) -> Self {
+        let owner = format!("{}/{name}", principal.id).into();
         // Copied, so that the session does not keep the whole request in memory.
         let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(client.capabilities.json()));
         Self {
@@ -106,6 +112,14 @@ impl LegacySession {
         let listener = frontends.listen(&self.frontend, client, Filter::ALL, deliver);
         // Called once per session; a second listener would double every message.
         let _ = self.listener.set(listener);
+    }
+
+    /// Numbers questions so that none has the id of one which an earlier run of the gateway asked: its answer
+    /// may still come.
+    pub(crate) fn number_questions_of_run(&self, run: u64) {
+        // Exact in every language: below 2^53.
+        let first = (run & u64::from(u32::MAX)) << 20 | 1;
+        self.next_question.store(first, Ordering::Relaxed);
     }
 
     /// The size of what its client declared about itself.

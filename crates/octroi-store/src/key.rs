@@ -1,7 +1,8 @@
 //! The key under which secrets are stored.
 //!
 //! Who runs the store keeps the key. Here it only encrypts: each value under a key made for its purpose, bound
-//! to the row and the column it stands in, so that values cannot be exchanged.
+//! to the row and the column it stands in, so that values cannot be exchanged. What clients carry instead of the
+//! store, such as the id of a session, is encrypted in the same way and bound to whose it is.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
 /// How an encrypted text begins. JSON begins with another letter.
@@ -43,8 +44,14 @@ impl MasterKey {
         hex::encode(self.0)
     }
 
+    /// A new key; `None` if there are no random numbers.
+    pub fn random() -> Option<Self> {
+        let mut bytes = [0_u8; Self::LENGTH];
+        getrandom::fill(&mut bytes).ok().map(|()| Self(bytes))
+    }
+
     /// What encrypts values for one purpose.
-    pub(crate) fn cipher(&self, purpose: &str) -> Cipher {
+    pub fn cipher(&self, purpose: &str) -> Cipher {
         let mut hash = Sha256::new();
         hash.update(purpose);
         hash.update(b"\n");
@@ -60,10 +67,30 @@ impl fmt::Debug for MasterKey {
     }
 }
 
-/// Encrypts and decrypts texts.
-pub(crate) struct Cipher(Aes256Gcm);
+/// Encrypts and decrypts values of one purpose.
+pub struct Cipher(Aes256Gcm);
 
 impl Cipher {
+    /// How many characters of a token are its nonce: random, and different for every token.
+    pub const NONCE_CHARACTERS: usize = NONCE_LENGTH / 3 * 4;
+
+    /// Encrypts what a client will carry, bound to whose it is, as letters, digits, `-` and `_`; `None` if there
+    /// are no random numbers.
+    pub fn seal_token(&self, plain: &[u8], bound_to: &[u8]) -> Option<String> {
+        let mut nonce = [0_u8; NONCE_LENGTH];
+        getrandom::fill(&mut nonce).ok()?;
+        let sealed = self.0.encrypt(&Nonce::from(nonce), Payload { msg: plain, aad: bound_to }).ok()?;
+        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    /// Decrypts what a client carried; `None` if it was encrypted with another key, was bound to something else, or
+    /// was changed.
+    pub fn open_token(&self, token: &str, bound_to: &[u8]) -> Option<Vec<u8>> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LENGTH>()?;
+        self.0.decrypt(&Nonce::from(*nonce), Payload { msg: sealed, aad: bound_to }).ok()
+    }
+
     /// Encrypts a text for one place; `None` if there are no random numbers.
     pub(crate) fn seal(&self, text: &str, place: &str) -> Option<String> {
         let mut nonce = [0_u8; NONCE_LENGTH];
@@ -113,6 +140,27 @@ mod tests {
         }
         for wrong in ["", SEALED, "sealed1:AAAA", "{}", &sealed[..sealed.len() - 2]] {
             assert_eq!(cipher.open(wrong, "ap_1/arguments"), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_opens_unchanged_and_for_whom_it_was_made() {
+        let cipher = MasterKey::new([7; 32]).cipher("sessions");
+        let token = cipher.seal_token(b"what is inside", b"ann").unwrap();
+        assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{token}");
+        assert_eq!(cipher.open_token(&token, b"ann").as_deref(), Some(&b"what is inside"[..]));
+        assert_eq!(cipher.open_token(&token, b"bob"), None);
+        assert_eq!(MasterKey::new([7; 32]).cipher("other").open_token(&token, b"ann"), None);
+        let other = cipher.seal_token(b"what is inside", b"ann").unwrap();
+        assert_ne!(token[..Cipher::NONCE_CHARACTERS], other[..Cipher::NONCE_CHARACTERS]);
+        for position in 0..token.len() {
+            let mut changed = token.clone().into_bytes();
+            changed[position] = if changed[position] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(cipher.open_token(&changed, b"ann"), None, "{position}");
+        }
+        for wrong in ["", "A", "sealed1:AAAA", &token[..15], &token[..token.len() - 4]] {
+            assert_eq!(cipher.open_token(wrong, b"ann"), None, "{wrong}");
         }
     }
 

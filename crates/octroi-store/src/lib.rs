@@ -27,7 +27,7 @@ pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;
 pub use health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
-pub use key::{KeySource, MasterKey};
+pub use key::{Cipher, KeySource, MasterKey};
 pub use pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRecord};
 pub use policy::{
     ActivePolicies, PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict,

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::catalogue::{Catalogue, Saved, StoredCatalogue};
 use crate::error::StoreError;
 use crate::health::HealthSample;
-use crate::key::KeySource;
+use crate::key::{Cipher, KeySource};
 use crate::server::{CanonicalJson, ManagedBy, Recorded, ServerKey, ServerRecord};
 use crate::sqlite::Sqlite;
 
@@ -43,6 +43,14 @@ impl Store {
     /// Whether there is a database in a data directory.
     pub fn exists(directory: &Path) -> bool {
         crate::sqlite::exists(directory)
+    }
+
+    /// What encrypts values that clients carry for one purpose, under the key of the data directory; `None` without
+    /// a usable one.
+    pub fn cipher(&self, purpose: &str) -> Option<Cipher> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.cipher(purpose),
+        }
     }
 
     /// Moves everything from the write-ahead log into the database file, so that the file alone is complete.

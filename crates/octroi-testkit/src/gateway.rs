@@ -217,9 +217,9 @@ fn write_config(directory: &Path, config: &str) -> PathBuf {
         format!("\n[[tokens]]\ntoken = \"{AGENT_TOKEN}\"\nrole = \"agent\"\nagent_id = \"tester\"\n");
     // Most tests are not about policies.
     let policy = if config.contains("[policy]") { "" } else { "\n[policy]\nprofile = \"open\"\n" };
-    // Nor about who accepts a changed file.
+    // Nor about who accepts a changed file, or how long a list waits for servers on a busy machine.
     let has_reload = config.contains("auto_reload") || config.lines().any(|line| line == "[mcp]");
-    let reload = if has_reload { "" } else { "\n[mcp]\nauto_reload = true\n" };
+    let reload = if has_reload { "" } else { "\n[mcp]\nauto_reload = true\nlist_wait = \"10s\"\n" };
     std::fs::write(&file, format!("{config}{tokens}{policy}{reload}"))
         .expect("the configuration can be written");
     file

@@ -35,6 +35,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
             .collect(),
         policies: policies.collect(),
         wire_name_max: Some(settings.mcp.wire_name_max),
+        list_wait: Some(settings.mcp.list_wait),
     }
 }
 

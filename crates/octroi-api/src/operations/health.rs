@@ -26,7 +26,7 @@ pub struct ServerHealth {
     pub response_time_ms: Option<u64>,
     /// How many checks failed in a row
     pub consecutive_failures: u32,
-    /// Why it cannot be reached, if so
+    /// Why it cannot be reached, or why lists of it are missing
     pub error: Option<String>,
 }
 

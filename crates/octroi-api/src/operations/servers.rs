@@ -70,7 +70,7 @@ pub struct ServerStatus {
     pub in_flight: u64,
     /// Calls that are queued because of the concurrency limit
     pub waiting: u64,
-    /// Why it cannot be reached, if so
+    /// Why it cannot be reached, or why lists of it are missing
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Settings of its entry for tools that it does not have

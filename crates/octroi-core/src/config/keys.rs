@@ -211,6 +211,13 @@ pub const MCP: &[Key] = &[
         "The longest name of a tool or prompt in lists; longer ones are cut and get a part of a hash. Most clients accept \
         64 characters, and some put a prefix like `mcp__octroi__` before the name.",
     ),
+    key(
+        "list_wait",
+        Kind::Duration,
+        "1500ms",
+        "How long lists wait for a server that was never seen, counted from its first start; what it offers later is \
+        announced. Servers that are remembered are not waited for.",
+    ),
     key("servers", Kind::Tables(ENTRY), "", "The servers.").or(&["clients"]),
 ];
 

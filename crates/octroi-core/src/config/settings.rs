@@ -23,6 +23,8 @@ use crate::wire_name::WIRE_NAME_MAX;
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
 const DEFAULT_BODY_BYTES: usize = 4 << 20;
 const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
+const DEFAULT_SESSION_RESTORE: Duration = Duration::from_hours(7 * 24);
+const DEFAULT_LIST_WAIT: Duration = Duration::from_millis(1500);
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
 
 /// `[server]`: how clients reach Octroi.
@@ -40,6 +42,8 @@ pub struct ServerSection {
     pub body_bytes: usize,
     /// A session ends after this time without a request.
     pub session_idle: Duration,
+    /// How long after it began a session is restored after a restart; `None` for never.
+    pub session_restore: Option<Duration>,
     /// The token for calls that agents must not make alone, if configured.
     pub admin_token: Option<AdminToken>,
     /// How much of Octroi clients may use.
@@ -57,6 +61,8 @@ pub struct McpSection {
     pub health_check_interval: Option<Duration>,
     /// The longest name of a tool or prompt in lists.
     pub wire_name_max: usize,
+    /// How long a list waits for servers that were never seen.
+    pub list_wait: Duration,
 }
 
 /// What a changed file does by itself.
@@ -116,6 +122,7 @@ impl Context<'_> {
             allowed_origins: reader.texts("allowed_origins"),
             body_bytes: reader.count("max_body_bytes", 1, DEFAULT_BODY_BYTES),
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
+            session_restore: reader.duration_or_off("session_restore", Some(DEFAULT_SESSION_RESTORE)),
             admin_token: admin_token(&mut reader),
             limits: client_limits::read(&mut reader),
         };
@@ -155,6 +162,7 @@ impl Context<'_> {
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
             wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
+            list_wait: reader.duration("list_wait", DEFAULT_LIST_WAIT),
         };
         reader.flag("strict", true);
         (section, reader.settings, reader.log.problems)

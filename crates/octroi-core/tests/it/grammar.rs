@@ -272,6 +272,7 @@ image = "img:1"
         allowed_origins = []                      # default
         max_body_bytes = 4194304                  # default
         session_idle = "30m"                      # default
+        session_restore = "7d"                    # default
         max_connections = 1024                    # default
         reserved_connections = 32                 # default
         max_connections_per_token = 256           # default
@@ -291,6 +292,8 @@ image = "img:1"
         enabled = true                            # default
         auto_reload = "ask"                       # default
         health_check_interval = false             # file:3
+        wire_name_max = 50                        # default
+        list_wait = "1500ms"                      # default
         strict = true                             # default
 
         [[mcp.servers]]

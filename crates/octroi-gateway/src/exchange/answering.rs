@@ -116,7 +116,7 @@ impl Exchange<'_> {
             _hold: hold,
         };
         let state = match self.shared.pending.keep(pending, &self.shared.context.clock) {
-            Ok(number) => self.seal(Position::Pending(number)),
+            Ok(number) => self.seal(self.shared.sealer.pending(number)),
             Err(_) => None,
         };
         match state {

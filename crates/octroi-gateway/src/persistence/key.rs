@@ -46,8 +46,7 @@ pub(crate) fn of_directory(directory: &Path) -> Option<MasterKey> {
 
 /// Makes a key. The file gets its name when it is complete.
 fn made(directory: &Path, file: &Path) -> Option<MasterKey> {
-    let mut bytes = [0_u8; MasterKey::LENGTH];
-    let key = getrandom::fill(&mut bytes).is_ok().then(|| MasterKey::new(bytes))?;
+    let key = MasterKey::random()?;
     let unfinished = directory.join(format!("{FILE}.part"));
     let write = || -> io::Result<()> {
         let mut out =

@@ -70,7 +70,7 @@ impl Pipeline {
     async fn abandon(&self, call: &TaskCall, sealed: &str) {
         let now = u64::try_from(self.now_ms()).unwrap_or_default();
         let opened = self.sealer.open(sealed, &call.caller.principal.id, &call.digest, now);
-        if let Ok(Position::Pending(number)) = opened.map(|state| state.round) {
+        if let Ok(Position::Pending(number, _)) = opened.map(|state| state.round) {
             self.exchanges.abandon(number);
         }
         self.approvals.finish(&call.approval, "cancelled").await;

@@ -1,19 +1,25 @@
 //! Keeps the catalogue up to date, in the background.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use octroi_core::server::Transport;
 use octroi_mcp::Method;
 use octroi_upstream::{Connection, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::{ManagedServer, Servers};
 use crate::catalogue::{LISTS, ListSource, fetch};
 use crate::registry::Fetched;
+
+/// After how long a list that could not be fetched is fetched again; each time twice as long as before.
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+/// The longest time between two attempts: as long as between the regular ones.
+const RETRY_LONGEST: Duration = Duration::from_mins(5);
 
 /// The result of refreshing all servers.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +37,52 @@ pub(super) struct Refresher {
     notify: Notify,
     /// Whether the server has answered or failed once.
     settled: watch::Sender<bool>,
-    woken: AtomicBool,
+    /// When it was first started.
+    woken: OnceLock<Instant>,
+    /// The lists that could not be fetched when they were last asked for, with the reason.
+    failures: Mutex<BTreeMap<String, String>>,
     /// The connection over which the tools were listed last; it may be closed by now.
     listed: Mutex<Weak<Connection>>,
     /// Held while the tools are listed because a call waits for it.
     listing: tokio::sync::Mutex<()>,
+}
+
+/// What was fetched of a server.
+#[derive(Default)]
+pub(crate) struct RefreshedLists {
+    /// The notifications for lists that changed.
+    pub(crate) changed: HashSet<Method>,
+    /// The lists that could not be fetched.
+    failed: HashSet<Method>,
+}
+
+/// When lists that could not be fetched are fetched again.
+#[derive(Default)]
+struct Retry {
+    lists: HashSet<Method>,
+    at: Option<Instant>,
+    delay: Duration,
+}
+
+impl Retry {
+    /// Waits until it is time; forever if there is nothing to fetch.
+    async fn due(&self) {
+        match self.at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Plans the next attempt, later than the one before.
+    fn plan(&mut self, failed: HashSet<Method>, now: Instant) {
+        self.delay = if failed.is_empty() {
+            Duration::ZERO
+        } else {
+            (self.delay * 2).clamp(RETRY_FIRST, RETRY_LONGEST)
+        };
+        self.at = (!failed.is_empty()).then(|| now + self.delay);
+        self.lists = failed;
+    }
 }
 
 #[derive(Default)]
@@ -52,9 +99,31 @@ impl Refresher {
         self.notify.notify_one();
     }
 
-    /// `true` for the first caller.
-    pub(super) fn wake(&self) -> bool {
-        !self.woken.swap(true, Ordering::Relaxed)
+    /// When it was first started, and whether that is now.
+    pub(super) fn wake(&self, now: Instant) -> (Instant, bool) {
+        let is_first = self.woken.set(now).is_ok();
+        (self.woken.get().copied().unwrap_or(now), is_first)
+    }
+
+    /// Notes which of the lists that were asked for could not be fetched; `true` if that is different from before.
+    fn note_failures(&self, asked: &HashSet<Method>, failed: &HashMap<Method, String>) -> bool {
+        let mut failures = self.failures.lock();
+        let before = failures.clone();
+        for method in asked {
+            match failed.get(method) {
+                Some(reason) => drop(failures.insert(method.to_string(), reason.clone())),
+                None => drop(failures.remove(method.as_str())),
+            }
+        }
+        *failures != before
+    }
+
+    /// Why lists are missing or out of date, if they are.
+    pub(super) fn failure(&self) -> Option<String> {
+        let failures = self.failures.lock();
+        let texts: Vec<String> =
+            failures.iter().map(|(list, reason)| format!("{list} failed: {reason}")).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
     }
 
     /// Whether the tools were listed over this connection.
@@ -80,18 +149,26 @@ impl Refresher {
 impl Servers {
     pub(super) async fn refresh_on_demand(self: Arc<Self>, member: Arc<ManagedServer>) {
         let refresher = &member.refresher;
+        let mut retry = Retry::default();
         loop {
             tokio::select! {
                 biased;
                 () = member.upstream.ended() => return,
                 () = refresher.notify.notified() => {}
+                // When it is connected again, all its lists are fetched anyway.
+                () = retry.due() => if member.upstream.current().is_none() {
+                    retry = Retry::default();
+                    continue;
+                }
             }
             let requested = std::mem::take(&mut *refresher.requested.lock());
-            let changed = self.refresh(&member.upstream, &requested.lists).await;
+            let lists = requested.lists.union(&retry.lists).cloned().collect();
+            let refreshed = self.refresh(&member.upstream, &lists).await;
             refresher.settle();
-            for method in changed.union(&requested.announced) {
+            for method in refreshed.changed.union(&requested.announced) {
                 self.subscriptions.list_changed(&member.upstream.spec().key, method);
             }
+            retry.plan(refreshed.failed, self.now());
         }
     }
 
@@ -105,7 +182,7 @@ impl Servers {
     /// Fetches all lists of a server now.
     pub async fn refresh_all(&self, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
         upstream.connection().await?;
-        for method in self.refresh(upstream, &LISTS.into()).await {
+        for method in self.refresh(upstream, &LISTS.into()).await.changed {
             self.subscriptions.list_changed(&upstream.spec().key, &method);
         }
         Ok(())
@@ -130,7 +207,7 @@ impl Servers {
             if member.refresher.has_listed(&connection) {
                 return;
             }
-            for method in self.refresh(upstream, &[Method::ToolsList].into()).await {
+            for method in self.refresh(upstream, &[Method::ToolsList].into()).await.changed {
                 self.subscriptions.list_changed(&upstream.spec().key, &method);
             }
             // Whatever the result: calls wait for it only once.
@@ -139,15 +216,15 @@ impl Servers {
         .await;
     }
 
-    /// Fetches lists of one server and puts them into a new catalogue; returns the notifications for
-    /// those that changed.
-    pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> HashSet<Method> {
+    /// Fetches lists of one server and puts them into a new catalogue.
+    pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> RefreshedLists {
         let key = &upstream.spec().key;
         let connection = match upstream.connection().await {
             Ok(connection) => connection,
             Err(error) => {
                 debug!(server.name = %key, %error, "lists not refreshed");
-                return HashSet::new();
+                // They are fetched when it is connected.
+                return RefreshedLists::default();
             }
         };
         let source = ListSource {
@@ -156,7 +233,7 @@ impl Servers {
             timeout: upstream.spec().timeouts.list,
             limits: &upstream.spec().limits,
         };
-        let mut fetched = Vec::new();
+        let (mut fetched, mut failed) = (Vec::new(), HashMap::new());
         for method in lists {
             let mut page = fetch(source, &connection, method).await;
             if page.as_ref().is_err_and(UpstreamError::is_passing)
@@ -167,7 +244,9 @@ impl Servers {
             match page {
                 Ok(items) => fetched.push((method.clone(), items)),
                 Err(error) => {
-                    warn!(server.name = %key, list = %method, %error, "list not refreshed, the old one stays")
+                    warn!(server.name = %key, list = %method, %error, "list not refreshed, the old one stays");
+                    let error = error.redacted(|text| self.context.redactor.redacted(text));
+                    failed.insert(method.clone(), error.to_string());
                 }
             }
         }
@@ -176,13 +255,17 @@ impl Servers {
         // A new configuration may have replaced or removed it meanwhile.
         let is_current = || self.upstream(key).is_some_and(|current| Arc::ptr_eq(&current, upstream));
         let changed = self.registry.update(upstream.spec(), fetched, is_current);
-        if has_tools
-            && is_current()
+        if is_current()
             && let Some(member) = self.get(key)
         {
-            *member.refresher.listed.lock() = Arc::downgrade(&connection);
+            if has_tools {
+                *member.refresher.listed.lock() = Arc::downgrade(&connection);
+            }
+            if member.refresher.note_failures(lists, &failed) {
+                self.announce();
+            }
         }
-        changed
+        RefreshedLists { changed, failed: failed.into_keys().collect() }
     }
 
     /// Fetches the lists of every enabled server again, starting those that are not running.

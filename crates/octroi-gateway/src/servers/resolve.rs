@@ -60,7 +60,7 @@ impl Servers {
         if let View::Server(_) = view {
             self.settled(view).await;
         }
-        let deadline = self.patience(view);
+        let deadline_of = self.patience(view);
         loop {
             let found = self.find(view, caller, method, params);
             if found.is_ok() {
@@ -68,7 +68,7 @@ impl Servers {
             }
             // The last server may have settled after the lookup above, so if none is left to wait for, look
             // up once more.
-            if !self.one_settled(view, deadline).await {
+            if !self.one_settled(view, &deadline_of).await {
                 return self.find(view, caller, method, params);
             }
         }

@@ -39,7 +39,7 @@ pub struct ServerStatus {
     pub in_flight: usize,
     /// Calls that wait for a slot.
     pub waiting: usize,
-    /// Why it cannot be reached, if it cannot.
+    /// Why it cannot be reached, or why its lists are missing or out of date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Warnings about settings for tools that it does not have.
@@ -86,7 +86,7 @@ impl Servers {
             restarts: condition.restarts,
             in_flight: condition.in_flight,
             waiting: condition.waiting,
-            error: condition.error.map(|error| error.to_string()),
+            error: condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure()),
             warnings: strays
                 .unwrap_or_default()
                 .into_iter()

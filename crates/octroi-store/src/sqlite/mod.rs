@@ -29,7 +29,7 @@ use sqlx::sqlite::{
 use sqlx::{Connection as _, Sqlite as Driver, Transaction};
 
 use crate::error::StoreError;
-use crate::key::{Cipher, KeySource};
+use crate::key::{Cipher, KeySource, MasterKey};
 use crate::lock::DirectoryLock;
 
 /// How long to wait while another program has locked the file.
@@ -54,6 +54,8 @@ pub(crate) struct Sqlite {
     /// their data can be obtained again.
     durable: SqlitePool,
     readers: SqlitePool,
+    /// The key of the data directory, if there is a usable one.
+    key: Option<MasterKey>,
     /// Encrypts the arguments of approvals; `None` without a key.
     arguments: Option<Cipher>,
     /// The last field, so that it is released last.
@@ -76,15 +78,15 @@ impl Sqlite {
         let version = migrate::inspect(&path).await?;
 
         let failed = |error| failure::from_sqlx(&path, error);
-        let cipher = || key(directory).map(|key| key.cipher(sealing::PURPOSE));
+        let cipher = |key: &MasterKey| key.cipher(sealing::PURPOSE);
         let options =
             options(&path).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
         // People's decisions and what they decide about leave no trace once they are deleted. Elsewhere only
         // what is written anyway is overwritten: chunks of audit records are replaced all the time.
         let thorough = options.clone().pragma("secure_delete", "ON");
         // A new database is made before its key: a key beside no database shows that one was lost.
-        let mut arguments = if version.is_new() { None } else { cipher() };
-        if let Some(arguments) = &arguments {
+        let mut master = if version.is_new() { None } else { key(directory) };
+        if let Some(arguments) = &master.as_ref().map(cipher) {
             // Before the backup that a migration makes.
             sealing::seal_plain(&thorough, version, arguments).await.map_err(failed)?;
         }
@@ -92,12 +94,17 @@ impl Sqlite {
         let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         migrate::bring_up_to_date(&path, &writer, version).await?;
         if version.is_new() {
-            arguments = cipher();
+            master = key(directory);
         }
+        let arguments = master.as_ref().map(cipher);
         let durable =
             pool().max_connections(1).connect_lazy_with(thorough.synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
-        Ok(Self { path, writer, durable, readers, arguments, _lock: lock })
+        Ok(Self { path, writer, durable, readers, key: master, arguments, _lock: lock })
+    }
+
+    pub(crate) fn cipher(&self, purpose: &str) -> Option<Cipher> {
+        self.key.as_ref().map(|key| key.cipher(purpose))
     }
 
     pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {

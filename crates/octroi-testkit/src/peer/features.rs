@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::call::{Interrupt, ServedCall};
-use super::rpc::{INVALID_PARAMS, RpcError};
+use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
 use super::world::World;
 use super::{contents, tools};
 use crate::peer::faults::{Fault, forge, lies};
@@ -49,6 +49,9 @@ pub(crate) async fn answer(call: &ServedCall, method: &str, params: &Value) -> R
     Ok(match method {
         "tools/list" if call.world.options.fault == Some(Fault::WrongShape) => {
             json!({ "tools": { "echo": "not an array" } })
+        }
+        "tools/list" if call.world.refuses_list() => {
+            return Err(RpcError::new(INTERNAL_ERROR, "the tools are not there yet").into());
         }
         "tools/list" => page("tools", tools::definitions::all(call), params)?,
         "tools/call" => tools::run(call, params).await?,

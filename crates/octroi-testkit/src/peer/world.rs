@@ -8,10 +8,12 @@ use tokio_util::task::TaskTracker;
 
 use super::options::PeerOptions;
 use super::request_state::StateIssuer;
-use crate::peer::faults::lies;
+use crate::peer::faults::{Fault, lies};
 
 /// Enough that only a client that has stopped reading misses a change.
 const CHANGES_KEPT: usize = 1024;
+/// How often `--fault late-tools` refuses to list its tools.
+const LISTS_REFUSED: u64 = 2;
 
 /// A change that clients may have subscribed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,7 @@ pub(crate) struct World {
     is_lying: AtomicBool,
     calls: AtomicU64,
     cancelled: AtomicU64,
+    lists_refused: AtomicU64,
 }
 
 impl World {
@@ -53,7 +56,14 @@ impl World {
             is_lying: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
+            lists_refused: AtomicU64::new(0),
         }
+    }
+
+    /// Whether this `tools/list` is to be refused.
+    pub(crate) fn refuses_list(&self) -> bool {
+        self.options.fault == Some(Fault::LateTools)
+            && self.lists_refused.fetch_add(1, Ordering::SeqCst) < LISTS_REFUSED
     }
 
     /// The value behind `peer://counter`.

@@ -91,6 +91,7 @@ impl OwnGateway {
         let mut http_settings = HttpSettings {
             body_bytes: settings.server.body_bytes,
             session_idle: settings.server.session_idle,
+            session_restore: settings.server.session_restore,
             limits: within_open_files(settings.server.limits),
             ..HttpSettings::default()
         };

@@ -32,7 +32,7 @@ const FEATURES: [&str; 9] = [
 ];
 
 /// What an agent cannot do over a transport, and what was seen.
-const CANNOT: [(CodingAgent, &str, &str, &str); 4] = [
+const CANNOT: [(CodingAgent, &str, &str, &str); 3] = [
     (
         CodingAgent::Codex,
         "HTTP",
@@ -40,7 +40,6 @@ const CANNOT: [(CodingAgent, &str, &str, &str); 4] = [
         "does not fetch the list again during a run; the next run has the new tool",
     ),
     (CodingAgent::ClaudeCode, "HTTP+SSE", "gateway restart", "opens a new stream, and no session on it"),
-    (CodingAgent::GeminiCli, "HTTP", "gateway restart", "goes on with the session, which is unknown then"),
     (CodingAgent::GeminiCli, "HTTP+SSE", "gateway restart", "opens a new stream, and no session on it"),
 ];
 

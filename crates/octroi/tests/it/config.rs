@@ -236,6 +236,7 @@ fn show_hides_secrets() {
             allowed_origins = []
             max_body_bytes = 4194304
             session_idle = "30m"
+            session_restore = "7d"
             max_connections = 1024
             reserved_connections = 32
             max_connections_per_token = 256
@@ -255,6 +256,8 @@ fn show_hides_secrets() {
             enabled = true
             auto_reload = "ask"
             health_check_interval = "1m"
+            wire_name_max = 50
+            list_wait = "1500ms"
             strict = true
 
             [[mcp.servers]]

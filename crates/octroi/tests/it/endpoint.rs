@@ -5,6 +5,7 @@ mod closing;
 mod headers;
 mod old_sse;
 mod passing;
+mod restored;
 mod scribe;
 mod sessions;
 mod state;
@@ -29,8 +30,12 @@ async fn gateway(flags: &[&str]) -> TestGateway {
 }
 
 async fn gateway_with(config: &str) -> TestGateway {
-    let other = format!("\n[[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n");
-    TestGateway::start(&octroi(), &format!("{config}{other}")).await
+    TestGateway::start(&octroi(), &config_with_other(config)).await
+}
+
+/// A configuration with the second agent.
+fn config_with_other(config: &str) -> String {
+    format!("{config}\n[[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n")
 }
 
 /// Exactly these headers and this body.

@@ -9,6 +9,7 @@ mod installed;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use octroi_testkit::client::options::Transport;
 use octroi_testkit::gateway::{TestGateway, stdio_transport};
@@ -16,7 +17,7 @@ use serde_json::json;
 
 use self::cast::{PlanOutcome, RealClient};
 use self::installed::{Everything, Installed};
-use crate::harness::{keep, octroi, remote_entry};
+use crate::harness::{keep, octroi, remote_entry, stdio_entry};
 use crate::processes::{descendants, left_of};
 
 /// Name in the gateway, plan, and transport of the server.
@@ -63,6 +64,30 @@ async fn real_clients_use_real_servers() {
         })
         .collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Clients that do not begin again when their session is unknown, and need not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn real_legacy_clients_go_on_after_a_restart() {
+    let installed = Installed::find();
+    let config = stdio_entry("peer", &[]);
+    for client in [cast::NODE_V1, cast::PYTHON_V1] {
+        let gateway = TestGateway::start(&octroi(), &config).await;
+        let (way, files) = (gateway.transport(), tempfile::tempdir().expect("a temporary directory"));
+        let restarted = async {
+            while gateway.health().await["sessions"] == 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            // By now it waits for news.
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let address = gateway.address();
+            TestGateway::launch_at(&address, gateway.kill().await, &octroi(), &config, &[]).await
+        };
+        let (outcome, gateway) =
+            tokio::join!(client.run(&installed, &way, "peer", "restart", files.path()), restarted);
+        assert!(outcome.failed.is_empty(), "{}: {:#?}", client.label, outcome.failed);
+        gateway.stop().await;
+    }
 }
 
 /// A client and its outcome with each server.

@@ -18,6 +18,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         allowed_origins,
         body_bytes,
         session_idle,
+        session_restore,
         admin_token,
         limits,
     } = new;
@@ -30,6 +31,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
     });
     fields.field(&["max_body_bytes"], &mut kept.body_bytes, body_bytes, at_most);
     fields.field(&["session_idle"], &mut kept.session_idle, session_idle, at_most);
+    fields.field(&["session_restore"], &mut kept.session_restore, session_restore, at_most);
     fields.field(&["admin_token", "admin_token_sha256"], &mut kept.admin_token, admin_token, ask);
     client_limits(fields, &mut kept.limits, limits);
 }
@@ -69,7 +71,8 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
 }
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
-    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max } = new;
+    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max, list_wait } = new;
+    fields.field(&["list_wait"], &mut kept.list_wait, list_wait, harmless);
     fields.field(&["wire_name_max"], &mut kept.wire_name_max, wire_name_max, harmless);
     fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
     fields.field(&["auto_reload"], &mut kept.auto_reload, auto_reload, |before, after| {

@@ -20,6 +20,12 @@ pub const SERVER: &[Key] = &[
     key("max_body_bytes", Kind::Count(1), "4194304", "The largest request, in bytes."),
     key("session_idle", Kind::Duration, "30m", "A session ends after this time without a request."),
     key(
+        "session_restore",
+        Kind::DurationOrOff,
+        "7d",
+        "A session that began at most this long ago survives a restart of Octroi; `false` ends all.",
+    ),
+    key(
         "admin_token",
         Kind::Text,
         "",

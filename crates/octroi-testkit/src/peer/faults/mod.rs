@@ -38,6 +38,8 @@ pub enum Fault {
     StderrFlood,
     /// `tools/list` answers with `tools` as an object.
     WrongShape,
+    /// `tools/list` is refused twice, and then works.
+    LateTools,
     /// Ignores SIGTERM, SIGINT and the end of stdin.
     IgnoreTerm,
     /// The same as `--lie description`: the tool `reword` changes the description of `echo`.

@@ -41,6 +41,84 @@ async fn nobody_waits_for_a_server_that_starts_late() {
     }
 }
 
+/// A configuration with the default of how long lists wait.
+fn with_default_wait(flags: &[&str]) -> String {
+    format!("[mcp]\nauto_reload = true\n{}{}", bad(&stdio_entry("bad", flags)), stdio_entry("good", &[]))
+}
+
+fn names_begin(tools: &[serde_json::Value], prefix: &str) -> bool {
+    tools.iter().any(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with(prefix)))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_waits_a_moment_for_a_new_server_and_the_rest_is_announced() {
+    let config = with_default_wait(&["--fault", "slow-start", "--delay-ms", "5000"]);
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let client = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let mut news = client.watch(octroi_testkit::client::watch::Watch::tools()).await.expect("a stream");
+    let since = Instant::now();
+    let tools = client.list_tools().await.expect("a list");
+    assert!(since.elapsed() < Duration::from_millis(2500), "{:?}", since.elapsed());
+    assert!(names_begin(&tools, "good_") && !names_begin(&tools, "bad_"), "{tools:?}");
+    // The time counts once for each server, not once for each list.
+    let again = Instant::now();
+    client.list_tools().await.expect("a list");
+    assert!(again.elapsed() < Duration::from_millis(500), "{:?}", again.elapsed());
+    let announced = async {
+        while !names_begin(&client.list_tools().await.expect("a list"), "bad_") {
+            assert!(news.next(SOON * 2).await.is_some(), "the rest is announced");
+        }
+    };
+    tokio::time::timeout(SOON * 2, announced).await.expect("the rest comes");
+
+    // What is remembered is there at once.
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let since = Instant::now();
+    let tools = client.list_tools().await.expect("a list");
+    assert!(since.elapsed() < Duration::from_millis(1000), "{:?}", since.elapsed());
+    assert!(names_begin(&tools, "good_") && names_begin(&tools, "bad_"), "{tools:?}");
+    gateway.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_list_that_fails_is_fetched_again_soon_and_says_why() {
+    for era in ["legacy", "modern"] {
+        let config = with_default_wait(&["--era", era, "--fault", "late-tools"]);
+        let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+        let bad = async || {
+            let health = gateway.health().await;
+            let list = health["servers"]["list"].as_array().cloned().unwrap_or_default();
+            list.into_iter().find(|server| server["name"] == "bad").expect("the server")
+        };
+        let mut reasons = Vec::new();
+        let since = Instant::now();
+        let there = async {
+            loop {
+                let status = bad().await;
+                if status["tools"].as_u64() > Some(0) {
+                    return status;
+                }
+                reasons.extend(status["error"].as_str().map(str::to_owned));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let status = tokio::time::timeout(SOON * 2, there).await.expect("the tools come");
+        println!("{era}: after {:?}", since.elapsed());
+        assert!(
+            reasons.iter().any(|reason| {
+                reason.contains("tools/list failed") && reason.contains("the tools are not there yet")
+            }),
+            "{era}: {reasons:?}"
+        );
+        assert_eq!(status["error"], json!(null), "{status}");
+        let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+        assert_eq!(client.call_text("bad_echo", json!({ "text": "x" })).await.as_deref(), Ok("x"), "{era}");
+        stop(gateway, era).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_does_not_wait_for_other_servers_to_start() {
     let gateway = launch(&["--fault", "slow-start", "--delay-ms", "30000"]).await;
