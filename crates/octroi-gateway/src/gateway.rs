@@ -117,11 +117,8 @@ impl Gateway {
         let clock = &context.clock;
         let carried = CarriedKeys::new()
             .ok_or_else(|| UpstreamError::Protocol("the system gives no random numbers".to_owned()))?;
-        let sealer = Arc::new(Sealer::new(
-            clock.clone(),
-            carried.cipher(persistence.as_ref(), request_state::PURPOSE),
-            carried.run(),
-        ));
+        let cipher = carried.cipher(persistence.as_ref(), request_state::PURPOSE);
+        let sealer = Arc::new(Sealer::new(clock.clone(), cipher, carried.run()));
         let audit = persistence.as_mut().and_then(Persistence::take_audit);
         let (log, unfinished) = audit.map(|opened| (opened.log, opened.unfinished)).unzip();
         if let Some(persistence) = &mut persistence {
@@ -408,8 +405,7 @@ impl Gateway {
         &self.context.clock
     }
 
-    /// What encrypts values that clients carry for one purpose. They are still valid after a restart, if there is a
-    /// data directory with a usable key.
+    /// What encrypts values that clients carry for one purpose; with a usable key file, also over a restart.
     pub fn cipher(&self, purpose: &str) -> Cipher {
         self.carried.cipher(self.persistence.as_deref(), purpose)
     }

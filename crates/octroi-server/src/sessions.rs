@@ -33,7 +33,7 @@ pub(crate) struct HttpSession {
     run: u64,
     streams: Mutex<Vec<Arc<EventLog>>>,
     next_stream: AtomicU64,
-    /// Milliseconds since the session store was created.
+    /// Microseconds since the session store was created: clients come faster than one in a millisecond.
     last_seen: AtomicU64,
     held: Arc<HeldBytes>,
 }
@@ -299,7 +299,7 @@ impl Sessions {
     /// Ends idle sessions. An open stream or a running request counts as use: both hold the session. Returns
     /// the names under which servers know those that ended.
     pub(crate) fn sweep(&self) -> Vec<Arc<str>> {
-        let limit = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
+        let limit = self.now().saturating_sub(u64::try_from(self.idle.as_micros()).unwrap_or(u64::MAX));
         let idle: Vec<Box<str>> = self
             .by_key
             .read()
@@ -324,6 +324,6 @@ impl Sessions {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.clock.instant().duration_since(self.created).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.clock.instant().duration_since(self.created).as_micros()).unwrap_or(u64::MAX)
     }
 }

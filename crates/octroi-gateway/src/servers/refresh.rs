@@ -163,12 +163,12 @@ impl Servers {
             }
             let requested = std::mem::take(&mut *refresher.requested.lock());
             let lists = requested.lists.union(&retry.lists).cloned().collect();
-            let refreshed = self.refresh(&member.upstream, &lists).await;
+            let RefreshedLists { changed, failed } = self.refresh(&member.upstream, &lists).await;
             refresher.settle();
-            for method in refreshed.changed.union(&requested.announced) {
+            for method in changed.union(&requested.announced) {
                 self.subscriptions.list_changed(&member.upstream.spec().key, method);
             }
-            retry.plan(refreshed.failed, self.now());
+            retry.plan(failed, self.now());
         }
     }
 

@@ -77,7 +77,7 @@ async fn a_list_waits_a_moment_for_a_new_server_and_the_rest_is_announced() {
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     let since = Instant::now();
     let tools = client.list_tools().await.expect("a list");
-    assert!(since.elapsed() < Duration::from_millis(1000), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
     assert!(names_begin(&tools, "good_") && names_begin(&tools, "bad_"), "{tools:?}");
     gateway.kill().await;
 }
