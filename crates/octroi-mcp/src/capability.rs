@@ -20,6 +20,33 @@ pub struct ClientCapabilities {
     tasks: bool,
 }
 
+/// What a client can be asked, as a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities(u8);
+
+impl Abilities {
+    /// Everything.
+    pub const ALL: Self = Self(0b1111);
+    const FORM: Self = Self(0b0001);
+    const URL: Self = Self(0b0010);
+    const SAMPLING: Self = Self(0b0100);
+    const ROOTS: Self = Self(0b1000);
+
+    /// The set as bits, to be kept in an atomic number.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set that these bits stand for.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    const fn includes(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 impl Default for ClientCapabilities {
     fn default() -> Self {
         Self::read(Bytes::from_static(b"{}"))
@@ -55,11 +82,36 @@ impl ClientCapabilities {
         found
     }
 
-    /// All capabilities, as Octroi declares them where one connection serves many clients.
-    pub fn everything() -> Self {
-        Self::read(Bytes::from_static(
-            br#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
-        ))
+    /// These abilities, as Octroi declares them where one connection serves many clients.
+    pub fn of(abilities: Abilities) -> Self {
+        let mut capabilities = serde_json::Map::new();
+        let modes: serde_json::Map<String, Value> = [("form", Abilities::FORM), ("url", Abilities::URL)]
+            .into_iter()
+            .filter(|(_, ability)| abilities.includes(*ability))
+            .map(|(mode, _)| (mode.to_owned(), json!({})))
+            .collect();
+        if !modes.is_empty() {
+            capabilities.insert("elicitation".to_owned(), Value::Object(modes));
+        }
+        if abilities.includes(Abilities::SAMPLING) {
+            capabilities.insert("sampling".to_owned(), json!({}));
+        }
+        if abilities.includes(Abilities::ROOTS) {
+            capabilities.insert("roots".to_owned(), json!({"listChanged": true}));
+        }
+        Self::read(Bytes::from(Value::Object(capabilities).to_string()))
+    }
+
+    /// What the client can be asked.
+    pub fn abilities(&self) -> Abilities {
+        let found = [
+            (self.form, Abilities::FORM),
+            (self.url, Abilities::URL),
+            (self.sampling, Abilities::SAMPLING),
+            (self.roots, Abilities::ROOTS),
+        ];
+        let bits = found.into_iter().filter(|(able, _)| *able).fold(0, |bits, (_, ability)| bits | ability.0);
+        Abilities(bits)
     }
 
     /// The object as received.
@@ -115,6 +167,19 @@ mod tests {
             let client = ClientCapabilities::read(Bytes::copy_from_slice(capabilities.as_bytes()));
             assert_eq!(client.has_tasks(), able, "{capabilities}");
         }
+    }
+
+    #[test]
+    fn a_set_of_abilities_is_declared_as_it_is_read() {
+        for bits in 0..=Abilities::ALL.bits() {
+            let abilities = Abilities::from_bits(bits);
+            assert_eq!(ClientCapabilities::of(abilities).abilities(), abilities, "{bits:04b}");
+        }
+        let everything = ClientCapabilities::of(Abilities::ALL);
+        assert_eq!(
+            everything.json(),
+            &br#"{"elicitation":{"form":{},"url":{}},"roots":{"listChanged":true},"sampling":{}}"#[..]
+        );
     }
 
     #[test]

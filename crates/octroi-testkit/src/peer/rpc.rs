@@ -6,6 +6,7 @@ pub(crate) const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
 /// Legacy servers' code for an invalid HTTP request.
 pub(crate) const LEGACY_BAD_REQUEST: i64 = -32000;
 /// Legacy servers' code for an unknown session.

@@ -1,6 +1,7 @@
 //! The official conformance suite: how it is run, what it reports, and what is expected of it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -41,6 +42,9 @@ struct Expected {
     through: String,
     check: String,
     reason: String,
+    /// Whose fault it is.
+    #[serde(default)]
+    fault: String,
 }
 
 impl Expected {
@@ -59,9 +63,25 @@ struct Check {
     error: Option<String>,
 }
 
+/// The expected differences as a table, with their reasons and whose fault they are.
+pub(crate) fn differences(baseline: &str) -> String {
+    let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
+    let baseline: Baseline = toml::from_str(&text).expect("the baseline is valid");
+    if baseline.expected.is_empty() {
+        return "No check differs.\n".to_owned();
+    }
+    let mut table = String::from(
+        "| revision | `era` | check that differs | fault of | reason |\n|---|---|---|---|---|\n",
+    );
+    for Expected { revision, through, check, reason, fault } in &baseline.expected {
+        let _ = writeln!(table, "| {revision} | {through} | `{check}` | {fault} | {reason} |");
+    }
+    table
+}
+
 /// Fails on a complaint that the baseline does not expect, and on an expectation that is not met.
 pub(crate) fn judge(baseline: &str, complaints: &[FailedCheck]) {
-    let text = std::fs::read_to_string(suite().join(baseline)).expect("the baseline can be read");
+    let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
     let verdict = verdict(&text, complaints);
     assert!(verdict.is_empty(), "against {baseline}:\n{}", verdict.join("\n"));
 }
@@ -112,18 +132,25 @@ pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> (S
 
 /// The suite with these arguments.
 pub(crate) fn command(arguments: &[&str]) -> tokio::process::Command {
-    let suite = suite();
-    let node = suite.join("node_modules/.bin/node");
+    let mut command = tokio::process::Command::new(node());
+    command
+        .arg(directory().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+        .args(arguments);
+    command
+}
+
+/// The Node that the suite needs.
+pub(crate) fn node() -> PathBuf {
+    let node = directory().join("node_modules/.bin/node");
     assert!(
         node.exists(),
         "the conformance suite is not installed; run `npm ci` in tests/conformance, or `cargo xtask test`"
     );
-    let mut command = tokio::process::Command::new(&node);
-    command.arg(suite.join("node_modules/@modelcontextprotocol/conformance/dist/index.js")).args(arguments);
-    command
+    node
 }
 
-fn suite() -> PathBuf {
+/// Where the suite, its baselines and the server on the TypeScript SDK are.
+pub(crate) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance")
 }
 
