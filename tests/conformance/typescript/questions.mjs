@@ -132,7 +132,7 @@ export function addModernQuestions(server) {
         return text(`${state.name} likes ${acceptedContent(answers, 'step2')?.color ?? 'nothing'}`);
     });
     add('capabilities', (request, answers) => {
-        const declared = request.envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {};
+        const declared = request.envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities() ?? {};
         const wanted = {
             ...(declared.elicitation && { user_name }),
             ...(declared.sampling && { greeting: inputRequired.createMessage(prompt('Generate a greeting', 50)) }),

@@ -84,12 +84,12 @@ function addLiveTools(server) {
         await pause(100);
         return text('sent after the stream was closed');
     });
-    add('test_trigger_tool_change', async () => {
-        modern.notify.toolsChanged();
+    add('test_trigger_tool_change', async (_given, { sessionId }) => {
+        sessionId === undefined ? modern.notify.toolsChanged() : server.sendToolListChanged();
         return text('announced');
     });
-    add('test_trigger_prompt_change', async () => {
-        modern.notify.promptsChanged();
+    add('test_trigger_prompt_change', async (_given, { sessionId }) => {
+        sessionId === undefined ? modern.notify.promptsChanged() : server.sendPromptListChanged();
         return text('announced');
     });
 }

@@ -77,9 +77,11 @@ impl Eras {
     }
 
     fn spoken(&self) -> SpokenEras {
-        let found = |is_spoken: &AtomicBool, refused: &AtomicU64| match is_spoken.load(Ordering::Relaxed) {
-            true => Some(true),
-            false => (refused.load(Ordering::Relaxed) == REFUSED_FOR_GOOD).then_some(false),
+        let found = |is_spoken: &AtomicBool, refused: &AtomicU64| {
+            if is_spoken.load(Ordering::Relaxed) {
+                return Some(true);
+            }
+            (refused.load(Ordering::Relaxed) == REFUSED_FOR_GOOD).then_some(false)
         };
         SpokenEras {
             legacy: found(&self.is_legacy_spoken, &self.legacy_refused_until),
@@ -105,9 +107,7 @@ impl Eras {
     /// Records that no connection of an era could be opened; `false` if that says nothing about the era.
     pub(super) fn gives_up(&self, era: Era, error: &UpstreamError, now: u64) -> bool {
         let until = match error {
-            UpstreamError::Refused(_)
-            | UpstreamError::Protocol(_)
-            | UpstreamError::Status(400 | 404 | 405) => REFUSED_FOR_GOOD,
+            error if is_refusal(error) => REFUSED_FOR_GOOD,
             // Perhaps it cannot run twice, or was slow. A call in the other era is better than none.
             UpstreamError::Spawn { .. }
             | UpstreamError::NeedsAuth
@@ -117,7 +117,9 @@ impl Eras {
             | UpstreamError::TooLarge { .. } => {
                 now.saturating_add(u64::try_from(FAILED_FOR.as_millis()).unwrap_or(u64::MAX))
             }
-            UpstreamError::Connect { .. }
+            UpstreamError::Refused(_)
+            | UpstreamError::Protocol(_)
+            | UpstreamError::Connect { .. }
             | UpstreamError::NotPermitted
             | UpstreamError::Stopping
             | UpstreamError::Idle(_)
@@ -134,6 +136,14 @@ impl Eras {
             Era::Modern => &self.modern_refused_until,
         }
     }
+}
+
+/// Whether an error says that the server does not speak the era.
+pub(super) fn is_refusal(error: &UpstreamError) -> bool {
+    matches!(
+        error,
+        UpstreamError::Refused(_) | UpstreamError::Protocol(_) | UpstreamError::Status(400 | 404 | 405)
+    )
 }
 
 impl Upstream {

@@ -101,6 +101,7 @@ impl Upstream {
     pub async fn restart(self: &Arc<Self>) -> Result<(), UpstreamError> {
         self.close().await;
         self.eras.forget();
+        self.shared.is_used.store(false, Ordering::Relaxed);
         self.shared.connecting.lock().await.take();
         self.load.breaker.lock().succeeded();
         self.load.own_breakers.lock().clear();

@@ -12,9 +12,11 @@ use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
 use tracing::info;
 
+use super::eras::is_refusal;
 use super::{Slot, Upstream};
 use crate::connection::Connection;
 use crate::error::UpstreamError;
+use crate::event::ServerEvent;
 
 /// Clients beyond so many sets of capabilities share one legacy session.
 const PROFILES_MAX: usize = 32;
@@ -91,8 +93,7 @@ impl Upstream {
         Ok(connection)
     }
 
-    /// The slot for a client, with its connection. A client whose era the server does not speak after all gets
-    /// the connection that it would get if both spoke the same one.
+    /// The slot for a client, with its connection.
     pub(super) async fn connected_slot(
         self: &Arc<Self>,
         sharer: &Sharer<'_>,
@@ -100,20 +101,40 @@ impl Upstream {
     ) -> Result<(Arc<Slot>, Arc<Connection>), UpstreamError> {
         let slot = self.slot_for(sharer, capabilities).await?;
         let is_first = !slot.is_used.load(Ordering::Relaxed) && !slot.is_used.swap(true, Ordering::Relaxed);
-        let error = match self.connect_slot(&slot, capabilities).await {
+        let connected = self.connect_slot(&slot, capabilities).await;
+        let Some(era) = slot.era else {
+            return connected.map(|connection| (slot, connection));
+        };
+        match connected {
             Ok(connection) => {
-                let may_replace = is_first && slot.era.is_some() && !self.is_remote();
+                let may_replace = is_first && !self.is_remote();
                 let is_adopted = may_replace && Box::pin(self.adopt(&slot, &connection)).await;
-                return Ok((if is_adopted { Arc::clone(&self.shared) } else { slot }, connection));
+                Ok((if is_adopted { Arc::clone(&self.shared) } else { slot }, connection))
             }
-            Err(error) => error,
-        };
-        let Some(era) = slot.era.filter(|era| self.eras.gives_up(*era, &error, self.now())) else {
-            return Err(error);
-        };
-        info!(server.name = %self.spec.key, %era, %error, "does not serve clients in their era");
-        self.slots.remove(&slot);
+            // A client with a process of its own must not get another one after a failure that passes.
+            Err(error) if !is_refusal(&error) && self.spec.sharing != Sharing::Shared => Err(error),
+            Err(error) if self.eras.gives_up(era, &error, self.now()) => {
+                info!(server.name = %self.spec.key, %era, %error, "does not serve clients in their era");
+                Box::pin(self.without(&slot, sharer, capabilities)).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The slot for a client whose era the server does not speak after all, as if both spoke the same one.
+    async fn without(
+        self: &Arc<Self>,
+        unusable: &Arc<Slot>,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<(Arc<Slot>, Arc<Connection>), UpstreamError> {
+        self.slots.remove(unusable);
+        if !self.is_remote() {
+            // What was learned is kept with the lists, so they are read once more.
+            self.events.send(ServerEvent::Connected).await;
+        }
         let slot = self.slot_for(sharer, capabilities).await?;
+        slot.is_used.store(true, Ordering::Relaxed);
         let connection = self.connect_slot(&slot, capabilities).await?;
         Ok((slot, connection))
     }

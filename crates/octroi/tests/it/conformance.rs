@@ -82,7 +82,7 @@ async fn run(url: &str, arguments: &[&str]) -> SuiteReport {
 }
 
 fn summary(report: &SuiteReport) -> String {
-    let passed: usize = report.values().map(|tally| tally.passed).sum();
+    let passed: usize = report.values().map(|tally| tally.passed.len()).sum();
     let failed: usize = report.values().map(|tally| tally.failed.len()).sum();
     let warned: usize = report.values().map(|tally| tally.warned.len()).sum();
     format!("{} | {passed} | {failed} | {warned}", report.len())
@@ -103,6 +103,16 @@ fn compare(direct: &SuiteReport, through: &SuiteReport) -> Vec<(String, String)>
             let new = found.iter().filter(|line| !known.contains(&check_id(line)));
             worse.extend(new.map(|line| (check_id(line), format!("{scenario} {verb} {line}"))));
         }
+        // Another outcome is named above.
+        let outcomes = || {
+            found
+                .passed
+                .iter()
+                .cloned()
+                .chain(found.failed.iter().chain(&found.warned).map(|line| check_id(line)))
+        };
+        let left_out = expected.passed.iter().filter(|id| !outcomes().any(|other| other == **id));
+        worse.extend(left_out.map(|id| (id.clone(), format!("{scenario} leaves out {id}"))));
     }
     worse
 }

@@ -95,9 +95,11 @@ async fn a_program_runs_once_for_each_era_in_use() {
     let tools = legacy.list_tools().await.expect("the tools");
     wait_for_peers(&gateway, 1).await;
     // Several calls at once: the first process is replaced while all of them wait.
-    let calls = (0..8).map(|_| era_of(&legacy));
-    let eras = futures_util::future::join_all(calls).await;
-    assert_eq!(eras, ["legacy"; 8]);
+    let calls = (0..8).map(|_| legacy.call_text("peer_echo", json!({ "text": "here" })));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.as_deref(), Ok("here"));
+    }
+    assert_eq!(era_of(&legacy).await, "legacy");
     wait_for_peers(&gateway, 1).await;
     // Its own changes reach the list, because it is the process that lists.
     legacy.call_text("peer_grow", json!({})).await.expect("a tool more");
@@ -183,6 +185,33 @@ async fn lists_and_watches_do_not_depend_on_the_era() {
             lists.push(client.list_tools().await.expect("the tools"));
         }
         assert_eq!(lists[0], lists[1], "{transport}");
+        gateway.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_learned_of_a_program_survives_a_restart() {
+    for (era, asked) in [("both", "hello Ada"), ("modern", "hello Ada"), ("legacy", "hello Ada")] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let starts = directory.path().join("starts");
+        let only = if era == "both" { "--asks-legacy-only" } else { "" };
+        let script =
+            format!("echo >> '{}'; exec '{}' --era {era} {only}", starts.display(), peer_binary().display());
+        let n_starts = || std::fs::read(&starts).map_or(0, |lines| lines.len());
+        let entry = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!(["sh", "-c", script]));
+        let gateway = TestGateway::start(&octroi(), &entry).await;
+        let client = connect(&gateway, LEGACY[1], named()).await;
+        assert_eq!(client.call_text("peer_ask", json!({})).await.as_deref(), Ok(asked), "{era}");
+        let before = n_starts();
+        assert_eq!(before, if era == "legacy" { 1 } else { 2 }, "{era}");
+        // The lists are read again after what was learned, and kept with it.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let (kept, _) = gateway.stop_and_keep().await;
+
+        let gateway = TestGateway::launch_in(kept, &octroi(), &entry, &[]).await;
+        let client = connect(&gateway, LEGACY[1], named()).await;
+        assert_eq!(client.call_text("peer_ask", json!({})).await.as_deref(), Ok(asked), "{era}");
+        assert_eq!(n_starts(), before + 1, "{era}");
         gateway.stop().await;
     }
 }

@@ -30,7 +30,11 @@ async fn a_process_that_asks_is_told_what_all_its_clients_can_do() {
         assert_ne!(ask(&unable).await, UNDECLARED);
         assert_eq!(ask(&unable).await, UNDECLARED);
         assert_eq!(ask(&able).await, UNDECLARED);
-        assert_eq!(able.call_text("peer_calls_count", json!({})).await.as_deref(), Ok("2"), "one new process");
+        assert_eq!(
+            able.call_text("peer_calls_count", json!({})).await.as_deref(),
+            Ok("2"),
+            "one new process"
+        );
         gateway.stop().await;
     }
 }
