@@ -21,9 +21,8 @@ const PARTS: [(&str, &str, &[(&str, &str)]); 4] = [
         "Official conformance suite, server side",
         "`@modelcontextprotocol/conformance` against three servers that speak both eras: directly, and behind Octroi at \
          `/mcp/servers/NAME` with each `era`. With `auto`, Octroi follows the era of the client. Checks that pass \
-         directly but cannot pass through Octroi are named below each table; they are kept in `tests/conformance`. \
-         Fewer checks on a line without a failure are checks that the suite leaves out when a server does not cut its \
-         streams short.",
+         directly and differ through Octroi are named below each table, with whose fault that is; the test compares \
+         them with `tests/conformance/baseline-*.toml`.",
         &[
             ("Octroi's own fixture, which asks in the era of its client", "conformance-own.md"),
             ("On the official Rust SDK (`rmcp`), asking as its examples do", "conformance-rust.md"),

@@ -112,7 +112,7 @@ impl Upstream {
                 Ok((if is_adopted { Arc::clone(&self.shared) } else { slot }, connection))
             }
             // A client with a process of its own must not get another one after a failure that passes.
-            Err(error) if !is_refusal(&error) && self.spec.sharing != Sharing::Shared => Err(error),
+            Err(error) if !is_refusal(&error) && self.sharing() != Sharing::Shared => Err(error),
             Err(error) if self.eras.gives_up(era, &error, self.now()) => {
                 info!(server.name = %self.spec.key, %era, %error, "does not serve clients in their era");
                 Box::pin(self.without(&slot, sharer, capabilities)).await
@@ -154,9 +154,10 @@ impl Upstream {
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Slot>, UpstreamError> {
-        let is_shared = self.spec.sharing == Sharing::Shared;
+        let sharing = self.sharing();
+        let is_shared = sharing == Sharing::Shared;
         let lists = if is_shared { self.connection().await?.era() } else { Era::Modern };
-        let Some(key) = self.slot_key(sharer, capabilities, lists) else {
+        let Some(key) = self.slot_key(sharing, lists, sharer, capabilities) else {
             return Ok(Arc::clone(&self.shared));
         };
         let mut slots = self.slots.slots.lock();
@@ -185,11 +186,12 @@ impl Upstream {
     /// over one connection, unless its entry configures separate ones.
     fn slot_key(
         &self,
+        sharing: Sharing,
+        lists: Era,
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
-        lists: Era,
     ) -> Option<SlotKey> {
-        let owner = match self.spec.sharing {
+        let owner = match sharing {
             Sharing::Shared => None,
             Sharing::PerUser => Some(Arc::from(sharer.user)),
             Sharing::PerSession => Some(Arc::from(sharer.session)),
@@ -205,13 +207,19 @@ impl Upstream {
 
     /// The slot that a client's watches are in.
     pub(super) fn watching_slot(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Arc<Slot> {
-        let lists = match self.spec.sharing {
+        let sharing = self.sharing();
+        let lists = match sharing {
             Sharing::Shared => self.shared.ready().map_or(Era::Modern, |connection| connection.era()),
             Sharing::PerUser | Sharing::PerSession => Era::Modern,
         };
-        let key = self.slot_key(sharer, capabilities, lists);
+        let key = self.slot_key(sharing, lists, sharer, capabilities);
         let slot = key.and_then(|key| self.slots.slots.lock().get(&key).cloned());
         slot.unwrap_or_else(|| Arc::clone(&self.shared))
+    }
+
+    /// Who shares a connection.
+    fn sharing(&self) -> Sharing {
+        self.spec.sharing
     }
 
     fn is_remote(&self) -> bool {
@@ -226,7 +234,7 @@ impl Upstream {
         slot: &Arc<Slot>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let is_process = self.spec.sharing == Sharing::Shared && !self.is_remote();
+        let is_process = self.sharing() == Sharing::Shared && !self.is_remote();
         if is_process {
             self.join_process(slot, capabilities).await;
         }

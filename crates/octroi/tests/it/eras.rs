@@ -9,6 +9,7 @@ use octroi_testkit::peer_binary;
 use serde_json::json;
 
 use crate::harness::{SOON, answering, connect, octroi, remote_entry, stdio_entry};
+use crate::peers::installed::Installed;
 use crate::processes::descendants;
 
 const LEGACY: [Era; 2] = [Era::Legacy("2025-06-18"), Era::Legacy("2025-11-25")];
@@ -214,4 +215,21 @@ async fn what_was_learned_of_a_program_survives_a_restart() {
         assert_eq!(n_starts(), before + 1, "{era}");
         gateway.stop().await;
     }
+}
+
+/// `mcp` 2.x decides on the era of a process with the first message, and refuses to ask in the modern one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_the_python_sdk_asks_legacy_clients() {
+    let installed = Installed::find();
+    let command = json!([installed.python("v2"), installed.script("python/asking_server.py")]);
+    let entry = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {command}\n");
+    let gateway = TestGateway::start(&octroi(), &entry).await;
+    for era in [LEGACY[1], Era::Modern, LEGACY[0]] {
+        let client = connect(&gateway, era, named()).await;
+        let sum = client.call_text("peer_add", json!({ "a": 1, "b": 2 })).await;
+        assert_eq!(sum.as_deref(), Ok("3"), "{era:?}");
+        let asked = client.call_text("peer_ask", json!({})).await;
+        assert_eq!(asked.as_deref() == Ok("hello Ada"), era != Era::Modern, "{era:?}: {asked:?}");
+    }
+    gateway.stop().await;
 }
