@@ -104,6 +104,16 @@ impl Eras {
         (self.refused(client).load(Ordering::Relaxed) <= now()).then_some(client)
     }
 
+    /// What stands for the era of the lists where a client has a connection of its own. A legacy client's is opened
+    /// in the legacy era without asking for the other; a modern client's like the one that was opened first, unless
+    /// that is a legacy one of a server that speaks both.
+    pub(super) fn without_lists(&self, client: Era) -> Era {
+        match client {
+            Era::Legacy => Era::Modern,
+            Era::Modern => self.detected.lock().unwrap_or(Era::Modern),
+        }
+    }
+
     /// Records that no connection of an era could be opened; `false` if that says nothing about the era.
     pub(super) fn gives_up(&self, era: Era, error: &UpstreamError, now: u64) -> bool {
         let until = match error {
@@ -249,6 +259,29 @@ mod tests {
             assert_eq!(follows, follows_after, "{error}");
             eras.forget();
             assert_eq!(eras.followed(&spec, Era::Legacy, Era::Modern, || minutes(2)), Some(Era::Legacy));
+        }
+    }
+
+    #[test]
+    fn a_connection_of_its_own_is_in_the_era_of_its_client() {
+        use Era::{Legacy, Modern};
+        // Which connections were opened before, in order; the first one carries the lists.
+        for (opened, client, expected) in [
+            (&[][..], Legacy, Some(Legacy)),
+            (&[], Modern, None),
+            (&[Modern], Legacy, Some(Legacy)),
+            (&[Modern], Modern, None),
+            (&[Legacy], Legacy, Some(Legacy)),
+            // It has refused the modern era, and is opened as it was detected.
+            (&[Legacy], Modern, None),
+            (&[Legacy, Modern], Modern, Some(Modern)),
+        ] {
+            let (eras, spec) = (Eras::default(), spec(EraChoice::Auto, Transport::Http));
+            for (index, era) in opened.iter().enumerate() {
+                if index == 0 { eras.detected(*era) } else { eras.spoke(*era) }
+            }
+            let followed = eras.followed(&spec, client, eras.without_lists(client), || 1);
+            assert_eq!(followed, expected, "{opened:?} {client}");
         }
     }
 

@@ -72,7 +72,7 @@ impl Slots {
 
     /// Removes a slot without closing its connection.
     pub(super) fn remove(&self, slot: &Arc<Slot>) {
-        drop(self.take(|_, other| std::ptr::eq(other, &**slot)));
+        self.slots.lock().retain(|_, other| !Arc::ptr_eq(other, slot));
     }
 
     fn take(&self, is_meant: impl Fn(&SlotKey, &Slot) -> bool) -> Vec<Arc<Slot>> {
@@ -156,7 +156,10 @@ impl Upstream {
     ) -> Result<Arc<Slot>, UpstreamError> {
         let sharing = self.sharing();
         let is_shared = sharing == Sharing::Shared;
-        let lists = if is_shared { self.connection().await?.era() } else { Era::Modern };
+        let lists = match sharing {
+            Sharing::Shared => self.connection().await?.era(),
+            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
+        };
         let Some(key) = self.slot_key(sharing, lists, sharer, capabilities) else {
             return Ok(Arc::clone(&self.shared));
         };
@@ -210,7 +213,7 @@ impl Upstream {
         let sharing = self.sharing();
         let lists = match sharing {
             Sharing::Shared => self.shared.ready().map_or(Era::Modern, |connection| connection.era()),
-            Sharing::PerUser | Sharing::PerSession => Era::Modern,
+            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
         };
         let key = self.slot_key(sharing, lists, sharer, capabilities);
         let slot = key.and_then(|key| self.slots.slots.lock().get(&key).cloned());

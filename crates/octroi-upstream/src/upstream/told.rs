@@ -16,8 +16,8 @@ use super::{Slot, Upstream};
 pub(super) struct Told {
     /// What all clients can do that have used one of them.
     common: AtomicU8,
-    /// What was told last.
-    told: AtomicU8,
+    /// What a process was told last.
+    declared: AtomicU8,
     /// Whether a client was asked what it cannot do.
     asked_in_vain: AtomicBool,
 }
@@ -25,7 +25,11 @@ pub(super) struct Told {
 impl Default for Told {
     fn default() -> Self {
         let all = Abilities::ALL.bits();
-        Self { common: AtomicU8::new(all), told: AtomicU8::new(all), asked_in_vain: AtomicBool::new(false) }
+        Self {
+            common: AtomicU8::new(all),
+            declared: AtomicU8::new(all),
+            asked_in_vain: AtomicBool::new(false),
+        }
     }
 }
 
@@ -33,7 +37,7 @@ impl Told {
     /// What to tell a process that is being started.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
         let common = self.common.load(Ordering::Relaxed);
-        self.told.store(common, Ordering::Relaxed);
+        self.declared.store(common, Ordering::Relaxed);
         ClientCapabilities::of(Abilities::from_bits(common))
     }
 
@@ -48,7 +52,7 @@ impl Told {
     fn must_tell_less(&self) -> bool {
         self.asked_in_vain.load(Ordering::Relaxed)
             && self.asked_in_vain.swap(false, Ordering::Relaxed)
-            && self.common.load(Ordering::Relaxed) != self.told.load(Ordering::Relaxed)
+            && self.common.load(Ordering::Relaxed) != self.declared.load(Ordering::Relaxed)
     }
 }
 
