@@ -202,6 +202,8 @@ impl Upstream {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use octroi_core::server::Remote;
     use octroi_core::{ServerKey, ServerName};
     use octroi_mcp::RpcError;
@@ -209,7 +211,7 @@ mod tests {
     use super::*;
 
     fn spec(era: EraChoice, transport: fn(Remote) -> Transport) -> ServerSpec {
-        let remote = Remote { url: "http://127.0.0.1/mcp".to_owned(), headers: Default::default() };
+        let remote = Remote { url: "http://127.0.0.1/mcp".to_owned(), headers: BTreeMap::default() };
         let key = ServerKey::system(ServerName::parse("peer").unwrap());
         ServerSpec { era, ..ServerSpec::new(key, transport(remote)) }
     }

@@ -72,7 +72,6 @@ async fn compare_through(fixture: PeerProcess, name: &str) {
     }
     let baseline = format!("baseline-{name}.toml");
     let page = format!("{table}\n\n{}", suite::differences(&baseline));
-    println!("{page}");
     keep(&format!("conformance-{name}.md"), &page);
     suite::judge(&baseline, &complaints);
 }
