@@ -42,7 +42,7 @@ async fn era_of(client: &TestClient) -> &'static str {
 }
 
 fn n_peers(gateway: &TestGateway) -> usize {
-    let peer = peer_binary();
+    let peer = peer_binary().canonicalize().expect("the peer is built");
     descendants(gateway.child.id().expect("it runs"))
         .into_iter()
         .filter(|id| std::fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|exe| exe == peer))
