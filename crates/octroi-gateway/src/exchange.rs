@@ -196,7 +196,8 @@ impl Exchange<'_> {
 
     /// Makes the call, again for each round of questions.
     async fn exchange(&self, mut round: Round) -> Result<AnswerAndOutcome, Failure> {
-        let sharer = Sharer { user: &self.caller.principal.id, session: &self.caller.owner };
+        let Caller { principal, owner, era, .. } = self.caller;
+        let sharer = Sharer { user: &principal.id, session: owner, era: *era };
         let connection = self.upstream.connection_for(&sharer, &self.caller.capabilities).await;
         let connection = connection.map_err(Failure::Unavailable)?;
         if self.target.tool.is_some() {
@@ -329,6 +330,7 @@ impl Exchange<'_> {
                 CallEvent::Question(question) => {
                     if let Err(error) = self.caller.capabilities.allow(&question.method, &question.params) {
                         question.refuse(&error);
+                        self.upstream.asked_in_vain();
                         continue;
                     }
                     match self.caller.era {

@@ -16,7 +16,7 @@ use octroi_store::{
     CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, Store,
     StoreError, ToolUse,
 };
-use octroi_upstream::{BackgroundTasks, ServerIdentity, UpstreamError};
+use octroi_upstream::{BackgroundTasks, ServerIdentity, SpokenEras, UpstreamError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -430,6 +430,7 @@ fn written(lists: &ServerLists) -> Catalogue {
             "info": info,
             "capabilities": identity.capabilities,
             "instructions": identity.instructions,
+            "spoken": {"legacy": identity.spoken.legacy, "modern": identity.spoken.modern},
         })
         .to_string(),
         tools,
@@ -449,6 +450,10 @@ fn read(key: &ServerKey, stored: &Catalogue) -> Option<ServerLists> {
         info: info.map(|info| Bytes::from(info.to_string())),
         capabilities: identity["capabilities"].clone(),
         instructions: identity["instructions"].as_str().map(str::to_owned),
+        spoken: SpokenEras {
+            legacy: identity["spoken"]["legacy"].as_bool(),
+            modern: identity["spoken"]["modern"].as_bool(),
+        },
     });
     let texts = [&stored.tools, &stored.prompts, &stored.resources, &stored.templates];
     for (method, texts) in LISTS.iter().zip(texts) {

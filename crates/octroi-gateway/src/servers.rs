@@ -251,12 +251,15 @@ impl Servers {
 
     /// Starts the supervisor of a server.
     fn begin(self: &Arc<Self>, member: &Arc<ManagedServer>) {
+        let spec = member.upstream.spec();
+        let known = self.registry.catalogue().server(&spec.key).map(|lists| lists.identity.clone());
+        if let Some(identity) = &known {
+            member.upstream.recall_eras(identity);
+        }
         let tasks = &self.context.tasks;
         tasks.spawn_on_main("supervise", Arc::clone(&member.upstream).supervise());
         tasks.spawn_on_main("refresh", Arc::clone(self).refresh_on_demand(Arc::clone(member)));
-        let spec = member.upstream.spec();
-        let is_known = self.registry.catalogue().server(&spec.key).is_some();
-        if is_known || !spec.enabled || spec.start == Start::Manual {
+        if known.is_some() || !spec.enabled || spec.start == Start::Manual {
             member.refresher.settle();
         }
         if spec.enabled && spec.start == Start::Eager {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 
 use octroi_api::ResourceChange;
 use octroi_core::{ServerKey, uri};
-use octroi_mcp::Method;
 use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::{Era, Method};
 use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
 
@@ -57,6 +57,8 @@ pub struct Subscriber {
     pub view: View,
     /// The client's capabilities.
     pub capabilities: ClientCapabilities,
+    /// The era that the client speaks.
+    pub era: Era,
     /// The principal.
     pub user: Arc<str>,
     /// The agent, if the principal is one.
@@ -190,7 +192,8 @@ impl Listener {
     }
 
     pub(crate) fn sharer(&self) -> Sharer<'_> {
-        Sharer { user: &self.subscriber.user, session: &self.subscriber.session }
+        let Subscriber { user, session, era, .. } = &self.subscriber;
+        Sharer { user, session, era: *era }
     }
 
     /// The principal.

@@ -20,6 +20,33 @@ pub struct ClientCapabilities {
     tasks: bool,
 }
 
+/// What a client can be asked, as a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities(u8);
+
+impl Abilities {
+    /// Everything.
+    pub const ALL: Self = Self(0b1111);
+    const FORM: Self = Self(0b0001);
+    const URL: Self = Self(0b0010);
+    const SAMPLING: Self = Self(0b0100);
+    const ROOTS: Self = Self(0b1000);
+
+    /// The set as bits, to be kept in an atomic number.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set that these bits stand for.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    const fn includes(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 impl Default for ClientCapabilities {
     fn default() -> Self {
         Self::read(Bytes::from_static(b"{}"))
@@ -55,32 +82,26 @@ impl ClientCapabilities {
         found
     }
 
-    /// All capabilities, as Octroi declares them where one connection serves many clients.
-    pub fn everything() -> Self {
-        Self::read(Bytes::from_static(
-            br#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
-        ))
+    /// These abilities, as Octroi declares them where one connection serves many clients.
+    pub fn of(abilities: Abilities) -> Self {
+        Self::read(Bytes::from(declared(abilities).to_string()))
+    }
+
+    /// What the client can be asked.
+    pub fn abilities(&self) -> Abilities {
+        let found = [
+            (self.form, Abilities::FORM),
+            (self.url, Abilities::URL),
+            (self.sampling, Abilities::SAMPLING),
+            (self.roots, Abilities::ROOTS),
+        ];
+        let bits = found.into_iter().filter(|(able, _)| *able).fold(0, |bits, (_, ability)| bits | ability.0);
+        Abilities(bits)
     }
 
     /// Only what is read here, for where there is no room for the whole object.
     pub fn essential(&self) -> Value {
-        let mut essential = json!({});
-        let mut elicitation = json!({});
-        if self.form {
-            elicitation["form"] = json!({});
-        }
-        if self.url {
-            elicitation["url"] = json!({});
-        }
-        if self.form || self.url {
-            essential["elicitation"] = elicitation;
-        }
-        if self.sampling {
-            essential["sampling"] = json!({});
-        }
-        if self.roots {
-            essential["roots"] = json!({});
-        }
+        let mut essential = declared(self.abilities());
         if self.tasks {
             essential["extensions"][task::EXTENSION] = json!({});
         }
@@ -122,6 +143,23 @@ fn asks_by_url(params: &[u8]) -> bool {
     params.get("mode").and_then(Value::as_str) == Some("url")
 }
 
+/// The object that declares these abilities.
+fn declared(abilities: Abilities) -> Value {
+    let mut declared = json!({});
+    for (mode, ability) in [("form", Abilities::FORM), ("url", Abilities::URL)] {
+        if abilities.includes(ability) {
+            declared["elicitation"][mode] = json!({});
+        }
+    }
+    if abilities.includes(Abilities::SAMPLING) {
+        declared["sampling"] = json!({});
+    }
+    if abilities.includes(Abilities::ROOTS) {
+        declared["roots"] = json!({"listChanged": true});
+    }
+    declared
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +199,18 @@ mod tests {
             let essential = ClientCapabilities { json: json.clone(), ..read(&whole.essential()) };
             assert_eq!(essential, ClientCapabilities { json, ..whole });
         }
+    }
+
+    #[test]
+    fn a_set_of_abilities_is_declared_as_it_is_read() {
+        for bits in 0..=Abilities::ALL.bits() {
+            let abilities = Abilities::from_bits(bits);
+            assert_eq!(ClientCapabilities::of(abilities).abilities(), abilities, "{bits:04b}");
+        }
+        let declared = |bits| ClientCapabilities::of(Abilities::from_bits(bits)).json().clone();
+        let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#;
+        assert_eq!(declared(Abilities::ALL.bits()), all);
+        assert_eq!(declared(0), "{}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use octroi_core::{Principal, Role, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Method, RpcError, Version};
+use octroi_mcp::{Envelope, Era, Method, RpcError, Version};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
@@ -102,7 +102,7 @@ impl Frontends {
         filter: Filter,
         deliver: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Arc<Listener> {
-        let ListeningClient { principal, capabilities, session } = client;
+        let ListeningClient { principal, capabilities, era, session } = client;
         let view = match frontend {
             // People are notified of Octroi's own resources only.
             Frontend::Management => OWN.clone(),
@@ -111,6 +111,7 @@ impl Frontends {
         let subscriber = Subscriber {
             view,
             capabilities,
+            era,
             user: Arc::clone(&principal.id),
             agent: principal.agent_id.clone(),
             session: Arc::clone(session),
@@ -169,6 +170,7 @@ impl Frontends {
 pub(crate) struct ListeningClient<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) capabilities: ClientCapabilities,
+    pub(crate) era: Era,
     /// The owner of the client's session; the principal in the era without sessions.
     pub(crate) session: &'a Arc<str>,
 }

@@ -12,7 +12,7 @@ use octroi_core::Principal;
 use octroi_gateway::{Answer, Asked, Client, Filter, Listener, Movable, NoClient, Notice};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Id, Kind, Method, RpcError, code, envelope, json, meta, sse};
+use octroi_mcp::{Era, Id, Kind, Method, RpcError, code, envelope, json, meta, sse};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -221,8 +221,9 @@ impl Listening {
             .map(|json| ClientCapabilities::read(Bytes::copy_from_slice(&json)))
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
+        let session = &context.principal.id;
         let client =
-            ListeningClient { principal: context.principal, capabilities, session: &context.principal.id };
+            ListeningClient { principal: context.principal, capabilities, era: Era::Modern, session };
         let listener = context.frontends.listen(context.frontend, client, filter, move |notice| {
             let _ = sender.try_send(notice);
         });

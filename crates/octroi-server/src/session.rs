@@ -106,6 +106,7 @@ impl LegacySession {
         let client = ListeningClient {
             principal: &self.principal,
             capabilities: self.capabilities.clone(),
+            era: Era::Legacy,
             session: &self.owner,
         };
         let deliver = move |notice: Notice| deliver(notification(&notice));

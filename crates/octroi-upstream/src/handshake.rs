@@ -9,7 +9,7 @@ use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, m
 use serde_json::Value;
 
 use crate::error::UpstreamError;
-use crate::identity::{ServerIdentity, modern_meta, negotiated_version};
+use crate::identity::{ServerIdentity, SpokenEras, modern_meta, negotiated_version};
 use crate::mux::{ChannelAnswer, Mux};
 
 /// How long a server may take to answer the probe. After that it is treated as a legacy server that ignores
@@ -100,6 +100,7 @@ fn read_discovery(result: &[u8]) -> Option<ServerIdentity> {
             .map(|info| Bytes::from(info.to_string())),
         capabilities: value.get("capabilities").cloned().unwrap_or_default(),
         instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
+        spoken: SpokenEras::default(),
     })
 }
 
@@ -114,6 +115,7 @@ pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, Upstream
         info: value.get("serverInfo").map(|info| Bytes::from(info.to_string())),
         capabilities: value.get("capabilities").cloned().unwrap_or_default(),
         instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
+        spoken: SpokenEras::default(),
     })
 }
 

@@ -19,6 +19,17 @@ pub struct ServerIdentity {
     pub capabilities: Value,
     /// Its instructions for models.
     pub instructions: Option<String>,
+    /// Which eras it speaks, as far as that was found out.
+    pub spoken: SpokenEras,
+}
+
+/// Which eras a server speaks; `None` where nobody tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpokenEras {
+    /// Whether it speaks the legacy era.
+    pub legacy: Option<bool>,
+    /// Whether it speaks the modern era.
+    pub modern: Option<bool>,
 }
 
 /// The version that a server chose in the legacy handshake.

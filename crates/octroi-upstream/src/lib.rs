@@ -48,7 +48,7 @@ pub use event::{CallEvent, EventSink, Owner, ServerEvent, ServerQuestion};
 pub use gate::{GateAnswer, GateError, GateProgram};
 pub use heavy_work::{HeavyThreads, LARGE_ANSWER_BYTES, LARGE_REQUEST_BYTES, Movable, leave_worker};
 pub use http::HttpClient;
-pub use identity::ServerIdentity;
+pub use identity::{ServerIdentity, SpokenEras};
 pub use live::LiveCall;
 pub use logs::{LogLine, Logs};
 pub use open_files::raise_open_files;

@@ -191,8 +191,11 @@ impl Streamable {
         let mut request = self.request(HttpMethod::POST, &self.session.load().posting, message);
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_LENGTH, length);
-        if self.era == Era::Modern {
+        // A modern server wants it on every request, also on the one that finds out whether it speaks the legacy era.
+        if self.era == Era::Modern || *method == Method::Initialize {
             headers.insert(METHOD, written(method.as_str())?);
+        }
+        if self.era == Era::Modern {
             if let Some(name) = &mirror.name {
                 headers.insert(NAME, written(name)?);
             }

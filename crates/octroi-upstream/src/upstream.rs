@@ -27,16 +27,20 @@ use crate::processes::memory_of;
 use crate::watch::Watched;
 
 mod concurrency;
+mod eras;
 mod fair_queue;
 mod life;
 mod open;
 mod slots;
+mod told;
 
 pub use concurrency::{CallOutcome, CallSlot, Hold};
+use eras::Eras;
 use fair_queue::FairQueue;
 pub use life::Condition;
 pub use slots::Sharer;
 use slots::Slots;
+use told::Told;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -52,7 +56,8 @@ pub struct Upstream {
     events: EventSink,
     logs: Arc<Logs>,
     running: Arc<ProcessList>,
-    era: Mutex<Option<Era>>,
+    eras: Eras,
+    told: Told,
     shared: Arc<Slot>,
     slots: Slots,
     /// Cancelled when this server is closed for good.
@@ -97,9 +102,17 @@ pub(crate) struct Slot {
     last_used: AtomicU64,
     /// Set once the slot is removed, so that a connection that is being opened gets closed.
     is_gone: AtomicBool,
+    /// The era to open it in; `None` for whichever the server speaks.
+    era: Option<Era>,
+    /// Whether a client has used it; the shared one may carry nothing but lists.
+    is_used: AtomicBool,
 }
 
 impl Slot {
+    fn new(era: Option<Era>) -> Self {
+        Self { era, ..Self::default() }
+    }
+
     fn ready(&self) -> Option<Arc<Connection>> {
         self.current.load_full().filter(|connection| !connection.is_closed())
     }
@@ -120,7 +133,8 @@ impl Upstream {
             events,
             logs,
             running: Arc::default(),
-            era: Mutex::default(),
+            eras: Eras::default(),
+            told: Told::default(),
             shared: Arc::default(),
             slots: Slots::default(),
             closing,
@@ -178,21 +192,19 @@ impl Upstream {
         capabilities: &ClientCapabilities,
         uri: &str,
     ) -> Result<(), UpstreamError> {
-        let slot = self.slot_for(sharer, capabilities).await?;
-        self.connect_slot(&slot, capabilities).await?;
+        let (slot, _) = self.connected_slot(sharer, capabilities).await?;
         slot.watched.add(uri).await
     }
 
     /// Stops watching a resource for a client.
     pub fn unwatch(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities, uri: &str) {
-        let slot = self.slots.find(&self.spec, sharer, capabilities);
-        slot.as_ref().unwrap_or(&self.shared).watched.remove(uri);
+        self.watching_slot(sharer, capabilities).watched.remove(uri);
     }
 
     /// Drops a connection that turned out not to work, so that the next caller opens a new one and
-    /// detects the server's era again.
+    /// detects the server's eras again.
     pub async fn discard(&self, connection: &Arc<Connection>) {
-        *self.era.lock() = None;
+        self.eras.forget();
         connection.close().await;
     }
 
@@ -265,7 +277,7 @@ impl Upstream {
         let opened = tokio::select! {
             biased;
             () = self.closing.cancelled() => Err(UpstreamError::Stopping),
-            opened = self.try_often(capabilities.as_ref()) => opened,
+            opened = self.try_often(capabilities.as_ref(), slot.era) => opened,
         };
         self.life.is_connecting.store(false, Ordering::Relaxed);
         match opened {
@@ -298,11 +310,12 @@ impl Upstream {
     async fn try_often(
         &self,
         capabilities: Option<&ClientCapabilities>,
+        era: Option<Era>,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let limit = self.spec.timeouts.connect;
         let mut tries = 1;
         loop {
-            let opened = tokio::time::timeout(limit, self.open(capabilities)).await;
+            let opened = tokio::time::timeout(limit, self.open(capabilities, era)).await;
             match opened.unwrap_or(Err(UpstreamError::Timeout(limit))) {
                 Err(error) if error.is_passing() && tries < TRIES => tries += 1,
                 settled => return settled,

@@ -16,6 +16,7 @@ fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLi
         info: None,
         capabilities: json!({}),
         instructions: None,
+        spoken: octroi_upstream::SpokenEras::default(),
     };
     let mut lists = ServerLists::empty(identity);
     lists.tools = tools.iter().map(|name| item("name", name)).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use octroi_core::server::Transport;
 use octroi_mcp::Method;
-use octroi_upstream::{Connection, Upstream, UpstreamError};
+use octroi_upstream::{Connection, ServerIdentity, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -251,7 +251,8 @@ impl Servers {
             }
         }
         let has_tools = fetched.iter().any(|(method, _)| *method == Method::ToolsList);
-        let fetched = Fetched { identity: connection.identity().clone(), lists: fetched };
+        let identity = ServerIdentity { spoken: upstream.spoken_eras(), ..connection.identity().clone() };
+        let fetched = Fetched { identity, lists: fetched };
         // A new configuration may have replaced or removed it meanwhile.
         let is_current = || self.upstream(key).is_some_and(|current| Arc::ptr_eq(&current, upstream));
         let changed = self.registry.update(upstream.spec(), fetched, is_current);

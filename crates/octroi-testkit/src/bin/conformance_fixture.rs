@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use clap::Parser;
-use octroi_testkit::conformance::{Answers, Era, Server, serve_stdio};
+use octroi_testkit::conformance::{Answers, Asks, Era, Server, serve_stdio};
 use tokio::sync::oneshot;
 
 /// The server that the MCP conformance suite is pointed at.
@@ -23,6 +23,10 @@ struct Arguments {
     /// The response format of a 2026-07-28 request over HTTP.
     #[arg(long, value_enum, default_value_t = Answers::Events)]
     answers: Answers,
+
+    /// When to ask in which way.
+    #[arg(long, value_enum, default_value_t = Asks::InEachEra)]
+    asks: Asks,
 
     /// Serve one client on stdin and stdout instead of HTTP.
     #[arg(long)]
@@ -46,9 +50,9 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> io::Result<()> {
     if arguments.stdio {
-        return serve_stdio(arguments.era).await;
+        return serve_stdio(arguments.era, arguments.asks).await;
     }
-    let server = Server::bind(arguments.listen, arguments.era, arguments.answers).await?;
+    let server = Server::bind(arguments.listen, arguments.era, arguments.answers, arguments.asks).await?;
     writeln!(io::stdout(), "listening on {}", server.url()?)?;
     if !arguments.exit_with_stdin {
         return server.run().await;

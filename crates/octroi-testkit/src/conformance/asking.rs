@@ -4,9 +4,12 @@
 //! modern client gets the question as the result of the request, and sends the request again with the
 //! answers. A legacy client gets each question as a request from the server, and the function is called again
 //! with the answers.
+//!
+//! The SDK's examples are simpler: a tool asks in one way, whatever the era of its client. The fixture can do the same.
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest, ElicitRequestParams,
     ElicitationCapability, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
@@ -60,8 +63,27 @@ pub(super) enum RoundOutcome<T> {
     Ask(InputRequiredResult),
 }
 
+/// When the fixture asks in which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Asks {
+    /// As the era of the client requires.
+    InEachEra,
+    /// As the examples of the SDK do: each tool in its one way.
+    AsExamples,
+}
+
+/// How a tool or prompt asks in the examples of the SDK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// By a request of the server, which modern clients do not expect.
+    Request,
+    /// By its result, which legacy clients do not understand.
+    Result,
+}
+
 /// The parts of a request that rounds use.
 pub(super) struct Asked<'a> {
+    pub(super) manner: Manner,
     pub(super) name: &'a str,
     pub(super) arguments: Option<&'a JsonObject>,
     pub(super) responses: Option<&'a InputResponses>,
@@ -91,7 +113,12 @@ impl FixtureSession {
                 Step::Ask { requests, state } => (requests, state),
             };
             require_capabilities(&capabilities, &requests)?;
-            if is_modern_request(context) {
+            let manner = match self.fixture.asks {
+                Asks::AsExamples => asked.manner,
+                Asks::InEachEra if is_modern_request(context) => Manner::Result,
+                Asks::InEachEra => Manner::Request,
+            };
+            if manner == Manner::Result {
                 let sealed = match next_state {
                     Some(state) => Some(self.seal_state(asked.name, &state)?),
                     None => None,

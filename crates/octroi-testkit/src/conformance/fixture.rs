@@ -9,6 +9,7 @@ use rmcp::service::RequestContext;
 use rmcp::task_manager::TaskManager;
 use tokio::sync::{Mutex, broadcast};
 
+use super::asking::Asks;
 use super::era::{Era, is_modern};
 
 // A constant is enough: the suite checks that changed state is refused, not that the key is secret.
@@ -29,15 +30,17 @@ pub(super) enum FixtureChange {
 #[derive(Clone)]
 pub(super) struct Fixture {
     pub(super) era: Era,
+    pub(super) asks: Asks,
     pub(super) tasks: TaskManager,
     pub(super) request_state: RequestStateCodec,
     pub(super) changes: broadcast::Sender<FixtureChange>,
 }
 
 impl Fixture {
-    pub(super) fn new(era: Era) -> Self {
+    pub(super) fn new(era: Era, asks: Asks) -> Self {
         Self {
             era,
+            asks,
             tasks: TaskManager::new(),
             request_state: RequestStateCodec::new_unchecked(REQUEST_STATE_KEY),
             changes: broadcast::channel(CHANGES_HELD).0,

@@ -11,6 +11,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
+use super::asking::Asks;
 use super::era::{Era, refuse_initialize, refuse_modern_requests};
 use super::fixture::Fixture;
 use super::stream_cut::make_cuttable;
@@ -32,8 +33,8 @@ pub struct Server {
 
 impl Server {
     /// Binds to `address`; port 0 picks a free one.
-    pub async fn bind(address: SocketAddr, era: Era, answers: Answers) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, router: router(era, answers) })
+    pub async fn bind(address: SocketAddr, era: Era, answers: Answers, asks: Asks) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, router: router(era, answers, asks) })
     }
 
     /// The address of the MCP endpoint.
@@ -52,8 +53,8 @@ impl Server {
     }
 }
 
-fn router(era: Era, answers: Answers) -> Router {
-    let fixture = Fixture::new(era);
+fn router(era: Era, answers: Answers, asks: Asks) -> Router {
+    let fixture = Fixture::new(era, asks);
     let service = StreamableHttpService::new(
         move || Ok(fixture.session()),
         Arc::new(LocalSessionManager::default()),

@@ -24,6 +24,7 @@ mod stdio;
 mod stream_cut;
 mod tools;
 
+pub use self::asking::Asks;
 pub use self::era::Era;
 pub use self::http::{Answers, Server};
 pub use self::stdio::serve_stdio;

@@ -8,7 +8,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::asking::{Asked, Round, RoundOutcome, Step, ask_one, one_field_form};
+use super::asking::{Asked, Manner, Round, RoundOutcome, Step, ask_one, one_field_form};
 use super::fixture::FixtureSession;
 use super::resources::{CACHE_TTL_MS, PNG_BASE64};
 
@@ -55,6 +55,7 @@ pub(super) async fn get(
         ],
         WITH_INPUT => {
             let asked = Asked {
+                manner: Manner::Result,
                 name: &request.name,
                 arguments: request.arguments.as_ref(),
                 responses: request.input_responses.as_ref(),

@@ -10,12 +10,13 @@ use rmcp::service::{NotificationContext, RequestContext, Service};
 use rmcp::transport::stdio;
 use rmcp::{ErrorData, RoleServer, ServiceExt};
 
+use super::asking::Asks;
 use super::era::Era;
 use super::fixture::{Fixture, FixtureSession};
 
 /// Serves one client on stdin and stdout until it closes them.
-pub async fn serve_stdio(era: Era) -> io::Result<()> {
-    let session = Fixture::new(era).session();
+pub async fn serve_stdio(era: Era, asks: Asks) -> io::Result<()> {
+    let session = Fixture::new(era, asks).session();
     match era {
         Era::Both | Era::Modern => serve(session).await,
         Era::Legacy => serve(LegacyOnly(session)).await,

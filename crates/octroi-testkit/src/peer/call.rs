@@ -128,6 +128,9 @@ impl ServedCall {
                     Err(error) => Reply::Refused(error),
                 })
             }
+            Side::Modern(_) if self.world.options.asks_legacy_only => {
+                Err(RpcError::new(rpc::INTERNAL_ERROR, "only legacy clients can be asked").into())
+            }
             Side::Modern(request) => {
                 if !question.is_declared_in(&request.capabilities) {
                     let required = json!({ "requiredCapabilities": { question.capability(): {} } });

@@ -46,6 +46,10 @@ pub struct PeerOptions {
     #[arg(long)]
     pub probe_silence: bool,
 
+    /// With `--era both`: ask only over legacy connections, as servers of common SDKs do.
+    #[arg(long)]
+    pub asks_legacy_only: bool,
+
     /// The name in `serverInfo`.
     #[arg(long, default_value = "octroi-peer")]
     pub name: String,

@@ -100,6 +100,8 @@ impl Upstream {
     /// Reconnects in any state; calls in flight are cut off.
     pub async fn restart(self: &Arc<Self>) -> Result<(), UpstreamError> {
         self.close().await;
+        self.eras.forget();
+        self.shared.is_used.store(false, Ordering::Relaxed);
         self.shared.connecting.lock().await.take();
         self.load.breaker.lock().succeeded();
         self.load.own_breakers.lock().clear();

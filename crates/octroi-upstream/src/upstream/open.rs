@@ -15,29 +15,34 @@ use crate::streamable::{Mirror, Setup, Streamable};
 use crate::{old_sse, stdio};
 
 impl Upstream {
+    /// Opens a connection: in this era, or in whichever the server speaks.
     pub(super) async fn open(
         &self,
         capabilities: Option<&ClientCapabilities>,
+        era: Option<Era>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let everything = ClientCapabilities::everything();
         let introduction = Introduction {
             client_info: self.context.client_info.clone(),
-            capabilities: capabilities.unwrap_or(&everything).json().clone(),
+            capabilities: match capabilities {
+                Some(capabilities) => capabilities.json().clone(),
+                None => self.told.capabilities().json().clone(),
+            },
         };
-        let remembered = *self.era.lock();
-        let choice = match (self.spec.era, remembered) {
-            (EraChoice::Auto, Some(Era::Legacy)) => EraChoice::Legacy,
-            (EraChoice::Auto, Some(Era::Modern)) => EraChoice::Modern,
-            (choice, _) => choice,
-        };
+        let choice = self.eras.choice(self.spec.era, era);
+        if let Some(era) = era {
+            let opened = self.open_as(choice, &introduction).await?;
+            self.eras.spoke(era);
+            return Ok(opened);
+        }
         let opened = match self.open_as(choice, &introduction).await {
             // The remembered era no longer applies: detect it again.
             Err(error) if choice != self.spec.era && !matches!(error, UpstreamError::Connect { .. }) => {
+                self.eras.forget();
                 self.open_as(self.spec.era, &introduction).await
             }
             opened => opened,
         }?;
-        *self.era.lock() = Some(opened.era());
+        self.eras.detected(opened.era());
         Ok(opened)
     }
 

@@ -6,14 +6,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use octroi_core::server::{ServerSpec, Sharing, Transport};
+use octroi_core::server::{Sharing, Transport};
 use octroi_mcp::Era;
 use octroi_mcp::capability::ClientCapabilities;
 use parking_lot::Mutex;
+use tracing::info;
 
+use super::eras::is_refusal;
 use super::{Slot, Upstream};
 use crate::connection::Connection;
 use crate::error::UpstreamError;
+use crate::event::ServerEvent;
 
 /// Clients beyond so many sets of capabilities share one legacy session.
 const PROFILES_MAX: usize = 32;
@@ -29,6 +32,8 @@ pub struct Sharer<'a> {
     pub user: &'a str,
     /// The client's session; the principal where there are no sessions.
     pub session: &'a str,
+    /// The era that the client speaks.
+    pub era: Era,
 }
 
 /// The connections other than the shared one.
@@ -41,31 +46,11 @@ pub(super) struct Slots {
 struct SlotKey {
     owner: Option<Arc<str>>,
     capabilities: Option<Bytes>,
+    /// The client's era, where the server speaks another one with clients in general.
+    era: Option<Era>,
 }
 
 impl Slots {
-    fn key(spec: &ServerSpec, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> SlotKey {
-        let owner = match spec.sharing {
-            Sharing::Shared => None,
-            Sharing::PerUser => Some(Arc::from(sharer.user)),
-            Sharing::PerSession => Some(Arc::from(sharer.session)),
-        };
-        let is_remote = match spec.transport {
-            Transport::Http(_) | Transport::Sse(_) => true,
-            Transport::Stdio(_) => false,
-        };
-        SlotKey { owner, capabilities: is_remote.then(|| capabilities.json().clone()) }
-    }
-
-    pub(super) fn find(
-        &self,
-        spec: &ServerSpec,
-        sharer: &Sharer<'_>,
-        capabilities: &ClientCapabilities,
-    ) -> Option<Arc<Slot>> {
-        self.slots.lock().get(&Self::key(spec, sharer, capabilities)).cloned()
-    }
-
     pub(super) fn all(&self) -> Vec<Arc<Slot>> {
         self.slots.lock().values().cloned().collect()
     }
@@ -78,6 +63,16 @@ impl Slots {
     pub(super) fn idle(&self, now: u64) -> Vec<Arc<Slot>> {
         let limit = now.saturating_sub(u64::try_from(IDLE_FOR.as_millis()).unwrap_or(u64::MAX));
         self.take(|_, slot| slot.last_used.load(Ordering::Relaxed) < limit && slot.watched.is_empty())
+    }
+
+    /// Whether a slot is one of these and belongs to no certain client.
+    pub(super) fn is_common(&self, slot: &Arc<Slot>) -> bool {
+        self.slots.lock().iter().any(|(key, other)| key.owner.is_none() && Arc::ptr_eq(other, slot))
+    }
+
+    /// Removes a slot without closing its connection.
+    pub(super) fn remove(&self, slot: &Arc<Slot>) {
+        self.slots.lock().retain(|_, other| !Arc::ptr_eq(other, slot));
     }
 
     fn take(&self, is_meant: impl Fn(&SlotKey, &Slot) -> bool) -> Vec<Arc<Slot>> {
@@ -93,10 +88,55 @@ impl Upstream {
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let slot = self.slot_for(sharer, capabilities).await?;
-        let connection = self.connect_slot(&slot, capabilities).await?;
+        let (slot, connection) = self.connected_slot(sharer, capabilities).await?;
         self.touch(&slot);
         Ok(connection)
+    }
+
+    /// The slot for a client, with its connection.
+    pub(super) async fn connected_slot(
+        self: &Arc<Self>,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<(Arc<Slot>, Arc<Connection>), UpstreamError> {
+        let slot = self.slot_for(sharer, capabilities).await?;
+        let is_first = !slot.is_used.load(Ordering::Relaxed) && !slot.is_used.swap(true, Ordering::Relaxed);
+        let connected = self.connect_slot(&slot, capabilities).await;
+        let Some(era) = slot.era else {
+            return connected.map(|connection| (slot, connection));
+        };
+        match connected {
+            Ok(connection) => {
+                let may_replace = is_first && !self.is_remote();
+                let is_adopted = may_replace && Box::pin(self.adopt(&slot, &connection)).await;
+                Ok((if is_adopted { Arc::clone(&self.shared) } else { slot }, connection))
+            }
+            // A client with a process of its own must not get another one after a failure that passes.
+            Err(error) if !is_refusal(&error) && self.sharing() != Sharing::Shared => Err(error),
+            Err(error) if self.eras.gives_up(era, &error, self.now()) => {
+                info!(server.name = %self.spec.key, %era, %error, "does not serve clients in their era");
+                Box::pin(self.without(&slot, sharer, capabilities)).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The slot for a client whose era the server does not speak after all, as if both spoke the same one.
+    async fn without(
+        self: &Arc<Self>,
+        unusable: &Arc<Slot>,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Result<(Arc<Slot>, Arc<Connection>), UpstreamError> {
+        self.slots.remove(unusable);
+        if !self.is_remote() {
+            // What was learned is kept with the lists, so they are read once more.
+            self.events.send(ServerEvent::Connected).await;
+        }
+        let slot = self.slot_for(sharer, capabilities).await?;
+        slot.is_used.store(true, Ordering::Relaxed);
+        let connection = self.connect_slot(&slot, capabilities).await?;
+        Ok((slot, connection))
     }
 
     /// Closes the connections that belong to a client's session.
@@ -109,22 +149,20 @@ impl Upstream {
         }
     }
 
-    /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
-    /// session, so it gets one session per set of capabilities. Any other server serves all clients
-    /// over one connection, unless its entry configures separate ones.
-    pub(super) async fn slot_for(
+    async fn slot_for(
         self: &Arc<Self>,
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Slot>, UpstreamError> {
-        let is_shared = self.spec.sharing == Sharing::Shared;
-        if is_shared {
-            let is_remote = !matches!(self.spec.transport, Transport::Stdio(_));
-            if self.connection().await?.era() == Era::Modern || !is_remote {
-                return Ok(Arc::clone(&self.shared));
-            }
-        }
-        let key = Slots::key(&self.spec, sharer, capabilities);
+        let sharing = self.sharing();
+        let is_shared = sharing == Sharing::Shared;
+        let lists = match sharing {
+            Sharing::Shared => self.connection().await?.era(),
+            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
+        };
+        let Some(key) = self.slot_key(sharing, lists, sharer, capabilities) else {
+            return Ok(Arc::clone(&self.shared));
+        };
         let mut slots = self.slots.slots.lock();
         if let Some(slot) = slots.get(&key) {
             return Ok(Arc::clone(slot));
@@ -134,7 +172,7 @@ impl Upstream {
             // At the limit, a client must not share another client's process.
             (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
             _ => {
-                let slot: Arc<Slot> = Arc::default();
+                let slot = Arc::new(Slot::new(key.era));
                 self.touch(&slot);
                 // Copied, so that the key does not keep a whole request in memory.
                 let capabilities = key.capabilities.as_deref().map(Bytes::copy_from_slice);
@@ -144,12 +182,66 @@ impl Upstream {
         }
     }
 
-    pub(super) async fn connect_slot(
+    /// The slot of a client; `None` for the shared one. `lists` is the era of the shared connection.
+    ///
+    /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
+    /// session, so it gets one session per set of capabilities. Any other server serves all clients of an era
+    /// over one connection, unless its entry configures separate ones.
+    fn slot_key(
+        &self,
+        sharing: Sharing,
+        lists: Era,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Option<SlotKey> {
+        let owner = match sharing {
+            Sharing::Shared => None,
+            Sharing::PerUser => Some(Arc::from(sharer.user)),
+            Sharing::PerSession => Some(Arc::from(sharer.session)),
+        };
+        let followed = self.eras.followed(&self.spec, sharer.era, lists, || self.now());
+        let is_legacy = followed.unwrap_or(lists) == Era::Legacy;
+        let has_session = self.is_remote() && (is_legacy || owner.is_some());
+        if owner.is_none() && followed.is_none() && !has_session {
+            return None;
+        }
+        Some(SlotKey { owner, capabilities: has_session.then(|| capabilities.json().clone()), era: followed })
+    }
+
+    /// The slot that a client's watches are in.
+    pub(super) fn watching_slot(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Arc<Slot> {
+        let sharing = self.sharing();
+        let lists = match sharing {
+            Sharing::Shared => self.shared.ready().map_or(Era::Modern, |connection| connection.era()),
+            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
+        };
+        let key = self.slot_key(sharing, lists, sharer, capabilities);
+        let slot = key.and_then(|key| self.slots.slots.lock().get(&key).cloned());
+        slot.unwrap_or_else(|| Arc::clone(&self.shared))
+    }
+
+    /// Who shares a connection.
+    fn sharing(&self) -> Sharing {
+        self.spec.sharing
+    }
+
+    fn is_remote(&self) -> bool {
+        match self.spec.transport {
+            Transport::Http(_) | Transport::Sse(_) => true,
+            Transport::Stdio(_) => false,
+        }
+    }
+
+    async fn connect_slot(
         self: &Arc<Self>,
         slot: &Arc<Slot>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let is_shared = Arc::ptr_eq(slot, &self.shared);
-        self.connect(slot, (!is_shared).then_some(capabilities)).await
+        let is_process = self.sharing() == Sharing::Shared && !self.is_remote();
+        if is_process {
+            self.join_process(slot, capabilities).await;
+        }
+        let is_common = is_process || Arc::ptr_eq(slot, &self.shared);
+        self.connect(slot, (!is_common).then_some(capabilities)).await
     }
 }

@@ -1,4 +1,4 @@
-//! The official conformance suite, against our fixture directly and through Octroi.
+//! The official conformance suite, against servers of both eras directly and through Octroi.
 
 use std::fmt::Write as _;
 
@@ -18,54 +18,73 @@ const REVISIONS: [(&str, &[&str]); 4] = [
     ("2026-07-28", &["--requirements", "2026-07-28"]),
 ];
 
+/// How the server is configured behind Octroi.
+const ERAS: [&str; 3] = ["auto", "legacy", "modern"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_passes_directly_passes_through_octroi() {
-    let fixture = PeerProcess::start_program(&fixture_binary(), &["--listen", "127.0.0.1:0"])
-        .await
-        .expect("the fixture should start");
-    let config: String = ["legacy", "modern"]
+    let fixture = PeerProcess::start_program(&fixture_binary(), &["--listen", "127.0.0.1:0"]).await;
+    compare_through(fixture.expect("the fixture should start"), "own").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_passes_with_the_rust_sdk_passes_through_octroi() {
+    let flags = ["--listen", "127.0.0.1:0", "--asks", "as-examples"];
+    let fixture = PeerProcess::start_program(&fixture_binary(), &flags).await;
+    compare_through(fixture.expect("the fixture should start"), "rust").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_passes_with_the_typescript_sdk_passes_through_octroi() {
+    let script = suite::directory().join("typescript/server.mjs");
+    let fixture = PeerProcess::start_program(&suite::node(), &[script.display().to_string()]).await;
+    compare_through(fixture.expect("the fixture should start"), "typescript").await;
+}
+
+/// Runs the suite against a server directly and through Octroi, and compares.
+async fn compare_through(fixture: PeerProcess, name: &str) {
+    let config: String = ERAS
         .map(|era| {
             format!("{}era = \"{era}\"\nmax_concurrency = 64\n", remote_entry(era, "http", &fixture.url))
         })
         .concat();
     let gateway = TestGateway::start(&octroi(), &config).await;
     let proxy = AuthProxy::start(&gateway.base, AGENT_TOKEN).await;
-    let through = |era: &str| format!("{}/mcp/servers/{era}", proxy.base);
-    let targets = [
-        ("directly", fixture.url.clone()),
-        ("legacy upstream", through("legacy")),
-        ("modern upstream", through("modern")),
-    ];
+    let through = ERAS.map(|era| (era, format!("{}/mcp/servers/{era}", proxy.base)));
 
     let mut table = String::from(
-        "| revision | | scenarios | checks passed | failed | warnings |\n|---|---|---|---|---|---|",
+        "| revision | `era` | scenarios | checks passed | failed | warnings |\n|---|---|---|---|---|---|",
     );
     let mut complaints = Vec::new();
     for (revision, arguments) in REVISIONS {
-        let mut direct = SuiteReport::new();
-        for (index, (how, url)) in targets.iter().enumerate() {
-            let (report, _) = suite::run(&[&["server", "--url", url], arguments].concat(), &[]).await;
-            let passed: usize = report.values().map(|tally| tally.passed).sum();
-            let failed: usize = report.values().map(|tally| tally.failed.len()).sum();
-            let warned: usize = report.values().map(|tally| tally.warned.len()).sum();
-            let _ =
-                write!(table, "\n| {revision} | {how} | {} | {passed} | {failed} | {warned} |", report.len());
-            if index == 0 {
-                direct = report;
-            } else {
-                complaints.extend(compare(&direct, &report).into_iter().map(|(check, line)| FailedCheck {
-                    revision: revision.to_owned(),
-                    through: (*how).to_owned(),
-                    check,
-                    line,
-                }));
-            }
+        let direct = run(&fixture.url, arguments).await;
+        let _ = write!(table, "\n| {revision} | directly | {} |", summary(&direct));
+        for (era, url) in &through {
+            let report = run(url, arguments).await;
+            let _ = write!(table, "\n| {revision} | {era} | {} |", summary(&report));
+            complaints.extend(compare(&direct, &report).into_iter().map(|(check, line)| FailedCheck {
+                revision: revision.to_owned(),
+                through: (*era).to_owned(),
+                check,
+                line,
+            }));
         }
     }
-    table.push('\n');
-    println!("{table}");
-    keep("conformance-server.md", &table);
-    suite::judge("baseline.toml", &complaints);
+    let baseline = format!("baseline-{name}.toml");
+    let page = format!("{table}\n\n{}", suite::differences(&baseline));
+    keep(&format!("conformance-{name}.md"), &page);
+    suite::judge(&baseline, &complaints);
+}
+
+async fn run(url: &str, arguments: &[&str]) -> SuiteReport {
+    suite::run(&[&["server", "--url", url], arguments].concat(), &[]).await.0
+}
+
+fn summary(report: &SuiteReport) -> String {
+    let passed: usize = report.values().map(|tally| tally.passed.len()).sum();
+    let failed: usize = report.values().map(|tally| tally.failed.len()).sum();
+    let warned: usize = report.values().map(|tally| tally.warned.len()).sum();
+    format!("{} | {passed} | {failed} | {warned}", report.len())
 }
 
 /// The checks that are worse in `through` than in `direct`.
@@ -83,6 +102,16 @@ fn compare(direct: &SuiteReport, through: &SuiteReport) -> Vec<(String, String)>
             let new = found.iter().filter(|line| !known.contains(&check_id(line)));
             worse.extend(new.map(|line| (check_id(line), format!("{scenario} {verb} {line}"))));
         }
+        // Another outcome is named above.
+        let outcomes = || {
+            found
+                .passed
+                .iter()
+                .cloned()
+                .chain(found.failed.iter().chain(&found.warned).map(|line| check_id(line)))
+        };
+        let left_out = expected.passed.iter().filter(|id| !outcomes().any(|other| other == **id));
+        worse.extend(left_out.map(|id| (id.clone(), format!("{scenario} leaves out {id}"))));
     }
     worse
 }

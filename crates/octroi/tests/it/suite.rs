@@ -1,6 +1,7 @@
 //! The official conformance suite: how it is run, what it reports, and what is expected of it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -11,7 +12,8 @@ pub(crate) type SuiteReport = BTreeMap<String, ScenarioTally>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScenarioTally {
-    pub(crate) passed: usize,
+    /// The ids of the checks that passed.
+    pub(crate) passed: Vec<String>,
     /// `check-id: what is wrong`.
     pub(crate) failed: Vec<String>,
     pub(crate) warned: Vec<String>,
@@ -38,16 +40,31 @@ struct Baseline {
 #[derive(Deserialize)]
 struct Expected {
     revision: String,
-    through: String,
-    check: String,
+    through: Vec<String>,
+    checks: Vec<String>,
     reason: String,
+    /// Whose fault it is.
+    #[serde(default)]
+    fault: String,
 }
 
 impl Expected {
     fn is_about(&self, complaint: &FailedCheck) -> bool {
         self.revision == complaint.revision
-            && self.through == complaint.through
-            && self.check == complaint.check
+            && self.through.contains(&complaint.through)
+            && self.checks.contains(&complaint.check)
+    }
+
+    /// Those that it names and that nobody complains about.
+    fn unmet<'a>(&'a self, complaints: &'a [FailedCheck]) -> impl Iterator<Item = String> + 'a {
+        let pairs =
+            self.through.iter().flat_map(|through| self.checks.iter().map(move |check| (through, check)));
+        let is_met = |(through, check): &(&String, &String)| {
+            complaints.iter().any(|complaint| {
+                self.is_about(complaint) && complaint.through == **through && complaint.check == **check
+            })
+        };
+        pairs.filter(move |pair| !is_met(pair)).map(|(through, check)| format!("{check} ({through})"))
     }
 }
 
@@ -59,9 +76,27 @@ struct Check {
     error: Option<String>,
 }
 
+/// The expected differences as a table, with their reasons and whose fault they are.
+pub(crate) fn differences(baseline: &str) -> String {
+    let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
+    let baseline: Baseline = toml::from_str(&text).expect("the baseline is valid");
+    if baseline.expected.is_empty() {
+        return "No check differs.\n".to_owned();
+    }
+    let mut table = String::from(
+        "| revision | `era` | checks that differ | fault of | reason |\n|---|---|---|---|---|\n",
+    );
+    for Expected { revision, through, checks, reason, fault } in &baseline.expected {
+        let checks: Vec<String> = checks.iter().map(|check| format!("`{check}`")).collect();
+        let (through, checks) = (through.join(", "), checks.join(", "));
+        let _ = writeln!(table, "| {revision} | {through} | {checks} | {fault} | {reason} |");
+    }
+    table
+}
+
 /// Fails on a complaint that the baseline does not expect, and on an expectation that is not met.
 pub(crate) fn judge(baseline: &str, complaints: &[FailedCheck]) {
-    let text = std::fs::read_to_string(suite().join(baseline)).expect("the baseline can be read");
+    let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
     let verdict = verdict(&text, complaints);
     assert!(verdict.is_empty(), "against {baseline}:\n{}", verdict.join("\n"));
 }
@@ -76,10 +111,10 @@ fn verdict(baseline: &str, complaints: &[FailedCheck]) -> Vec<String> {
     }
     for expected in &baseline.expected {
         if expected.reason.is_empty() {
-            verdict.push(format!("{} needs a reason", expected.check));
+            verdict.push(format!("{} needs a reason", expected.checks.join(", ")));
         }
-        if !complaints.iter().any(|complaint| expected.is_about(complaint)) {
-            verdict.push(format!("{} passes now: remove it from the baseline", expected.check));
+        for unmet in expected.unmet(complaints) {
+            verdict.push(format!("{unmet} passes now: remove it from the baseline"));
         }
     }
     verdict
@@ -112,18 +147,25 @@ pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> (S
 
 /// The suite with these arguments.
 pub(crate) fn command(arguments: &[&str]) -> tokio::process::Command {
-    let suite = suite();
-    let node = suite.join("node_modules/.bin/node");
+    let mut command = tokio::process::Command::new(node());
+    command
+        .arg(directory().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+        .args(arguments);
+    command
+}
+
+/// The Node that the suite needs.
+pub(crate) fn node() -> PathBuf {
+    let node = directory().join("node_modules/.bin/node");
     assert!(
         node.exists(),
         "the conformance suite is not installed; run `npm ci` in tests/conformance, or `cargo xtask test`"
     );
-    let mut command = tokio::process::Command::new(&node);
-    command.arg(suite.join("node_modules/@modelcontextprotocol/conformance/dist/index.js")).args(arguments);
-    command
+    node
 }
 
-fn suite() -> PathBuf {
+/// Where the suite, its baselines and the server on the TypeScript SDK are.
+pub(crate) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance")
 }
 
@@ -140,7 +182,7 @@ fn read(directory: &Path) -> SuiteReport {
         for check in checks {
             let line = format!("{}: {}", check.id, check.error.unwrap_or_default());
             match check.status.as_str() {
-                "SUCCESS" => tally.passed += 1,
+                "SUCCESS" => tally.passed.push(check.id),
                 "FAILURE" => tally.failed.push(line),
                 "WARNING" => tally.warned.push(line),
                 _ => {}
@@ -160,7 +202,9 @@ fn scenario(directory: &str) -> String {
 #[test]
 fn a_baseline_excuses_what_it_names_and_nothing_else() {
     let line = |reason: &str| {
-        format!("[[expected]]\nrevision = \"r\"\nthrough = \"t\"\ncheck = \"known\"\nreason = \"{reason}\"\n")
+        format!(
+            "[[expected]]\nrevision = \"r\"\nthrough = [\"t\"]\nchecks = [\"known\"]\nreason = \"{reason}\"\n"
+        )
     };
     let complaint = |check: &str| FailedCheck {
         revision: "r".to_owned(),
@@ -173,7 +217,7 @@ fn a_baseline_excuses_what_it_names_and_nothing_else() {
         (line("why"), vec![complaint("known")], vec![]),
         (line(""), vec![complaint("known")], vec!["known needs a reason"]),
         (line("why"), vec![complaint("known"), complaint("new")], vec!["r, t: new: fails"]),
-        (line("why"), vec![], vec!["known passes now: remove it from the baseline"]),
+        (line("why"), vec![], vec!["known (t) passes now: remove it from the baseline"]),
     ] {
         assert_eq!(verdict(&baseline, &complaints), expected, "{baseline}");
     }

@@ -32,12 +32,6 @@ pub(super) const TOOLS: &[AskingTool] = &[
         argument: None,
         step: elicitation_with_choices,
     },
-    AskingTool {
-        name: "test_streaming_elicitation",
-        description: "Asks the user for a value",
-        argument: None,
-        step: elicitation_of_value,
-    },
 ];
 
 fn sampling(round: &Round) -> Result<Step<String>, ErrorData> {
@@ -108,15 +102,6 @@ fn elicitation_with_choices(round: &Round) -> Result<Step<String>, ErrorData> {
         },
     });
     fill_in(round, "Please choose", schema)
-}
-
-fn elicitation_of_value(round: &Round) -> Result<Step<String>, ErrorData> {
-    let schema = json!({
-        "type": "object",
-        "properties": { "value": { "type": "string" } },
-        "required": ["value"],
-    });
-    fill_in(round, "Please give a value", schema)
 }
 
 fn fill_in(round: &Round, message: &str, schema: Value) -> Result<Step<String>, ErrorData> {

@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-use super::asking::{Asked, Round, RoundOutcome, Step};
+use super::asking::{Asked, Manner, Round, RoundOutcome, Step};
 use super::fixture::FixtureSession;
 use super::resources::CACHE_TTL_MS;
 
@@ -44,8 +44,12 @@ pub(super) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.as_ref();
-    if let Some(tool) = forms::TOOLS.iter().chain(rounds::TOOLS).find(|tool| tool.name == name) {
-        return match session.ask(asked(request), context, tool.step).await? {
+    let asking = [(Manner::Request, forms::TOOLS), (Manner::Result, rounds::TOOLS)];
+    let find = |(manner, tools): (Manner, &'static [AskingTool])| {
+        Some((manner, tools.iter().find(|tool| tool.name == name)?))
+    };
+    if let Some((manner, tool)) = asking.into_iter().find_map(find) {
+        return match session.ask(asked(request, manner), context, tool.step).await? {
             RoundOutcome::Done(text) => Ok(text_result(text).into()),
             RoundOutcome::Ask(question) => Ok(question.into()),
         };
@@ -88,8 +92,9 @@ impl AskingTool {
     }
 }
 
-fn asked(request: &CallToolRequestParams) -> Asked<'_> {
+fn asked(request: &CallToolRequestParams, manner: Manner) -> Asked<'_> {
     Asked {
+        manner,
         name: &request.name,
         arguments: request.arguments.as_ref(),
         responses: request.input_responses.as_ref(),

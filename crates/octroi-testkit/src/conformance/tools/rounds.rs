@@ -14,6 +14,12 @@ use super::forms::sampled_text;
 
 pub(super) const TOOLS: &[AskingTool] = &[
     AskingTool {
+        name: "test_streaming_elicitation",
+        description: "Asks the user for a value",
+        argument: None,
+        step: ask_for_value,
+    },
+    AskingTool {
         name: "test_input_required_result_elicitation",
         description: "Asks the user for a name",
         argument: None,
@@ -62,6 +68,13 @@ pub(super) const TOOLS: &[AskingTool] = &[
         step: only_declared,
     },
 ];
+
+fn ask_for_value(round: &Round) -> Result<Step<String>, ErrorData> {
+    if round.answer("form").is_none() {
+        return Ok(ask_one("form", one_field_form("Please give a value", "value", "string")?));
+    }
+    Ok(Step::Done(format!("The value is {}", round.text_field("form", "value").unwrap_or("not given"))))
+}
 
 fn greet_user(round: &Round) -> Result<Step<String>, ErrorData> {
     if round.answer("user_name").is_none() {

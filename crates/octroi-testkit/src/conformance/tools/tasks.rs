@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::super::asking::{Round, RoundOutcome, Step, ask_one, one_field_form};
+use super::super::asking::{Manner, Round, RoundOutcome, Step, ask_one, one_field_form};
 use super::super::fixture::FixtureSession;
 use super::{asked, no_arguments, text_result, tool};
 
@@ -157,7 +157,7 @@ async fn name_then_task(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     require_tasks(context)?;
-    let name = match session.ask(asked(request), context, user_name).await? {
+    let name = match session.ask(asked(request, Manner::Result), context, user_name).await? {
         RoundOutcome::Done(name) => name,
         RoundOutcome::Ask(question) => return Ok(question.into()),
     };

@@ -13,14 +13,14 @@ use crate::harness::SOON;
 const LEAVE_WITH_STDIN: &str = "data:text/javascript,process.stdin.resume().on('end',()=>process.exit())";
 
 /// Where everything is that `cargo xtask test` installs.
-pub(super) struct Installed {
+pub(crate) struct Installed {
     peers: PathBuf,
     environments: PathBuf,
 }
 
 impl Installed {
     /// Looks for every package, and fails where one is missing.
-    pub(super) fn find() -> Self {
+    pub(crate) fn find() -> Self {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
         let installed = Self {
             peers: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers"),
@@ -50,8 +50,8 @@ impl Installed {
         self.peers.join("node")
     }
 
-    /// A script of a client, below `tests/peers`.
-    pub(super) fn script(&self, path: &str) -> PathBuf {
+    /// A script of a client or a server, below `tests/peers`.
+    pub(crate) fn script(&self, path: &str) -> PathBuf {
         self.peers.join(path)
     }
 
@@ -61,7 +61,7 @@ impl Installed {
     }
 
     /// The interpreter of a virtual environment.
-    pub(super) fn python(&self, environment: &str) -> PathBuf {
+    pub(crate) fn python(&self, environment: &str) -> PathBuf {
         self.environments.join(environment).join("bin/python")
     }
 
