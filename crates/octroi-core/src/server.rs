@@ -279,7 +279,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_mins(1),
-            call: Duration::from_secs(30),
+            call: Duration::from_mins(1),
             call_cap: Duration::from_mins(5),
             list: Duration::from_secs(15),
             shutdown: Duration::from_secs(5),

@@ -286,7 +286,7 @@ pub const ENTRY: &[Key] = &[
     .or(&["auto_start"]),
     key("sharing", Kind::Words(|| names(&SHARINGS)), "shared", "Who shares a process or a connection."),
     key("reconnect", Kind::Flag, "true", "Whether to reconnect after the connection was lost."),
-    key("timeout", Kind::Duration, "30s", "For one call; progress resets it.")
+    key("timeout", Kind::Duration, "1m", "For one call; progress resets it.")
         .or(&["call_timeout", "timeout_ms"]),
     key("max_call_timeout", Kind::Duration, "5m", "For one call in total."),
     key("connect_timeout", Kind::Duration, "1m", "For the start and the handshake."),

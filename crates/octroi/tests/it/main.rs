@@ -32,6 +32,7 @@ mod hostile;
 mod leaks;
 mod life;
 mod limits;
+mod long_calls;
 mod lost;
 mod manage;
 mod memory;
