@@ -104,8 +104,10 @@ impl ServerSpec {
 /// Who shares a process or a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// All clients.
+    /// All clients, until the server asks them something that needs a connection for each.
     #[default]
+    Auto,
+    /// All clients.
     Shared,
     /// All sessions of one principal.
     PerUser,

@@ -18,6 +18,8 @@ use crate::live::LiveCall;
 use crate::mux::Mux;
 use crate::streamable::{HttpCall, Mirror, Streamable};
 
+mod outside_calls;
+
 /// A working connection to a server.
 #[derive(Debug)]
 pub struct Connection {
@@ -203,7 +205,7 @@ impl Connection {
                 let may_be_asked = method.may_ask() && self.identity.era == Era::Legacy;
                 let receiver = mux.register(owner, may_be_asked);
                 let message = write(&Id::number(receiver.id));
-                LiveCall::shared(Arc::clone(mux), receiver, message, may_be_asked)
+                LiveCall::shared(Arc::clone(mux), receiver, message)
             }
             Link::Http(link) => {
                 let id = link.next_id();

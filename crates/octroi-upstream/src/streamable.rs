@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Re
 use http_body_util::Full;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
+use octroi_mcp::{Envelope, Era, Id, Kind, Method, Version, envelope};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
+use crate::held_questions::{self, HeldQuestions};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
 use crate::identity::negotiated_version;
 use crate::wire::Body;
@@ -46,6 +47,8 @@ pub(crate) struct Streamable {
     next_id: AtomicU64,
     calls: Mutex<HashMap<u64, Active>>,
     questions: Mutex<HashMap<Id, CancellationToken>>,
+    /// Questions that came while there was no call.
+    pub(crate) held: HeldQuestions,
     events: EventSink,
     tasks: BackgroundTasks,
     closed: CancellationToken,
@@ -105,6 +108,7 @@ impl Streamable {
             next_id: AtomicU64::new(1),
             calls: Mutex::default(),
             questions: Mutex::default(),
+            held: HeldQuestions::default(),
             events: setup.events,
             tasks: setup.tasks,
             closed: setup.closed,
@@ -259,7 +263,7 @@ impl Streamable {
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let question = ServerQuestion::new(request, withdrawn, Arc::<Self>::clone(self))?;
+        let question = ServerQuestion::new(request, withdrawn, self)?;
         let Some(queue) = queue else {
             return Some(question);
         };
@@ -299,25 +303,17 @@ impl Streamable {
     }
 
     /// Handles a server request on the session stream, which does not name the call it belongs to.
-    fn question_outside(self: &Arc<Self>, request: &Envelope) {
-        let Some(id) = request.id() else {
+    async fn question_outside(self: &Arc<Self>, request: &Envelope) {
+        let queue = self.only_owner(true);
+        let Some(question) = self.question(request, queue.as_deref()) else {
             return;
         };
-        match self.only_owner(true) {
-            Some(queue) => drop(self.question(request, Some(&queue))),
-            None if *request.method() == Method::Ping => {
-                Arc::clone(self).reply(&id, envelope::result(&id, b"{}"))
-            }
-            None if *request.method() == Method::RootsList => {
-                Arc::clone(self).reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
-            }
-            None => {
-                let error = RpcError::new(
-                    code::INTERNAL_ERROR,
-                    "no client call is in progress that this question certainly belongs to",
-                );
-                Arc::clone(self).reply(&id, envelope::error(Some(&id), &error));
-            }
+        let is_called = self.calls.lock().values().any(|call| call.may_be_asked);
+        if is_called {
+            question.refuse(&held_questions::ambiguous());
+            self.events.it_asked_clients().await;
+        } else if let Err(question) = self.held.hold(question) {
+            held_questions::answer_for_nobody(self.events.server(), question);
         }
     }
 

@@ -26,6 +26,7 @@ use crate::logs::Logs;
 use crate::processes::memory_of;
 use crate::watch::Watched;
 
+mod asking;
 mod concurrency;
 mod fair_queue;
 mod life;
@@ -97,6 +98,8 @@ pub(crate) struct Slot {
     last_used: AtomicU64,
     /// Set once the slot is removed, so that a connection that is being opened gets closed.
     is_gone: AtomicBool,
+    /// Whether the server may ask the one client whose connection it is for its roots at any time.
+    gives_roots: bool,
 }
 
 impl Slot {
@@ -185,8 +188,10 @@ impl Upstream {
 
     /// Stops watching a resource for a client.
     pub fn unwatch(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities, uri: &str) {
-        let slot = self.slots.find(&self.spec, sharer, capabilities);
-        slot.as_ref().unwrap_or(&self.shared).watched.remove(uri);
+        let slot = self.slots.find(self.sharing(), &self.spec, sharer, capabilities);
+        // It may have begun to watch over a shared connection, before the server asked its clients.
+        let slot = slot.filter(|slot| slot.watched.has(uri));
+        slot.unwrap_or_else(|| self.common_slot(sharer, capabilities)).watched.remove(uri);
     }
 
     /// Drops a connection that turned out not to work, so that the next caller opens a new one and
@@ -275,6 +280,7 @@ impl Upstream {
                 Err(self.refusal().unwrap_or(UpstreamError::Stopping))
             }
             Ok(connection) => {
+                connection.settle_first_questions(slot.audience()).await;
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));

@@ -108,7 +108,8 @@ pub(super) const ERAS: [Word<EraChoice>; 3] =
     [("auto", EraChoice::Auto, &[]), ("legacy", EraChoice::Legacy, &[]), ("modern", EraChoice::Modern, &[])];
 pub(super) const STARTS: [Word<Start>; 3] =
     [("eager", Start::Eager, &[]), ("lazy", Start::Lazy, &[]), ("manual", Start::Manual, &[])];
-pub(super) const SHARINGS: [Word<Sharing>; 3] = [
+pub(super) const SHARINGS: [Word<Sharing>; 4] = [
+    ("auto", Sharing::Auto, &[]),
     ("shared", Sharing::Shared, &[]),
     ("per_user", Sharing::PerUser, &["per-user"]),
     ("per_session", Sharing::PerSession, &["per-session"]),
@@ -284,7 +285,7 @@ pub const ENTRY: &[Key] = &[
         is `lazy`.",
     )
     .or(&["auto_start"]),
-    key("sharing", Kind::Words(|| names(&SHARINGS)), "shared", "Who shares a process or a connection."),
+    key("sharing", Kind::Words(|| names(&SHARINGS)), "auto", "Who shares a process or a connection."),
     key("reconnect", Kind::Flag, "true", "Whether to reconnect after the connection was lost."),
     key("timeout", Kind::Duration, "1m", "For one call; progress resets it.")
         .or(&["call_timeout", "timeout_ms"]),

@@ -44,9 +44,14 @@ struct SlotKey {
 }
 
 impl Slots {
-    fn key(spec: &ServerSpec, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> SlotKey {
-        let owner = match spec.sharing {
-            Sharing::Shared => None,
+    fn key(
+        sharing: Sharing,
+        spec: &ServerSpec,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> SlotKey {
+        let owner = match sharing {
+            Sharing::Auto | Sharing::Shared => None,
             Sharing::PerUser => Some(Arc::from(sharer.user)),
             Sharing::PerSession => Some(Arc::from(sharer.session)),
         };
@@ -59,11 +64,19 @@ impl Slots {
 
     pub(super) fn find(
         &self,
+        sharing: Sharing,
         spec: &ServerSpec,
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Option<Arc<Slot>> {
-        self.slots.lock().get(&Self::key(spec, sharer, capabilities)).cloned()
+        self.slots.lock().get(&Self::key(sharing, spec, sharer, capabilities)).cloned()
+    }
+
+    /// The slots that belong to this session or principal.
+    pub(super) fn of_owner(&self, owner: &str) -> Vec<Arc<Slot>> {
+        let slots = self.slots.lock();
+        let own = slots.iter().filter(|(key, _)| key.owner.as_deref() == Some(owner));
+        own.map(|(_, slot)| Arc::clone(slot)).collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Slot>> {
@@ -101,7 +114,7 @@ impl Upstream {
 
     /// Closes the connections that belong to a client's session.
     pub async fn end_session(&self, session: &str) {
-        if self.spec.sharing != Sharing::PerSession {
+        if matches!(self.spec.sharing, Sharing::Shared | Sharing::PerUser) {
             return;
         }
         for slot in self.slots.take(|key, _| key.owner.as_deref() == Some(session)) {
@@ -117,24 +130,31 @@ impl Upstream {
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Slot>, UpstreamError> {
-        let is_shared = self.spec.sharing == Sharing::Shared;
-        if is_shared {
+        let mut sharing = self.sharing();
+        if sharing == Sharing::Shared {
             let is_remote = !matches!(self.spec.transport, Transport::Stdio(_));
-            if self.connection().await?.era() == Era::Modern || !is_remote {
+            let era = self.connection().await?.era();
+            // The server may have asked meanwhile.
+            sharing = self.sharing();
+            if sharing == Sharing::Shared && (era == Era::Modern || !is_remote) {
                 return Ok(Arc::clone(&self.shared));
             }
         }
-        let key = Slots::key(&self.spec, sharer, capabilities);
+        let is_shared = sharing == Sharing::Shared;
+        let key = Slots::key(sharing, &self.spec, sharer, capabilities);
         let mut slots = self.slots.slots.lock();
         if let Some(slot) = slots.get(&key) {
             return Ok(Arc::clone(slot));
         }
         match (is_shared, slots.len()) {
             (true, PROFILES_MAX..) => Ok(Arc::clone(&self.shared)),
+            // It shares with the others again, as before the server asked.
+            (false, SHARERS_MAX..) if self.spec.sharing == Sharing::Auto => Ok(Arc::clone(&self.shared)),
             // At the limit, a client must not share another client's process.
             (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
             _ => {
-                let slot: Arc<Slot> = Arc::default();
+                let gives_roots = self.spec.sharing == Sharing::PerSession;
+                let slot = Arc::new(Slot { gives_roots, ..Slot::default() });
                 self.touch(&slot);
                 // Copied, so that the key does not keep a whole request in memory.
                 let capabilities = key.capabilities.as_deref().map(Bytes::copy_from_slice);
@@ -150,6 +170,10 @@ impl Upstream {
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let is_shared = Arc::ptr_eq(slot, &self.shared);
-        self.connect(slot, (!is_shared).then_some(capabilities)).await
+        let connection = self.connect(slot, (!is_shared).then_some(capabilities)).await?;
+        if slot.gives_roots {
+            connection.tell_roots_changed().await;
+        }
+        Ok(connection)
     }
 }

@@ -148,8 +148,9 @@ fn start_rank(start: Start) -> u8 {
 fn sharing_rank(sharing: Sharing) -> u8 {
     match sharing {
         Sharing::Shared => 0,
-        Sharing::PerUser => 1,
-        Sharing::PerSession => 2,
+        Sharing::Auto => 1,
+        Sharing::PerUser => 2,
+        Sharing::PerSession => 3,
     }
 }
 

@@ -1,0 +1,112 @@
+//! Roots of clients, with the real `server-filesystem`, which takes them for its directories.
+
+use std::path::{Path, PathBuf};
+
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::gateway::TestGateway;
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::harness::{connect, octroi};
+
+const LEGACY: Era = Era::Legacy("2025-11-25");
+
+/// The server, allowed to use this directory.
+fn entry(directory: &Path, sharing: &str) -> String {
+    let node_modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers/node/node_modules");
+    let script = node_modules.join("@modelcontextprotocol/server-filesystem/dist/index.js");
+    assert!(
+        script.exists(),
+        "{} is not there: the real peers are not installed; run `cargo xtask test`, which installs them",
+        script.display()
+    );
+    let command = json!(["node", script, directory]);
+    format!("[[mcp.servers]]\nname = \"fs\"\ncommand = {command}\nsharing = \"{sharing}\"\n")
+}
+
+/// A client whose user can open other directories.
+struct User {
+    client: TestClient,
+    opened: watch::Sender<PathBuf>,
+}
+
+impl User {
+    async fn connect(gateway: &TestGateway, era: Era, directory: &Path) -> Self {
+        let (opened, roots) = watch::channel(directory.to_owned());
+        let capabilities = json!({ "roots": { "listChanged": true } });
+        let options = ClientOptions::answering(capabilities, move |method, _| {
+            assert_eq!(method, "roots/list");
+            let uri = format!("file://{}", roots.borrow().display());
+            Ok(json!({ "roots": [{ "uri": uri, "name": "project" }] }))
+        });
+        Self { client: connect(gateway, era, options).await, opened }
+    }
+
+    async fn open(&self, directory: &Path) {
+        self.opened.send_replace(directory.to_owned());
+        self.client.notify("notifications/roots/list_changed", json!({})).await.expect("it is sent");
+    }
+
+    /// The directories that the server allows this client.
+    async fn allowed(&self) -> Vec<PathBuf> {
+        let text = self.client.call_text("fs_list_allowed_directories", json!({})).await.expect("a result");
+        text.lines().skip(1).map(PathBuf::from).collect()
+    }
+}
+
+/// Directories of these names, without links in their paths.
+fn directories<const N: usize>(parent: &Path, names: [&str; N]) -> [PathBuf; N] {
+    let parent = parent.canonicalize().expect("it exists");
+    names.map(|name| {
+        let directory = parent.join(name);
+        std::fs::create_dir(&directory).expect("the directory can be made");
+        directory
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_session_has_its_own_roots_from_its_first_call() {
+    let parent = tempfile::tempdir().expect("a temporary directory");
+    let [configured, a, b, c] = directories(parent.path(), ["configured", "a", "b", "c"]);
+    let gateway = TestGateway::start(&octroi(), &entry(&configured, "per_session")).await;
+    let ada = User::connect(&gateway, LEGACY, &a).await;
+    let bob = User::connect(&gateway, LEGACY, &b).await;
+    let modern = User::connect(&gateway, Era::Modern, &c).await;
+    // Calls of one client at the same time: all of them come after the roots.
+    let (first, second) = tokio::join!(ada.allowed(), ada.allowed());
+    assert_eq!((first, second), (vec![a.clone()], vec![a.clone()]));
+    assert_eq!(bob.allowed().await, [b.clone()]);
+    assert_eq!(modern.allowed().await, [c.clone()]);
+    ada.open(&c).await;
+    assert_eq!(ada.allowed().await, [c.clone()], "after the roots changed");
+    assert_eq!(bob.allowed().await, [b.clone()], "not those of another client");
+    ada.open(&a).await;
+    ada.open(&b).await;
+    assert_eq!(ada.allowed().await, [b.clone()]);
+    let plain = connect(&gateway, LEGACY, ClientOptions::default()).await;
+    let allowed = plain.call_text("fs_list_allowed_directories", json!({})).await.expect("a result");
+    assert!(allowed.ends_with(&configured.display().to_string()), "a client without roots: {allowed}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_server_gets_nobodys_roots() {
+    let parent = tempfile::tempdir().expect("a temporary directory");
+    let [configured, a, b] = directories(parent.path(), ["configured", "a", "b"]);
+    for (sharing, start) in [("auto", "eager"), ("auto", "lazy"), ("shared", "lazy"), ("per_user", "eager")] {
+        let config = format!("{}start = \"{start}\"\n", entry(&configured, sharing));
+        let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+        for (era, directory) in [(LEGACY, &a), (LEGACY, &b), (Era::Modern, &a)] {
+            let user = User::connect(&gateway, era, directory).await;
+            user.client.list_tools().await.expect("a list");
+            let (first, second) = tokio::join!(user.allowed(), user.allowed());
+            assert_eq!((&first, &second), (&vec![configured.clone()], &first), "{sharing}, {start}");
+            if era == LEGACY {
+                user.open(&b).await;
+            }
+            assert_eq!(user.allowed().await, [configured.clone()], "{sharing}, {start}");
+        }
+        gateway.stop().await;
+    }
+}
