@@ -57,7 +57,7 @@ async fn a_server_that_reports_may_take_longer_also_when_its_client_did_not_ask(
 async fn silence_and_endless_reports_have_an_end() {
     let (gateway, _peer) = gateway("legacy", "stdio").await;
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    for (steps, delay_ms, limit, expected_ms) in [(1, 5_000, "800ms", 800), (100, 100, "4s", 4_000)] {
+    for (steps, delay_ms, limit, expected_ms) in [(1, 5_000, "800 ms", 800), (100, 100, "4000 ms", 4_000)] {
         let (result, _, took) = slow(&client, steps, delay_ms).await;
         assert_eq!(result["isError"], true, "{result}");
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
