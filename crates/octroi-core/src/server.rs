@@ -302,11 +302,20 @@ pub struct Limits {
     pub concurrency: usize,
     /// Queued calls; more are refused as busy.
     pub queue: usize,
+    /// Connections besides the shared one, for single clients; beyond, clients share where `sharing` lets them.
+    pub connections: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 16 << 20, list_bytes: 4 << 20, list_items: 20_000, concurrency: 10, queue: 100 }
+        Self {
+            message_bytes: 16 << 20,
+            list_bytes: 4 << 20,
+            list_items: 20_000,
+            concurrency: 10,
+            queue: 100,
+            connections: 100,
+        }
     }
 }
 

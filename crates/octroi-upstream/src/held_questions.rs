@@ -74,6 +74,18 @@ impl HeldQuestions {
         Ok(())
     }
 
+    /// Lets later calls wait for a question about roots that a call in flight puts to the client.
+    pub(crate) fn follow(&self, question: &mut ServerQuestion) {
+        let mut held = self.state.lock();
+        if held.audience == Audience::OneClient && question.method == Method::RootsList {
+            held.open.retain(|answered| !answered.is_cancelled());
+            let answered = CancellationToken::new();
+            question.tell_when_answered(answered.clone().drop_guard());
+            held.open.push(answered);
+            self.has_some.store(true, Ordering::Release);
+        }
+    }
+
     /// Sets who can be asked; returns the questions that nobody can answer.
     pub(crate) fn decide(&self, audience: Audience) -> Vec<ServerQuestion> {
         let mut held = self.state.lock();

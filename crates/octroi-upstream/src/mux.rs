@@ -277,7 +277,7 @@ impl Mux {
             return;
         }
         let withdrawn = CancellationToken::new();
-        let Some(question) = ServerQuestion::new(request, withdrawn.clone(), self) else {
+        let Some(mut question) = ServerQuestion::new(request, withdrawn.clone(), self) else {
             return;
         };
         self.table.lock().questions.insert(id, withdrawn);
@@ -285,6 +285,7 @@ impl Mux {
             Recipient::Call(call) => {
                 let queue = self.table.lock().calls.get(&call).map(|pending| Arc::clone(&pending.events));
                 if let Some(queue) = queue {
+                    self.held.follow(&mut question);
                     // A full queue drops the question, and a dropped question is refused.
                     queue.push(CallEvent::Question(question));
                 }

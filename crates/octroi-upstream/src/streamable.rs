@@ -263,10 +263,11 @@ impl Streamable {
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let question = ServerQuestion::new(request, withdrawn, self)?;
+        let mut question = ServerQuestion::new(request, withdrawn, self)?;
         let Some(queue) = queue else {
             return Some(question);
         };
+        self.held.follow(&mut question);
         // A full queue drops the question, and a dropped question is refused.
         queue.push(CallEvent::Question(question));
         None

@@ -299,6 +299,12 @@ pub const ENTRY: &[Key] = &[
     key("max_concurrency", Kind::Count(1), "10", "The concurrency limit: calls at the same time; more wait."),
     key("queue", Kind::Count(0), "100", "Calls that may wait; more are refused."),
     key(
+        "max_connections",
+        Kind::Count(1),
+        "100",
+        "Processes or connections for single clients; more clients share with `auto`, and are refused otherwise.",
+    ),
+    key(
         "health_interval",
         Kind::DurationOrOff,
         "`mcp.health_check_interval`",

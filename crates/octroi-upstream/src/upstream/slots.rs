@@ -17,8 +17,6 @@ use crate::error::UpstreamError;
 
 /// Clients beyond so many sets of capabilities share one legacy session.
 const PROFILES_MAX: usize = 32;
-/// The maximum number of separate connections to one server.
-const SHARERS_MAX: usize = 256;
 /// A separate connection that is idle this long is closed.
 const IDLE_FOR: Duration = Duration::from_mins(10);
 
@@ -146,13 +144,13 @@ impl Upstream {
         if let Some(slot) = slots.get(&key) {
             return Ok(Arc::clone(slot));
         }
-        match (is_shared, slots.len()) {
-            (true, PROFILES_MAX..) => Ok(Arc::clone(&self.shared)),
-            // It shares with the others again, as before the server asked.
-            (false, SHARERS_MAX..) if self.spec.sharing == Sharing::Auto => Ok(Arc::clone(&self.shared)),
+        let limit = self.spec.limits.connections;
+        let is_full = slots.len() >= if is_shared { PROFILES_MAX } else { limit };
+        match self.spec.sharing {
+            Sharing::Auto | Sharing::Shared if is_full => Ok(Arc::clone(&self.shared)),
             // At the limit, a client must not share another client's process.
-            (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
-            _ => {
+            Sharing::PerUser | Sharing::PerSession if is_full => Err(UpstreamError::Busy { limit }),
+            Sharing::Auto | Sharing::Shared | Sharing::PerUser | Sharing::PerSession => {
                 let gives_roots = self.spec.sharing == Sharing::PerSession;
                 let slot = Arc::new(Slot { gives_roots, ..Slot::default() });
                 self.touch(&slot);

@@ -117,3 +117,25 @@ async fn a_remote_server_says_which_call_it_asks_for() {
     assert_eq!(ask_beside(&bob, &ada).await, "hello Ada");
     gateway.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_beyond_the_limit_share_or_are_refused() {
+    for (sharing, n_expected) in [("auto", 2), ("per_session", 2)] {
+        let settings = format!("sharing = \"{sharing}\"\nmax_connections = 1\n");
+        let gateway = TestGateway::start(&octroi(), &format!("{}{settings}", stdio_entry("peer", &[]))).await;
+        let (ada, bob) = (user(&gateway, LEGACY, "Ada").await, user(&gateway, LEGACY, "Bob").await);
+        if sharing == "auto" {
+            assert!(ask_beside(&ada, &bob).await.contains("several clients"));
+        }
+        let echo = json!({ "name": "peer_echo", "arguments": { "text": "x" } });
+        let outcomes = [
+            ada.request("tools/call", echo.clone()).await,
+            bob.request("tools/call", echo.clone()).await,
+            ada.request("tools/call", echo).await,
+        ];
+        let is_served = outcomes.map(|outcome| outcome.is_ok_and(|result| result["isError"] != true));
+        assert_eq!(is_served, [true, sharing == "auto", true], "{sharing}");
+        assert_eq!(n_servers(&gateway), n_expected, "{sharing}");
+        gateway.stop().await;
+    }
+}
