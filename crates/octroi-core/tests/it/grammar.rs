@@ -291,6 +291,7 @@ image = "img:1"
         enabled = true                            # default
         auto_reload = "ask"                       # default
         health_check_interval = false             # file:3
+        wire_name_max = 50                        # default
         strict = true                             # default
 
         [[mcp.servers]]
@@ -317,6 +318,7 @@ image = "img:1"
         max_list_items = 20000                    # default
         max_concurrency = 3                       # file:22
         queue = 0                                 # file:23
+        max_connections = 100                     # default
         health_interval = false                   # file:3
         idle_stop = "5m"                          # file:24
         trust = "high"                            # file:25
