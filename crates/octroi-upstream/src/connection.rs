@@ -155,7 +155,13 @@ impl Connection {
         let subject = outgoing.subject;
         let name = subject.name.clone().or_else(|| subject.uri.clone()).or_else(|| subject.task_id.clone());
         let mirror = Mirror { name, params: outgoing.param_headers };
-        Ok(self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write))
+        let owner = Arc::clone(&outgoing.owner);
+        let call = self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write);
+        // Checked once the call is known to the connection: from now on, roots go to nobody else.
+        if self.has_roots_of_other(&owner) {
+            return Err(UpstreamError::Closed("another client gave it its roots; call again".to_owned()));
+        }
+        Ok(call)
     }
 
     /// Sends a request of Octroi itself and waits for its result.

@@ -4,6 +4,7 @@
 //! client can be asked only during a call, and a server that wants to know the roots must know them by then. On
 //! a connection that several clients share nobody is asked, because the answer would be for all of them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::event::ServerQuestion;
+use crate::event::{Owner, ServerQuestion};
 
 /// A server that asks more than this without a call is refused.
 const HELD_MAX: usize = 16;
@@ -28,8 +29,10 @@ pub(crate) enum Audience {
     /// Not known yet: the connection is being opened.
     #[default]
     Undecided,
-    /// Nobody: several clients share the connection.
+    /// Nobody, and no client's roots are given during calls either: several clients share the connection.
     Nobody,
+    /// Nobody. A client may give its roots during a call; from then on the connection is for that client only.
+    CallersOnly,
     /// The one client whose connection it is, during its next call.
     OneClient,
 }
@@ -40,6 +43,8 @@ pub(crate) struct HeldQuestions {
     state: Mutex<Held>,
     /// Whether a call has to look at the state; usually not.
     has_some: AtomicBool,
+    /// Whether a client gave its roots during a call.
+    has_roots: AtomicBool,
     /// How often the client's roots changed, and how often the server was told.
     roots_changes: AtomicU64,
     roots_told: AtomicU64,
@@ -51,6 +56,8 @@ struct Held {
     questions: Vec<ServerQuestion>,
     /// One for each question that a call has taken and that is not answered yet.
     open: Vec<CancellationToken>,
+    /// The client that gave its roots during a call.
+    roots_of: Option<Owner>,
 }
 
 /// What a call waits for before it is sent.
@@ -66,7 +73,8 @@ impl HeldQuestions {
     /// Keeps a question for the next call; returns it if there is nobody to ask.
     pub(crate) fn hold(&self, question: ServerQuestion) -> Result<(), ServerQuestion> {
         let mut held = self.state.lock();
-        if held.audience == Audience::Nobody || held.questions.len() >= HELD_MAX {
+        let is_nobody = matches!(held.audience, Audience::Nobody | Audience::CallersOnly);
+        if is_nobody || held.questions.len() >= HELD_MAX {
             return Err(question);
         }
         held.questions.push(question);
@@ -86,12 +94,37 @@ impl HeldQuestions {
         }
     }
 
+    /// Whether the client of a call gives its roots to the server. To be called before another client's call can
+    /// begin: servers keep roots, so they must not reach that one.
+    pub(crate) fn gives_roots(&self, owner: &Owner) -> bool {
+        let mut held = self.state.lock();
+        match held.audience {
+            Audience::Undecided | Audience::OneClient => true,
+            Audience::Nobody => false,
+            Audience::CallersOnly => {
+                self.has_roots.store(true, Ordering::Release);
+                held.roots_of.get_or_insert_with(|| Arc::clone(owner)) == owner
+            }
+        }
+    }
+
+    /// Whether this client gave its roots over the connection, and may not share it any more.
+    pub(crate) fn has_roots_of(&self, owner: &str) -> bool {
+        self.has_roots.load(Ordering::Acquire) && self.state.lock().roots_of.as_deref() == Some(owner)
+    }
+
+    /// Whether another client gave its roots over the connection, so that this one may not use it.
+    pub(crate) fn has_roots_of_other(&self, owner: &str) -> bool {
+        self.has_roots.load(Ordering::Acquire)
+            && self.state.lock().roots_of.as_deref().is_some_and(|of| of != owner)
+    }
+
     /// Sets who can be asked; returns the questions that nobody can answer.
     pub(crate) fn decide(&self, audience: Audience) -> Vec<ServerQuestion> {
         let mut held = self.state.lock();
         held.audience = audience;
         match audience {
-            Audience::Nobody => std::mem::take(&mut held.questions),
+            Audience::Nobody | Audience::CallersOnly => std::mem::take(&mut held.questions),
             Audience::Undecided | Audience::OneClient => Vec::new(),
         }
     }
@@ -189,8 +222,6 @@ pub(crate) fn ambiguous() -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use bytes::Bytes;
     use futures_util::FutureExt as _;
     use octroi_mcp::{Envelope, Id};
@@ -243,6 +274,27 @@ mod tests {
         let replies = replies.0.lock();
         assert_eq!(replies[0], r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
         assert!(replies[1].contains("no client call"), "{replies:?}");
+    }
+
+    #[test]
+    fn roots_given_during_a_call_make_the_connection_that_clients() {
+        let (ada, bob): (Owner, Owner) = ("ada".into(), "bob".into());
+        for (audience, ada_gives, bob_gives, other) in [
+            (Audience::Nobody, false, false, false),
+            (Audience::CallersOnly, true, false, true),
+            (Audience::OneClient, true, true, false),
+        ] {
+            let held = HeldQuestions::default();
+            held.decide(audience);
+            assert!(!held.has_roots_of_other(&bob));
+            assert_eq!((held.gives_roots(&ada), held.gives_roots(&bob)), (ada_gives, bob_gives));
+            assert_eq!(
+                (held.has_roots_of(&ada), held.has_roots_of_other(&bob)),
+                (other, other),
+                "{audience:?}"
+            );
+            assert!(!held.has_roots_of(&bob) && !held.has_roots_of_other(&ada));
+        }
     }
 
     #[test]

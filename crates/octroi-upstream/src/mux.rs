@@ -40,6 +40,20 @@ struct CallTable {
     questions: HashMap<Id, CancellationToken>,
 }
 
+impl CallTable {
+    /// The newest call and its owner, if all calls in flight belong to one owner.
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<(u64, &Owner)> {
+        let mut calls = self.calls.iter().filter_map(|(id, call)| {
+            let owner = call.owner.as_ref()?;
+            (call.may_be_asked || !that_may_be_asked).then_some((*id, owner))
+        });
+        let (first, owner) = calls.next()?;
+        let newest =
+            calls.try_fold(first, |newest, (id, other)| (other == owner).then_some(newest.max(id)))?;
+        Some((newest, owner))
+    }
+}
+
 /// A call that waits for its answer.
 #[derive(Debug)]
 struct PendingCall {
@@ -75,6 +89,8 @@ enum Recipient {
     Nobody,
     /// One of several clients, and nothing says which.
     Ambiguous,
+    /// A client that must not give its roots.
+    WithoutRoots,
 }
 
 impl Mux {
@@ -220,7 +236,7 @@ impl Mux {
             |json: Option<Bytes>| json.and_then(|json| std::str::from_utf8(&json).ok()?.parse::<u64>().ok());
         let call = match message.method() {
             Method::Progress => number(params.and_then(|params| params.notified_token())),
-            Method::LogMessage => self.only_owner(false),
+            Method::LogMessage => self.table.lock().only_owner(false).map(|(call, _)| call),
             Method::Cancelled => {
                 self.withdraw(params.and_then(|params| params.request_id()));
                 return;
@@ -248,24 +264,19 @@ impl Mux {
         }
     }
 
-    /// The newest call, if all calls in flight belong to one owner.
-    fn only_owner(&self, that_may_be_asked: bool) -> Option<u64> {
-        let table = self.table.lock();
-        let mut calls = table
-            .calls
-            .iter()
-            .filter(|(_, call)| call.owner.is_some() && (call.may_be_asked || !that_may_be_asked));
-        let (first, call) = calls.next()?;
-        calls.try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))
-    }
-
     /// The client that a question can be meant for.
-    fn recipient(&self) -> Recipient {
-        if let Some(call) = self.only_owner(true) {
-            return Recipient::Call(call);
+    fn recipient(&self, method: &Method) -> Recipient {
+        // Held while roots are given: a call of another client comes before that, and makes it ambiguous, or
+        // finds the connection taken.
+        let table = self.table.lock();
+        match table.only_owner(true) {
+            Some((_, owner)) if *method == Method::RootsList && !self.held.gives_roots(owner) => {
+                Recipient::WithoutRoots
+            }
+            Some((call, _)) => Recipient::Call(call),
+            None if table.calls.values().any(|call| call.may_be_asked) => Recipient::Ambiguous,
+            None => Recipient::Nobody,
         }
-        let is_waiting = self.table.lock().calls.values().any(|call| call.may_be_asked);
-        if is_waiting { Recipient::Ambiguous } else { Recipient::Nobody }
     }
 
     async fn question(self: &Arc<Self>, request: &Envelope) {
@@ -281,7 +292,7 @@ impl Mux {
             return;
         };
         self.table.lock().questions.insert(id, withdrawn);
-        match self.recipient() {
+        match self.recipient(request.method()) {
             Recipient::Call(call) => {
                 let queue = self.table.lock().calls.get(&call).map(|pending| Arc::clone(&pending.events));
                 if let Some(queue) = queue {
@@ -295,6 +306,7 @@ impl Mux {
                     held_questions::answer_for_nobody(self.events.server(), question);
                 }
             }
+            Recipient::WithoutRoots => held_questions::answer_for_nobody(self.events.server(), question),
             Recipient::Ambiguous => {
                 debug!(server.name = %self.events.server(), method = %request.method(), "question refused, several clients call");
                 question.refuse(&held_questions::ambiguous());

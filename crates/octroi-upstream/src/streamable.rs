@@ -263,10 +263,11 @@ impl Streamable {
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let mut question = ServerQuestion::new(request, withdrawn, self)?;
+        let question = ServerQuestion::new(request, withdrawn, self)?;
         let Some(queue) = queue else {
             return Some(question);
         };
+        let mut question = self.without_roots(question)?;
         self.held.follow(&mut question);
         // A full queue drops the question, and a dropped question is refused.
         queue.push(CallEvent::Question(question));
@@ -277,11 +278,30 @@ impl Streamable {
     /// flight belong to one owner.
     fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<CallEventQueue>> {
         let calls = self.calls.lock();
-        let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
-        let (first, call) = candidates.next()?;
-        let newest = candidates
-            .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
+        let (newest, _) = only_owner(&calls, that_may_be_asked)?;
         calls.get(&newest).map(|call| Arc::clone(&call.events))
+    }
+
+    /// Answers a question for roots that a client must not be asked; returns any other.
+    fn without_roots(&self, question: ServerQuestion) -> Option<ServerQuestion> {
+        if question.method != Method::RootsList {
+            return Some(question);
+        }
+        // Held while roots are given: a call of another client comes before that, and makes it ambiguous, or finds
+        // the connection taken.
+        let calls = self.calls.lock();
+        let is_given = only_owner(&calls, true).map(|(_, owner)| self.held.gives_roots(owner));
+        drop(calls);
+        match is_given {
+            Some(true) => return Some(question),
+            Some(false) => held_questions::answer_for_nobody(self.events.server(), question),
+            None => {
+                question.refuse(&held_questions::ambiguous());
+                let events = self.events.clone();
+                self.tasks.spawn("report-question", async move { events.it_asked_clients().await });
+            }
+        }
+        None
     }
 
     /// Forwards a notification to its call; some servers send them on the session stream.
@@ -350,6 +370,15 @@ impl LegacySession {
         posting.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         Self { id, headers, posting }
     }
+}
+
+/// The newest call and its owner, if all calls in flight belong to one owner.
+fn only_owner(calls: &HashMap<u64, Active>, that_may_be_asked: bool) -> Option<(u64, &Owner)> {
+    let mut calls = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
+    let (first, call) = calls.next()?;
+    let newest = calls
+        .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
+    Some((newest, &call.owner))
 }
 
 const METHOD: HeaderName = HeaderName::from_static(mcp_header::METHOD);

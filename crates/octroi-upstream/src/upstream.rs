@@ -280,7 +280,7 @@ impl Upstream {
                 Err(self.refusal().unwrap_or(UpstreamError::Stopping))
             }
             Ok(connection) => {
-                connection.settle_first_questions(slot.audience()).await;
+                connection.settle_first_questions(self.audience(&slot)).await;
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));

@@ -23,6 +23,16 @@ impl Connection {
         }
     }
 
+    /// Whether another client gave its roots over the connection, so that this one may not use it.
+    pub(crate) fn has_roots_of_other(&self, owner: &str) -> bool {
+        self.held().has_roots_of_other(owner)
+    }
+
+    /// Whether this client gave its roots over the connection during a call.
+    pub(crate) fn has_roots_of(&self, owner: &str) -> bool {
+        self.held().has_roots_of(owner)
+    }
+
     /// The client's roots changed; the server is told before the next call.
     pub(crate) fn roots_changed(&self) {
         self.held().roots_changed();

@@ -146,10 +146,12 @@ impl HttpCall {
                 Received::Event(CallEvent::Answer(message))
             }
             Kind::Response => Received::Nothing,
-            Kind::Request => match self.link.question(&message, None) {
-                Some(question) => Received::Event(CallEvent::Question(question)),
-                None => Received::Nothing,
-            },
+            Kind::Request => {
+                match self.link.question(&message, None).and_then(|asked| self.link.without_roots(asked)) {
+                    Some(question) => Received::Event(CallEvent::Question(question)),
+                    None => Received::Nothing,
+                }
+            }
             Kind::Notification => match message.method() {
                 Method::Cancelled if self.method != Method::Listen => {
                     self.link.withdraw(&message);

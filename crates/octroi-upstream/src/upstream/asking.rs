@@ -9,15 +9,26 @@ use super::{Sharer, Slot, Upstream};
 use crate::error::UpstreamError;
 use crate::held_questions::Audience;
 
-impl Slot {
-    /// Who can be asked over its connection outside calls. Roots given there hold for the whole connection and
-    /// may replace the directories that an operator configured, so only `per_session` in so many words does it.
-    pub(super) fn audience(&self) -> Audience {
-        if self.gives_roots { Audience::OneClient } else { Audience::Nobody }
-    }
-}
-
 impl Upstream {
+    /// Who can be asked over a connection outside calls. Roots given there hold for the whole connection and
+    /// may replace the directories that an operator configured, so only `per_session` in so many words does it.
+    pub(super) fn audience(&self, slot: &Slot) -> Audience {
+        match self.spec.sharing {
+            Sharing::PerSession if slot.gives_roots => Audience::OneClient,
+            Sharing::Auto => Audience::CallersOnly,
+            Sharing::Shared | Sharing::PerUser | Sharing::PerSession => Audience::Nobody,
+        }
+    }
+
+    /// Closes shared connections over which a client gave its roots, now that its session is over.
+    pub(super) async fn forget_roots(&self, session: &str) {
+        for connection in self.connections() {
+            if connection.has_roots_of(session) {
+                connection.close().await;
+            }
+        }
+    }
+
     /// Who shares a connection at present; never `Auto`.
     pub(super) fn sharing(&self) -> Sharing {
         match self.spec.sharing {

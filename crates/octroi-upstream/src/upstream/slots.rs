@@ -115,6 +115,7 @@ impl Upstream {
         if matches!(self.spec.sharing, Sharing::Shared | Sharing::PerUser) {
             return;
         }
+        self.forget_roots(session).await;
         for slot in self.slots.take(|key, _| key.owner.as_deref() == Some(session)) {
             self.close_slot(&slot).await;
         }
@@ -131,19 +132,29 @@ impl Upstream {
         let mut sharing = self.sharing();
         if sharing == Sharing::Shared {
             let is_remote = !matches!(self.spec.transport, Transport::Stdio(_));
-            let era = self.connection().await?.era();
+            let connection = self.connection().await?;
             // The server may have asked meanwhile.
             sharing = self.sharing();
-            if sharing == Sharing::Shared && (era == Era::Modern || !is_remote) {
-                return Ok(Arc::clone(&self.shared));
+            if sharing == Sharing::Shared && (connection.era() == Era::Modern || !is_remote) {
+                if !connection.has_roots_of_other(sharer.session) {
+                    return Ok(Arc::clone(&self.shared));
+                }
+                sharing = Sharing::PerSession;
             }
         }
-        let is_shared = sharing == Sharing::Shared;
-        let key = Slots::key(sharing, &self.spec, sharer, capabilities);
+        let mut key = Slots::key(sharing, &self.spec, sharer, capabilities);
         let mut slots = self.slots.slots.lock();
+        let is_taken = |slot: &Arc<Slot>| {
+            slot.ready().is_some_and(|connection| connection.has_roots_of_other(sharer.session))
+        };
+        if sharing == Sharing::Shared && slots.get(&key).is_some_and(is_taken) {
+            sharing = Sharing::PerSession;
+            key = Slots::key(sharing, &self.spec, sharer, capabilities);
+        }
         if let Some(slot) = slots.get(&key) {
             return Ok(Arc::clone(slot));
         }
+        let is_shared = sharing == Sharing::Shared;
         let limit = self.spec.limits.connections;
         let is_full = slots.len() >= if is_shared { PROFILES_MAX } else { limit };
         match self.spec.sharing {

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
+use octroi_testkit::peer::process::PeerProcess;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::harness::{connect, octroi};
+use crate::harness::{connect, octroi, remote_entry, stdio_entry};
+use crate::processes::descendants;
 
 const LEGACY: Era = Era::Legacy("2025-11-25");
 
@@ -108,5 +110,49 @@ async fn a_shared_server_gets_nobodys_roots() {
             assert_eq!(user.allowed().await, [configured.clone()], "{sharing}, {start}");
         }
         gateway.stop().await;
+    }
+}
+
+/// What a tool is told that asks for the roots while it runs.
+async fn asked(user: &User) -> String {
+    user.client.call_text("peer_roots", json!({})).await.expect("a result")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_gave_its_roots_during_a_call_has_the_process_for_itself() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    // Every server runs below a reaper.
+    let n_servers = || descendants(gateway.child.id().expect("it runs")).len() / 2;
+    let ada = User::connect(&gateway, LEGACY, Path::new("/a")).await;
+    let bob = User::connect(&gateway, LEGACY, Path::new("/b")).await;
+    for user in [&ada, &bob] {
+        assert_eq!(user.client.call_text("peer_touch", json!({})).await.expect("a result").len(), 1);
+    }
+    assert_eq!(n_servers(), 1);
+    assert_eq!(asked(&ada).await, "file:///a");
+    assert_eq!(n_servers(), 1);
+    assert_eq!(asked(&bob).await, "file:///b");
+    assert_eq!(n_servers(), 2, "another process, which does not know the roots of the first client");
+    // The first client keeps the process that both used before.
+    assert_eq!(ada.client.call_text("peer_touch", json!({})).await.as_deref(), Ok("3"));
+    assert_eq!(bob.client.call_text("peer_touch", json!({})).await.as_deref(), Ok("1"));
+    ada.client.close().await.expect("the session ends");
+    let cid = User::connect(&gateway, Era::Modern, Path::new("/c")).await;
+    assert_eq!(asked(&cid).await, "file:///c");
+    assert_eq!(cid.client.call_text("peer_touch", json!({})).await.as_deref(), Ok("1"));
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sharing_in_so_many_words_gives_no_roots() {
+    let peer = PeerProcess::start(&["--transport", "http"]).await.expect("the peer should start");
+    for entry in [stdio_entry("peer", &[]), remote_entry("peer", "http", &peer.url)] {
+        for (sharing, expected) in [("shared", ""), ("per_user", ""), ("per_session", "file:///a")] {
+            let config = format!("{entry}sharing = \"{sharing}\"\n");
+            let gateway = TestGateway::start(&octroi(), &config).await;
+            let user = User::connect(&gateway, LEGACY, Path::new("/a")).await;
+            assert_eq!(asked(&user).await, expected, "{sharing}");
+            gateway.stop().await;
+        }
     }
 }
