@@ -14,10 +14,14 @@ impl Connection {
     /// Waits until the server has asked what it asks right after the handshake, and sets who answers it. Without
     /// this, such a question would be taken for one of the first call.
     pub(crate) async fn settle_first_questions(&self, audience: Audience) {
-        if self.identity.era == Era::Modern {
-            return;
-        }
-        self.pass_questions().await;
+        let audience = match self.identity.era {
+            Era::Legacy => {
+                self.pass_questions().await;
+                audience
+            }
+            // It asks in its answers, so whatever it sends besides is for nobody.
+            Era::Modern => Audience::Nobody,
+        };
         for question in self.held().decide(audience) {
             held_questions::answer_for_nobody(&self.server, question);
         }

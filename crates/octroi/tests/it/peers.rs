@@ -4,7 +4,7 @@
 //! servers are mounted at once, so every client sees the merged lists.
 
 mod cast;
-mod installed;
+pub(crate) mod installed;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -10,19 +10,26 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
+use crate::peers::installed::Everything;
 use crate::processes::descendants;
 
 const LEGACY: Era = Era::Legacy("2025-11-25");
 
-/// The server, allowed to use this directory.
-fn entry(directory: &Path, sharing: &str) -> String {
+/// The script of an installed server.
+fn script(path: &str) -> PathBuf {
     let node_modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers/node/node_modules");
-    let script = node_modules.join("@modelcontextprotocol/server-filesystem/dist/index.js");
+    let script = node_modules.join("@modelcontextprotocol").join(path);
     assert!(
         script.exists(),
         "{} is not there: the real peers are not installed; run `cargo xtask test`, which installs them",
         script.display()
     );
+    script
+}
+
+/// The server, allowed to use this directory.
+fn entry(directory: &Path, sharing: &str) -> String {
+    let script = script("server-filesystem/dist/index.js");
     let command = json!(["node", script, directory]);
     format!("[[mcp.servers]]\nname = \"fs\"\ncommand = {command}\nsharing = \"{sharing}\"\n")
 }
@@ -155,4 +162,25 @@ async fn sharing_in_so_many_words_gives_no_roots() {
             gateway.stop().await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_remote_server_gets_the_roots_of_each_session() {
+    let script = script("server-everything/dist/index.js");
+    let server = Everything::start_script(&script, "streamableHttp", "mcp").await;
+    let config = format!("{}sharing = \"per_session\"\n", remote_entry("all", "http", &server.url));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let ada = User::connect(&gateway, LEGACY, Path::new("/a")).await;
+    let bob = User::connect(&gateway, Era::Modern, Path::new("/b")).await;
+    let known = async |user: &User| {
+        let text = user.client.call_text("all_get-roots-list", json!({})).await.expect("a result");
+        let uri = text.split("URI: ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        uri.unwrap_or(&text).to_owned()
+    };
+    assert_eq!(known(&ada).await, "file:///a");
+    assert_eq!(known(&bob).await, "file:///b");
+    ada.open(Path::new("/c")).await;
+    assert_eq!(known(&ada).await, "file:///c", "after the roots changed");
+    assert_eq!(known(&bob).await, "file:///b", "not those of another client");
+    gateway.stop().await;
 }
