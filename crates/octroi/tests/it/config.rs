@@ -255,6 +255,7 @@ fn show_hides_secrets() {
             enabled = true
             auto_reload = "ask"
             health_check_interval = "1m"
+            wire_name_max = 50
             strict = true
 
             [[mcp.servers]]
@@ -268,9 +269,9 @@ fn show_hides_secrets() {
             cwd = "[DIR]/user/.local/share/octroi/servers/files"
             era = "auto"
             start = "eager"
-            sharing = "shared"
+            sharing = "auto"
             reconnect = true
-            timeout = "30s"
+            timeout = "1m"
             max_call_timeout = "5m"
             connect_timeout = "1m"
             list_timeout = "15s"
@@ -280,6 +281,7 @@ fn show_hides_secrets() {
             max_list_items = 20000
             max_concurrency = 10
             queue = 100
+            max_connections = 100
             health_interval = "1m"
             idle_stop = false
             trust = "medium"
