@@ -71,15 +71,15 @@ pub(crate) struct OpeningQuestions {
 
 impl HeldQuestions {
     /// Keeps a question for the next call; returns it if there is nobody to ask.
-    pub(crate) fn hold(&self, question: ServerQuestion) -> Result<(), ServerQuestion> {
+    pub(crate) fn hold(&self, question: ServerQuestion) -> Option<ServerQuestion> {
         let mut held = self.state.lock();
         let is_nobody = matches!(held.audience, Audience::Nobody | Audience::CallersOnly);
         if is_nobody || held.questions.len() >= HELD_MAX {
-            return Err(question);
+            return Some(question);
         }
         held.questions.push(question);
         self.has_some.store(true, Ordering::Release);
-        Ok(())
+        None
     }
 
     /// Lets later calls wait for a question about roots that a call in flight puts to the client.
@@ -248,7 +248,7 @@ mod tests {
     async fn a_call_waits_for_the_questions_it_takes_and_the_next_call_too() {
         let (held, replies) = (HeldQuestions::default(), Arc::new(Replies::default()));
         assert!(held.take().is_none());
-        held.hold(question("roots/list", &replies)).unwrap();
+        assert!(held.hold(question("roots/list", &replies)).is_none());
         assert_eq!(held.decide(Audience::OneClient).len(), 0);
         let mut first = held.take().expect("it has to ask");
         let second = held.take().expect("it has to wait");
@@ -264,12 +264,12 @@ mod tests {
     #[test]
     fn over_a_shared_connection_nobody_is_asked() {
         let (held, replies) = (HeldQuestions::default(), Arc::new(Replies::default()));
-        held.hold(question("roots/list", &replies)).unwrap();
+        assert!(held.hold(question("roots/list", &replies)).is_none());
         let unanswered = held.decide(Audience::Nobody);
         assert_eq!(unanswered.len(), 1);
         let server = ServerKey::parse("files").unwrap();
         unanswered.into_iter().for_each(|question| answer_for_nobody(&server, question));
-        answer_for_nobody(&server, held.hold(question("elicitation/create", &replies)).unwrap_err());
+        answer_for_nobody(&server, held.hold(question("elicitation/create", &replies)).unwrap());
         assert!(held.take().is_none());
         let replies = replies.0.lock();
         assert_eq!(replies[0], r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(held.untold_roots(), None);
         let asked = question("roots/list", &replies);
         asked.withdrawn.cancel();
-        held.hold(asked).unwrap();
+        assert!(held.hold(asked).is_none());
         assert_eq!(held.untold_roots(), Some(2));
         held.roots_told(2);
         assert!(held.untold_roots().is_none() && held.take().is_none());

@@ -302,7 +302,7 @@ impl Mux {
                 }
             }
             Recipient::Nobody => {
-                if let Err(question) = self.held.hold(question) {
+                if let Some(question) = self.held.hold(question) {
                     held_questions::answer_for_nobody(self.events.server(), question);
                 }
             }

@@ -333,7 +333,7 @@ impl Streamable {
         if is_called {
             question.refuse(&held_questions::ambiguous());
             self.events.it_asked_clients().await;
-        } else if let Err(question) = self.held.hold(question) {
+        } else if let Some(question) = self.held.hold(question) {
             held_questions::answer_for_nobody(self.events.server(), question);
         }
     }

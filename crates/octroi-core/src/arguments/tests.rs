@@ -129,7 +129,6 @@ fn hostile_values() -> Vec<(&'static str, Value, Value)> {
 }
 
 /// Schemas and arguments that would take for ever. Each must be answered, whatever the answer.
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn hostile() -> Vec<(&'static str, Value, Value)> {
     let wrapped =
         |depth: usize, leaf: Value, wrap: fn(Value) -> Value| (0..depth).fold(leaf, |value, _| wrap(value));
