@@ -104,8 +104,10 @@ impl ServerSpec {
 /// Who shares a process or a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// All clients.
+    /// All clients, until the server asks them something that needs a connection for each.
     #[default]
+    Auto,
+    /// All clients.
     Shared,
     /// All sessions of one principal.
     PerUser,
@@ -279,7 +281,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_mins(1),
-            call: Duration::from_secs(30),
+            call: Duration::from_mins(1),
             call_cap: Duration::from_mins(5),
             list: Duration::from_secs(15),
             shutdown: Duration::from_secs(5),
@@ -300,11 +302,20 @@ pub struct Limits {
     pub concurrency: usize,
     /// Queued calls; more are refused as busy.
     pub queue: usize,
+    /// Connections besides the shared one, for single clients; beyond, clients share where `sharing` lets them.
+    pub connections: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 16 << 20, list_bytes: 4 << 20, list_items: 20_000, concurrency: 10, queue: 100 }
+        Self {
+            message_bytes: 16 << 20,
+            list_bytes: 4 << 20,
+            list_items: 20_000,
+            concurrency: 10,
+            queue: 100,
+            connections: 100,
+        }
     }
 }
 

@@ -127,7 +127,8 @@ impl Failure {
     fn hint(&self) -> &'static str {
         match self.kind() {
             "call_timeout" => {
-                "the call may still take effect; raise `timeout` of the server's entry if it needs longer"
+                "the call may still take effect; raise `timeout` of the server's entry if it needs longer, \
+                 `max_call_timeout` if it reports progress"
             }
             "outcome_unknown" => OUTCOME_UNKNOWN,
             "result_too_large" => "ask for less, or raise `max_message_bytes` of the server's entry",

@@ -295,15 +295,20 @@ impl Exchange<'_> {
         let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
         let now = || Instant::from_std(self.shared.context.clock.instant());
         let begun = now();
-        let (cap, mut deadline) = (begun + call_cap, begun + timeouts.call);
-        let mut asking = None;
+        let (mut cap, mut deadline) = (begun + call_cap, begun + timeouts.call);
+        let mut asking: Option<FuturesUnordered<_>> = None;
+        let mut asked_at = begun;
         loop {
             let event = tokio::select! {
                 biased;
                 event = call.next() => event.map_err(Failure::During)?,
                 Some(()) = next_of(&mut asking) => {
-                    // While a person answers, the server's timeout does not run.
-                    deadline = now() + timeouts.call;
+                    // While a person answers, the server's time does not run.
+                    if asking.as_ref().is_none_or(FuturesUnordered::is_empty) {
+                        let answered_at = now();
+                        cap += answered_at.duration_since(asked_at);
+                        deadline = answered_at + timeouts.call;
+                    }
                     continue;
                 }
                 () = tokio::time::sleep_until(deadline.min(cap)),
@@ -335,7 +340,13 @@ impl Exchange<'_> {
                     }
                     match self.caller.era {
                         Era::Modern => return Ok(Driven::Asked(question)),
-                        Era::Legacy => asking.get_or_insert_default().push(self.ask_one(question)),
+                        Era::Legacy => {
+                            let asking = asking.get_or_insert_default();
+                            if asking.is_empty() {
+                                asked_at = now();
+                            }
+                            asking.push(self.ask_one(question));
+                        }
                     }
                 }
             }

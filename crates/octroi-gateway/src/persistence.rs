@@ -3,7 +3,7 @@
 //! Nothing waits for the disk: a background task writes. If a write fails, that is logged and Octroi
 //! continues; the next start then knows a little less.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -132,6 +132,7 @@ enum WriteJob {
     /// Write pending pins, as before every job.
     Pins,
     Used(Vec<ToolUse>),
+    Asks(ServerKey, bool),
     Forget(ServerKey),
     /// Reports when everything before it is done, and whether pins could be written.
     Flush(oneshot::Sender<Result<(), StoreError>>),
@@ -214,6 +215,16 @@ impl Persistence {
     pub async fn switches(&self) -> Result<HashMap<ServerKey, bool>, StoreError> {
         let servers = self.store.servers().await?;
         Ok(servers.into_iter().filter_map(|server| Some((server.key, server.enabled_override?))).collect())
+    }
+
+    /// Servers that ask while calls of several clients are in progress.
+    pub(crate) async fn asking(&self) -> Result<HashSet<ServerKey>, StoreError> {
+        let servers = self.store.servers().await?;
+        Ok(servers.into_iter().filter(|server| server.asks_clients).map(|server| server.key).collect())
+    }
+
+    pub(crate) fn asks(&self, key: &ServerKey, asks_clients: bool) {
+        self.later(WriteJob::Asks(key.clone(), asks_clients));
     }
 
     /// Stores that an operator enabled or disabled a server.
@@ -390,6 +401,7 @@ async fn write(
         }
         WriteJob::Pins | WriteJob::Close => {}
         WriteJob::Used(uses) => store.record_uses(&uses).await?,
+        WriteJob::Asks(key, asks_clients) => store.set_asks_clients(&key, asks_clients).await?,
         WriteJob::Forget(key) => {
             store.forget_server(&key).await?;
         }

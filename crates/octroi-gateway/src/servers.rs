@@ -1,6 +1,6 @@
 //! The current set of servers. A new configuration creates a new set; unchanged servers keep running.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +26,7 @@ use crate::subscriptions::Subscriptions;
 use crate::view::View;
 use refresh::Refresher;
 
+mod asking;
 mod events;
 mod refresh;
 mod resolve;
@@ -65,6 +66,8 @@ pub struct Servers {
     applying: Mutex<bool>,
     /// Servers that an operator enabled or disabled.
     switches: Mutex<HashMap<ServerKey, bool>>,
+    /// Servers that ask while calls of several clients are in progress.
+    asking: Mutex<HashSet<ServerKey>>,
     /// Set once every server has answered or failed, so that calls skip the check.
     all_settled: AtomicBool,
 }
@@ -101,6 +104,7 @@ impl Servers {
             members: ArcSwap::default(),
             applying: Mutex::new(true),
             switches: Mutex::default(),
+            asking: Mutex::default(),
             all_settled: AtomicBool::new(false),
         }
     }
@@ -110,6 +114,10 @@ impl Servers {
         match persistence.switches().await {
             Ok(switches) => *self.switches.lock() = switches,
             Err(error) => warn!(%error, hint = error.hint(), "server switches could not be loaded"),
+        }
+        match persistence.asking().await {
+            Ok(asking) => *self.asking.lock() = asking,
+            Err(error) => warn!(%error, hint = error.hint(), "which servers ask could not be loaded"),
         }
     }
 
@@ -174,7 +182,7 @@ impl Servers {
                 Some(_) => changes.changed.push(key.to_string()),
                 None => changes.added.push(key.to_string()),
             }
-            let upstream = Upstream::new(spec, Arc::clone(&self.context));
+            let upstream = self.new_upstream(spec, old.get(&key).map(|member| member.upstream.spec()));
             let member = Arc::new(ManagedServer { upstream, refresher: Refresher::default() });
             begun.push(Arc::clone(&member));
             members.insert(key, member);
@@ -209,6 +217,7 @@ impl Servers {
                 // Its pins are kept: a server of the same name may come back.
                 persistence.forget(key);
                 self.switches.lock().remove(*key);
+                self.asking.lock().remove(*key);
             }
         }
         for member in begun {

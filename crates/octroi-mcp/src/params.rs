@@ -238,6 +238,19 @@ impl Params {
         }
     }
 
+    /// Spans of the members of `_meta` that the protocol defines.
+    pub(crate) fn span_in_meta(&self, key: &str) -> Option<Span> {
+        match key {
+            meta::PROGRESS_TOKEN => self.meta.progress_token,
+            meta::PROTOCOL_VERSION => self.meta.protocol_version,
+            meta::CLIENT_INFO => self.meta.client_info,
+            meta::CLIENT_CAPABILITIES => self.meta.client_capabilities,
+            meta::LOG_LEVEL => self.meta.log_level,
+            meta::SUBSCRIPTION_ID => self.meta.subscription_id,
+            _ => None,
+        }
+    }
+
     /// The version a modern request declares.
     pub fn protocol_version(&self) -> Option<Cow<'_, str>> {
         self.text(self.meta.protocol_version)

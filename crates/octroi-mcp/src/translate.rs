@@ -4,12 +4,14 @@ use bytes::Bytes;
 
 use crate::code::{self, RpcError};
 use crate::envelope::{Envelope, Id};
-use crate::json::{self, Edit, Span};
+use crate::json::{self, Edit};
 use crate::meta;
 use crate::method::Method;
 use crate::params::Params;
 use crate::result::ResultView;
 use crate::version::Era;
+
+mod in_place;
 
 /// The latest modern version as JSON text.
 const MODERN_VERSION: &str = "\"2026-07-28\"";
@@ -52,7 +54,8 @@ pub struct Round {
 ///
 /// A legacy server gets no modern members in `_meta`: a dual-era server would treat the request as a modern
 /// one. The progress token becomes the request's own id, because tokens of different clients share one
-/// connection.
+/// connection. A tool call always has one: a server that reports is alive, whether or not the client wants to
+/// know.
 pub fn request(
     envelope: &Envelope,
     params: &Params,
@@ -64,7 +67,7 @@ pub fn request(
 ) -> Bytes {
     let log_level = sender.and_then(|sender| sender.log_level.as_deref()).map(json::quote);
     let mut in_meta = Vec::new();
-    if params.progress_token().is_some() {
+    if params.progress_token().is_some() || *envelope.method() == Method::ToolsCall {
         in_meta.push(Edit::Set(meta::PROGRESS_TOKEN, id.as_json()));
     }
     match (to, sender) {
@@ -113,19 +116,7 @@ pub fn request(
     if !in_meta.is_empty() {
         edits.push(Edit::Within("_meta", &in_meta));
     }
-    in_place(envelope, params, id, &edits).unwrap_or_else(|| envelope.with(Some(id), &edits))
-}
-
-/// Replaces members in place, if all of them are present.
-fn in_place(envelope: &Envelope, params: &Params, id: &Id, edits: &[Edit<'_>]) -> Option<Bytes> {
-    let mut replacements: Vec<(Span, &[u8])> = Vec::with_capacity(edits.len());
-    for edit in edits {
-        match edit {
-            Edit::Set(key, value) => replacements.push((params.span(key)?, value)),
-            Edit::Drop(_) | Edit::Within(..) => return None,
-        }
-    }
-    envelope.spliced(id, &replacements)
+    in_place::request(envelope, params, id, &edits).unwrap_or_else(|| envelope.with(Some(id), &edits))
 }
 
 /// Whether results of this method state how long they may be cached.

@@ -47,7 +47,7 @@ pub(crate) async fn post(
                 errors.push(envelope::error(message.id().as_ref(), &error));
             }
             Ok(message) if message.kind() == Kind::Request => requests.push(message),
-            Ok(message) => session.session.receive(&message),
+            Ok(message) => session.session.receive(&endpoint.frontends, &message),
         }
     }
     if requests.is_empty() && errors.is_empty() {

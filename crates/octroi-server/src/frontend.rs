@@ -133,6 +133,15 @@ impl Frontends {
         self.gateway.refuse_method(principal, view, method)
     }
 
+    /// The roots of a client changed.
+    pub(crate) fn roots_changed(&self, frontend: &Frontend, session: &str) {
+        match frontend {
+            // No server asks a person for roots.
+            Frontend::Management => {}
+            Frontend::Compositor(_) => self.gateway.servers().roots_changed(session),
+        }
+    }
+
     /// Adds a resource to what a client watches.
     pub(crate) async fn watch(
         &self,

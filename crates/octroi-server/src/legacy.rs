@@ -29,7 +29,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     };
     match envelope.kind() {
         Kind::Notification | Kind::Response => {
-            session.session.receive(envelope);
+            session.session.receive(&endpoint.frontends, envelope);
             reply::empty(StatusCode::ACCEPTED)
         }
         Kind::Request => {

@@ -212,7 +212,7 @@ impl LegacySession {
     }
 
     /// Handles what needs no answer: notifications, and answers to our questions.
-    pub(crate) fn receive(&self, message: &Envelope) {
+    pub(crate) fn receive(&self, frontends: &Frontends, message: &Envelope) {
         match (message.method(), message.id()) {
             (Method::Cancelled, _) => {
                 let params = Params::read(message.params()).ok();
@@ -222,6 +222,7 @@ impl LegacySession {
                     let _ = cancel.send(());
                 }
             }
+            (Method::RootsChanged, _) => frontends.roots_changed(&self.frontend, &self.owner),
             (Method::Other(name), Some(id)) if name.is_empty() => {
                 if let Some(waiting) = self.questions.lock().remove(&id) {
                     let answer = match (message.result(), message.error()) {

@@ -151,7 +151,7 @@ impl StdioClient {
                 }
                 let session = self.session.lock().clone();
                 if let Some(session) = session {
-                    session.receive(&message);
+                    session.receive(&self.frontends, &message);
                 }
             }
         }

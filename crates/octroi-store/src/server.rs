@@ -90,6 +90,8 @@ pub struct ServerRecord {
     pub revision: i64,
     /// Set by `octroi enable` and `octroi disable`; overrides the definition.
     pub enabled_override: Option<bool>,
+    /// Whether it was seen to ask while calls of several clients were in progress.
+    pub asks_clients: bool,
     /// When it was first recorded.
     pub first_seen_ms: i64,
     /// When it was last recorded.

@@ -105,6 +105,13 @@ impl Store {
         }
     }
 
+    /// Saves whether a recorded server asks while calls of several clients are in progress.
+    pub async fn set_asks_clients(&self, key: &ServerKey, asks_clients: bool) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.set_asks_clients(key, asks_clients).await,
+        }
+    }
+
     /// Deletes a server with its catalogue and its history; returns whether it existed.
     pub async fn forget_server(&self, key: &ServerKey) -> Result<bool, StoreError> {
         match &self.engine {

@@ -18,6 +18,8 @@ use crate::live::LiveCall;
 use crate::mux::Mux;
 use crate::streamable::{HttpCall, Mirror, Streamable};
 
+mod outside_calls;
+
 /// A working connection to a server.
 #[derive(Debug)]
 pub struct Connection {
@@ -153,7 +155,13 @@ impl Connection {
         let subject = outgoing.subject;
         let name = subject.name.clone().or_else(|| subject.uri.clone()).or_else(|| subject.task_id.clone());
         let mirror = Mirror { name, params: outgoing.param_headers };
-        Ok(self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write))
+        let owner = Arc::clone(&outgoing.owner);
+        let call = self.start(outgoing.envelope.method().clone(), mirror, Some(outgoing.owner), write);
+        // Checked once the call is known to the connection: from now on, roots go to nobody else.
+        if self.has_roots_of_other(&owner) {
+            return Err(UpstreamError::Closed("another client gave it its roots; call again".to_owned()));
+        }
+        Ok(call)
     }
 
     /// Sends a request of Octroi itself and waits for its result.
@@ -203,7 +211,7 @@ impl Connection {
                 let may_be_asked = method.may_ask() && self.identity.era == Era::Legacy;
                 let receiver = mux.register(owner, may_be_asked);
                 let message = write(&Id::number(receiver.id));
-                LiveCall::shared(Arc::clone(mux), receiver, message, may_be_asked)
+                LiveCall::shared(Arc::clone(mux), receiver, message)
             }
             Link::Http(link) => {
                 let id = link.next_id();

@@ -1,14 +1,15 @@
 //! Events from servers, other than answers.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use octroi_core::ServerKey;
 use octroi_core::health::Checks;
 use octroi_mcp::{Envelope, Id, Method, RpcError, envelope};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::error::UpstreamError;
 
@@ -44,6 +45,8 @@ pub enum ServerEvent {
     Lost(String),
     /// A health check finished, with the error if it failed.
     Checked(Checks, Option<UpstreamError>),
+    /// It asked while calls of several clients were in progress, and nothing said which client it asked.
+    AsksClients,
 }
 
 /// The channel that one server's events are sent to.
@@ -51,12 +54,14 @@ pub enum ServerEvent {
 pub struct EventSink {
     server: ServerKey,
     sender: mpsc::Sender<(ServerKey, ServerEvent)>,
+    /// Whether it was ever seen to ask so; shared by all of its connections.
+    asks_clients: Arc<AtomicBool>,
 }
 
 impl EventSink {
     /// Creates the sink for one server.
     pub fn new(server: ServerKey, sender: mpsc::Sender<(ServerKey, ServerEvent)>) -> Self {
-        Self { server, sender }
+        Self { server, sender, asks_clients: Arc::default() }
     }
 
     /// The server this sink belongs to.
@@ -68,6 +73,23 @@ impl EventSink {
     pub(crate) async fn send(&self, event: ServerEvent) {
         // The gateway stops receiving only when it shuts down, and then the event does not matter.
         let _ = self.sender.send((self.server.clone(), event)).await;
+    }
+
+    /// Whether the server asks while calls of several clients are in progress.
+    pub(crate) fn asks_clients(&self) -> bool {
+        self.asks_clients.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that it does; whether that is new.
+    pub(crate) fn remember_that_it_asks(&self) -> bool {
+        !self.asks_clients.swap(true, Ordering::Relaxed)
+    }
+
+    /// It just did, which is reported if it is new.
+    pub(crate) async fn it_asked_clients(&self) {
+        if self.remember_that_it_asks() {
+            self.send(ServerEvent::AsksClients).await;
+        }
     }
 
     /// The event that a notification stands for, if it is about the server and not about a call.
@@ -97,7 +119,10 @@ pub struct ServerQuestion {
     /// Cancelled when the server withdraws the question.
     pub withdrawn: CancellationToken,
     id: Id,
-    reply_to: Option<Arc<dyn ReplyChannel>>,
+    /// Weak, because a connection may hold its own questions.
+    reply_to: Option<Weak<dyn ReplyChannel>>,
+    /// Dropped with the question, which tells that it was answered.
+    answered: Option<DropGuard>,
 }
 
 /// The transport that carries the answer to a question back to the server.
@@ -110,15 +135,23 @@ impl ServerQuestion {
     pub(crate) fn new(
         request: &Envelope,
         withdrawn: CancellationToken,
-        reply_to: Arc<dyn ReplyChannel>,
+        reply_to: &Arc<impl ReplyChannel + 'static>,
     ) -> Option<Self> {
+        let reply_to = Arc::downgrade(reply_to);
+        let reply_to: Weak<dyn ReplyChannel> = reply_to;
         Some(Self {
             method: request.method().clone(),
             params: request.params(),
             withdrawn,
             id: request.id()?,
             reply_to: Some(reply_to),
+            answered: None,
         })
+    }
+
+    /// Keeps a guard until the question is answered.
+    pub(crate) fn tell_when_answered(&mut self, guard: DropGuard) {
+        self.answered = Some(guard);
     }
 
     /// Sends a result, as JSON text.
@@ -134,7 +167,7 @@ impl ServerQuestion {
     }
 
     fn reply(&mut self, message: Bytes) {
-        if let Some(channel) = self.reply_to.take() {
+        if let Some(channel) = self.reply_to.take().and_then(|channel| channel.upgrade()) {
             channel.reply(&self.id, message);
         }
     }

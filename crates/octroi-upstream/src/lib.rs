@@ -19,6 +19,7 @@ mod events;
 mod gate;
 mod handshake;
 mod heavy_work;
+mod held_questions;
 mod http;
 mod identity;
 mod lines;

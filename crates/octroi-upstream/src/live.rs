@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, CancelReason};
@@ -25,22 +24,17 @@ struct SharedCall {
     mux: Arc<Mux>,
     receiver: Receiver,
     unsent: Option<Bytes>,
-    takes_turns: bool,
-    /// Held while calls take turns, because questions could not be attributed otherwise.
-    turn: Option<OwnedSemaphorePermit>,
     answer: Option<Result<CallEvent, UpstreamError>>,
     is_over: bool,
     cancel_reason: CancelReason,
 }
 
 impl LiveCall {
-    pub(crate) fn shared(mux: Arc<Mux>, receiver: Receiver, message: Bytes, takes_turns: bool) -> Self {
+    pub(crate) fn shared(mux: Arc<Mux>, receiver: Receiver, message: Bytes) -> Self {
         let call = SharedCall {
             mux,
             receiver,
             unsent: Some(message),
-            takes_turns,
-            turn: None,
             answer: None,
             is_over: false,
             cancel_reason: CancelReason::Client,
@@ -72,8 +66,13 @@ impl LiveCall {
 impl SharedCall {
     async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
         if let Some(message) = self.unsent.clone() {
-            if self.takes_turns && self.mux.asks() && self.turn.is_none() {
-                self.turn = Arc::clone(&self.mux.turn).acquire_owned().await.ok();
+            if let Some(opening) = &self.receiver.opening {
+                tokio::select! {
+                    biased;
+                    event = self.receiver.events.next() => return Ok(event),
+                    () = opening.answered() => {}
+                }
+                self.receiver.opening = None;
             }
             self.mux.send(message).await.map_err(UpstreamError::Closed)?;
             self.unsent = None;
@@ -105,7 +104,6 @@ impl SharedCall {
             self.answer = Some(answer);
             return Ok(event);
         }
-        self.turn = None;
         answer
     }
 }

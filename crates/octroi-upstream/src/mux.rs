@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Id, Incoming, Kind, Malformed, Method, RpcError, code, envelope};
+use octroi_mcp::{Envelope, Id, Incoming, Kind, Malformed, Method, RpcError, envelope};
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::heavy_work::LARGE_ANSWER_BYTES;
+use crate::held_questions::{self, HeldQuestions, OpeningQuestions};
 use crate::lines::guess_id;
 
 /// The calls and questions of one channel.
@@ -27,10 +28,8 @@ pub(crate) struct Mux {
     events: EventSink,
     closed: CancellationToken,
     reason: OnceLock<String>,
-    /// Set once a question came that could have been for several clients. From then on, calls that may
-    /// lead to questions are made one at a time, so that the next question has one possible recipient.
-    asks: AtomicBool,
-    pub(crate) turn: Arc<Semaphore>,
+    /// Questions that came while there was no call.
+    pub(crate) held: HeldQuestions,
     noise: AtomicU64,
     limit: usize,
 }
@@ -39,6 +38,20 @@ pub(crate) struct Mux {
 struct CallTable {
     calls: HashMap<u64, PendingCall>,
     questions: HashMap<Id, CancellationToken>,
+}
+
+impl CallTable {
+    /// The newest call and its owner, if all calls in flight belong to one owner.
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<(u64, &Owner)> {
+        let mut calls = self.calls.iter().filter_map(|(id, call)| {
+            let owner = call.owner.as_ref()?;
+            (call.may_be_asked || !that_may_be_asked).then_some((*id, owner))
+        });
+        let (first, owner) = calls.next()?;
+        let newest =
+            calls.try_fold(first, |newest, (id, other)| (other == owner).then_some(newest.max(id)))?;
+        Some((newest, owner))
+    }
 }
 
 /// A call that waits for its answer.
@@ -64,6 +77,20 @@ pub(crate) struct Receiver {
     pub(crate) id: u64,
     pub(crate) events: Arc<CallEventQueue>,
     pub(crate) answer: oneshot::Receiver<ChannelAnswer>,
+    /// What the call waits for before it is sent.
+    pub(crate) opening: Option<Box<OpeningQuestions>>,
+}
+
+/// Whom a question is for.
+enum Recipient {
+    /// The client of this call.
+    Call(u64),
+    /// No call is in flight.
+    Nobody,
+    /// One of several clients, and nothing says which.
+    Ambiguous,
+    /// A client that must not give its roots.
+    WithoutRoots,
 }
 
 impl Mux {
@@ -75,8 +102,7 @@ impl Mux {
             events,
             closed: CancellationToken::new(),
             reason: OnceLock::new(),
-            asks: AtomicBool::new(false),
-            turn: Arc::new(Semaphore::new(1)),
+            held: HeldQuestions::default(),
             noise: AtomicU64::new(0),
             limit,
         })
@@ -89,7 +115,11 @@ impl Mux {
         let (answer_sender, answer) = oneshot::channel();
         let pending = PendingCall { events: Arc::clone(&events), answer: answer_sender, owner, may_be_asked };
         self.table.lock().calls.insert(id, pending);
-        Receiver { id, events, answer }
+        let mut opening = if may_be_asked { self.held.take() } else { None };
+        if let Some(opening) = &mut opening {
+            opening.questions.drain(..).for_each(|question| events.push(CallEvent::Question(question)));
+        }
+        Receiver { id, events, answer, opening }
     }
 
     /// Queues a message for the channel.
@@ -140,11 +170,6 @@ impl Mux {
         self.reason.get().cloned().unwrap_or_else(|| "the connection was closed".to_owned())
     }
 
-    /// Whether calls that may lead to questions must take turns.
-    pub(crate) fn asks(&self) -> bool {
-        self.asks.load(Ordering::Relaxed)
-    }
-
     /// Handles one message (or an old batch) from the server.
     pub(crate) async fn receive(self: &Arc<Self>, json: Bytes) {
         match parse(json).await {
@@ -181,7 +206,7 @@ impl Mux {
     async fn dispatch(self: &Arc<Self>, message: Envelope) {
         match message.kind() {
             Kind::Response => self.answer(message),
-            Kind::Request => self.question(&message),
+            Kind::Request => self.question(&message).await,
             Kind::Notification => self.notification(message).await,
         }
     }
@@ -211,7 +236,7 @@ impl Mux {
             |json: Option<Bytes>| json.and_then(|json| std::str::from_utf8(&json).ok()?.parse::<u64>().ok());
         let call = match message.method() {
             Method::Progress => number(params.and_then(|params| params.notified_token())),
-            Method::LogMessage => self.only_owner(false),
+            Method::LogMessage => self.table.lock().only_owner(false).map(|(call, _)| call),
             Method::Cancelled => {
                 self.withdraw(params.and_then(|params| params.request_id()));
                 return;
@@ -239,18 +264,22 @@ impl Mux {
         }
     }
 
-    /// The newest call, if all calls in flight belong to one owner.
-    fn only_owner(&self, that_may_be_asked: bool) -> Option<u64> {
+    /// The client that a question can be meant for.
+    fn recipient(&self, method: &Method) -> Recipient {
+        // Held while roots are given: a call of another client comes before that, and makes it ambiguous, or
+        // finds the connection taken.
         let table = self.table.lock();
-        let mut calls = table
-            .calls
-            .iter()
-            .filter(|(_, call)| call.owner.is_some() && (call.may_be_asked || !that_may_be_asked));
-        let (first, call) = calls.next()?;
-        calls.try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))
+        match table.only_owner(true) {
+            Some((_, owner)) if *method == Method::RootsList && !self.held.gives_roots(owner) => {
+                Recipient::WithoutRoots
+            }
+            Some((call, _)) => Recipient::Call(call),
+            None if table.calls.values().any(|call| call.may_be_asked) => Recipient::Ambiguous,
+            None => Recipient::Nobody,
+        }
     }
 
-    fn question(self: &Arc<Self>, request: &Envelope) {
+    async fn question(self: &Arc<Self>, request: &Envelope) {
         let Some(id) = request.id() else {
             return;
         };
@@ -258,39 +287,32 @@ impl Mux {
             self.post(envelope::result(&id, b"{}"));
             return;
         }
-        let Some(call) = self.only_owner(true) else {
-            self.refuse(request, &id);
-            return;
-        };
         let withdrawn = CancellationToken::new();
-        let queue = {
-            let mut table = self.table.lock();
-            table.questions.insert(id.clone(), withdrawn.clone());
-            table.calls.get(&call).map(|pending| Arc::clone(&pending.events))
-        };
-        let question = ServerQuestion::new(request, withdrawn, Arc::<Self>::clone(self));
-        if let (Some(queue), Some(question)) = (queue, question) {
-            // A full queue drops the question, and a dropped question is refused.
-            queue.push(CallEvent::Question(question));
-        }
-    }
-
-    /// Answers a question that cannot be forwarded: no call is in flight, or calls of several clients are and
-    /// the channel does not identify the one it belongs to.
-    fn refuse(&self, request: &Envelope, id: &Id) {
-        let waiting = self.table.lock().calls.values().filter(|call| call.may_be_asked).count();
-        if waiting == 0 && *request.method() == Method::RootsList {
-            self.post(envelope::result(id, br#"{"roots":[]}"#));
+        let Some(mut question) = ServerQuestion::new(request, withdrawn.clone(), self) else {
             return;
-        }
-        let reason = if waiting == 0 {
-            "no client call is in progress that this question could belong to"
-        } else {
-            self.asks.store(true, Ordering::Relaxed);
-            "calls of several clients are in progress and the question does not say which it belongs to; call again"
         };
-        debug!(server.name = %self.events.server(), method = %request.method(), reason, "question refused");
-        self.post(envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, reason)));
+        self.table.lock().questions.insert(id, withdrawn);
+        match self.recipient(request.method()) {
+            Recipient::Call(call) => {
+                let queue = self.table.lock().calls.get(&call).map(|pending| Arc::clone(&pending.events));
+                if let Some(queue) = queue {
+                    self.held.follow(&mut question);
+                    // A full queue drops the question, and a dropped question is refused.
+                    queue.push(CallEvent::Question(question));
+                }
+            }
+            Recipient::Nobody => {
+                if let Some(question) = self.held.hold(question) {
+                    held_questions::answer_for_nobody(self.events.server(), question);
+                }
+            }
+            Recipient::WithoutRoots => held_questions::answer_for_nobody(self.events.server(), question),
+            Recipient::Ambiguous => {
+                debug!(server.name = %self.events.server(), method = %request.method(), "question refused, several clients call");
+                question.refuse(&held_questions::ambiguous());
+                self.events.it_asked_clients().await;
+            }
+        }
     }
 }
 

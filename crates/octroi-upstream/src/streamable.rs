@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request, Re
 use http_body_util::Full;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Id, Kind, Method, RpcError, Version, code, envelope};
+use octroi_mcp::{Envelope, Era, Id, Kind, Method, Version, envelope};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use crate::error::UpstreamError;
 use crate::event::{CallEvent, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
+use crate::held_questions::{self, HeldQuestions};
 use crate::http::{Address, HttpClient, collect, is_type, status_error};
 use crate::identity::negotiated_version;
 use crate::wire::Body;
@@ -46,6 +47,8 @@ pub(crate) struct Streamable {
     next_id: AtomicU64,
     calls: Mutex<HashMap<u64, Active>>,
     questions: Mutex<HashMap<Id, CancellationToken>>,
+    /// Questions that came while there was no call.
+    pub(crate) held: HeldQuestions,
     events: EventSink,
     tasks: BackgroundTasks,
     closed: CancellationToken,
@@ -105,6 +108,7 @@ impl Streamable {
             next_id: AtomicU64::new(1),
             calls: Mutex::default(),
             questions: Mutex::default(),
+            held: HeldQuestions::default(),
             events: setup.events,
             tasks: setup.tasks,
             closed: setup.closed,
@@ -262,10 +266,12 @@ impl Streamable {
         }
         let withdrawn = CancellationToken::new();
         self.questions.lock().insert(id.clone(), withdrawn.clone());
-        let question = ServerQuestion::new(request, withdrawn, Arc::<Self>::clone(self))?;
+        let question = ServerQuestion::new(request, withdrawn, self)?;
         let Some(queue) = queue else {
             return Some(question);
         };
+        let mut question = self.without_roots(question)?;
+        self.held.follow(&mut question);
         // A full queue drops the question, and a dropped question is refused.
         queue.push(CallEvent::Question(question));
         None
@@ -275,11 +281,30 @@ impl Streamable {
     /// flight belong to one owner.
     fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<CallEventQueue>> {
         let calls = self.calls.lock();
-        let mut candidates = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
-        let (first, call) = candidates.next()?;
-        let newest = candidates
-            .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
+        let (newest, _) = only_owner(&calls, that_may_be_asked)?;
         calls.get(&newest).map(|call| Arc::clone(&call.events))
+    }
+
+    /// Answers a question for roots that a client must not be asked; returns any other.
+    fn without_roots(&self, question: ServerQuestion) -> Option<ServerQuestion> {
+        if question.method != Method::RootsList {
+            return Some(question);
+        }
+        // Held while roots are given: a call of another client comes before that, and makes it ambiguous, or finds
+        // the connection taken.
+        let calls = self.calls.lock();
+        let is_given = only_owner(&calls, true).map(|(_, owner)| self.held.gives_roots(owner));
+        drop(calls);
+        match is_given {
+            Some(true) => return Some(question),
+            Some(false) => held_questions::answer_for_nobody(self.events.server(), question),
+            None => {
+                question.refuse(&held_questions::ambiguous());
+                let events = self.events.clone();
+                self.tasks.spawn("report-question", async move { events.it_asked_clients().await });
+            }
+        }
+        None
     }
 
     /// Forwards a notification to its call; some servers send them on the session stream.
@@ -302,25 +327,17 @@ impl Streamable {
     }
 
     /// Handles a server request on the session stream, which does not name the call it belongs to.
-    fn question_outside(self: &Arc<Self>, request: &Envelope) {
-        let Some(id) = request.id() else {
+    async fn question_outside(self: &Arc<Self>, request: &Envelope) {
+        let queue = self.only_owner(true);
+        let Some(question) = self.question(request, queue.as_deref()) else {
             return;
         };
-        match self.only_owner(true) {
-            Some(queue) => drop(self.question(request, Some(&queue))),
-            None if *request.method() == Method::Ping => {
-                Arc::clone(self).reply(&id, envelope::result(&id, b"{}"))
-            }
-            None if *request.method() == Method::RootsList => {
-                Arc::clone(self).reply(&id, envelope::result(&id, br#"{"roots":[]}"#));
-            }
-            None => {
-                let error = RpcError::new(
-                    code::INTERNAL_ERROR,
-                    "no client call is in progress that this question certainly belongs to",
-                );
-                Arc::clone(self).reply(&id, envelope::error(Some(&id), &error));
-            }
+        let is_called = self.calls.lock().values().any(|call| call.may_be_asked);
+        if is_called {
+            question.refuse(&held_questions::ambiguous());
+            self.events.it_asked_clients().await;
+        } else if let Some(question) = self.held.hold(question) {
+            held_questions::answer_for_nobody(self.events.server(), question);
         }
     }
 
@@ -356,6 +373,15 @@ impl LegacySession {
         posting.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         Self { id, headers, posting }
     }
+}
+
+/// The newest call and its owner, if all calls in flight belong to one owner.
+fn only_owner(calls: &HashMap<u64, Active>, that_may_be_asked: bool) -> Option<(u64, &Owner)> {
+    let mut calls = calls.iter().filter(|(_, call)| call.may_be_asked || !that_may_be_asked);
+    let (first, call) = calls.next()?;
+    let newest = calls
+        .try_fold(*first, |newest, (id, other)| (other.owner == call.owner).then_some(newest.max(*id)))?;
+    Some((newest, &call.owner))
 }
 
 const METHOD: HeaderName = HeaderName::from_static(mcp_header::METHOD);

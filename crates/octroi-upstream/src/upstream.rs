@@ -26,6 +26,7 @@ use crate::logs::Logs;
 use crate::processes::memory_of;
 use crate::watch::Watched;
 
+mod asking;
 mod concurrency;
 mod eras;
 mod fair_queue;
@@ -106,13 +107,13 @@ pub(crate) struct Slot {
     era: Option<Era>,
     /// Whether a client has used it; the shared one may carry nothing but lists.
     is_used: AtomicBool,
+    /// Whether it belongs to one client.
+    is_own: bool,
+    /// Whether the server may ask the one client whose connection it is for its roots at any time.
+    gives_roots: bool,
 }
 
 impl Slot {
-    fn new(era: Option<Era>) -> Self {
-        Self { era, ..Self::default() }
-    }
-
     fn ready(&self) -> Option<Arc<Connection>> {
         self.current.load_full().filter(|connection| !connection.is_closed())
     }
@@ -198,7 +199,10 @@ impl Upstream {
 
     /// Stops watching a resource for a client.
     pub fn unwatch(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities, uri: &str) {
-        self.watching_slot(sharer, capabilities).watched.remove(uri);
+        let slot = self.find_slot(self.sharing(), sharer, capabilities);
+        // It may have begun to watch over a shared connection, before the server asked its clients.
+        let slot = slot.filter(|slot| slot.watched.has(uri));
+        slot.unwrap_or_else(|| self.common_slot(sharer, capabilities)).watched.remove(uri);
     }
 
     /// Drops a connection that turned out not to work, so that the next caller opens a new one and
@@ -287,6 +291,7 @@ impl Upstream {
                 Err(self.refusal().unwrap_or(UpstreamError::Stopping))
             }
             Ok(connection) => {
+                connection.settle_first_questions(self.audience(&slot)).await;
                 *last_failure = None;
                 *slot.last_error.lock() = None;
                 slot.current.store(Some(Arc::clone(&connection)));

@@ -66,6 +66,11 @@ impl Watched {
         self.requested.borrow().uris.is_empty()
     }
 
+    /// Whether somebody watches this resource.
+    pub(crate) fn has(&self, uri: &str) -> bool {
+        self.requested.borrow().uris.contains_key(uri)
+    }
+
     /// Removes a watcher.
     pub(crate) fn remove(&self, uri: &str) {
         self.requested.send_modify(|requested| {

@@ -219,7 +219,7 @@ pub(super) static TABLE: [ErrorSpec; 45] = [
         word: "call_timeout",
         http: 504,
         about: "The server did not answer in time. The call may still take effect.",
-        hint: "raise `timeout` of the server's entry if it needs longer",
+        hint: "raise `timeout` of the server's entry if it needs longer, `max_call_timeout` if it reports progress",
         ..UPSTREAM
     },
     ErrorSpec {

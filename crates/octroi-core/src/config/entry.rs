@@ -231,6 +231,7 @@ fn limits(reader: &mut TableReader<'_>) -> Limits {
         list_items: reader.count("max_list_items", 1, defaults.list_items),
         concurrency: reader.count("max_concurrency", 1, defaults.concurrency),
         queue: reader.count("queue", 0, defaults.queue),
+        connections: reader.count("max_connections", 1, defaults.connections),
     }
 }
 

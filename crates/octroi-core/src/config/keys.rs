@@ -108,7 +108,8 @@ pub(super) const ERAS: [Word<EraChoice>; 3] =
     [("auto", EraChoice::Auto, &[]), ("legacy", EraChoice::Legacy, &[]), ("modern", EraChoice::Modern, &[])];
 pub(super) const STARTS: [Word<Start>; 3] =
     [("eager", Start::Eager, &[]), ("lazy", Start::Lazy, &[]), ("manual", Start::Manual, &[])];
-pub(super) const SHARINGS: [Word<Sharing>; 3] = [
+pub(super) const SHARINGS: [Word<Sharing>; 4] = [
+    ("auto", Sharing::Auto, &[]),
     ("shared", Sharing::Shared, &[]),
     ("per_user", Sharing::PerUser, &["per-user"]),
     ("per_session", Sharing::PerSession, &["per-session"]),
@@ -291,9 +292,9 @@ pub const ENTRY: &[Key] = &[
         is `lazy`.",
     )
     .or(&["auto_start"]),
-    key("sharing", Kind::Words(|| names(&SHARINGS)), "shared", "Who shares a process or a connection."),
+    key("sharing", Kind::Words(|| names(&SHARINGS)), "auto", "Who shares a process or a connection."),
     key("reconnect", Kind::Flag, "true", "Whether to reconnect after the connection was lost."),
-    key("timeout", Kind::Duration, "30s", "For one call; progress resets it.")
+    key("timeout", Kind::Duration, "1m", "For one call; progress resets it.")
         .or(&["call_timeout", "timeout_ms"]),
     key("max_call_timeout", Kind::Duration, "5m", "For one call in total."),
     key("connect_timeout", Kind::Duration, "1m", "For the start and the handshake."),
@@ -304,6 +305,12 @@ pub const ENTRY: &[Key] = &[
     key("max_list_items", Kind::Count(1), "20000", "Entries of one of its lists; the rest is left out."),
     key("max_concurrency", Kind::Count(1), "10", "The concurrency limit: calls at the same time; more wait."),
     key("queue", Kind::Count(0), "100", "Calls that may wait; more are refused."),
+    key(
+        "max_connections",
+        Kind::Count(1),
+        "100",
+        "Processes or connections for single clients; more clients share with `auto`, and are refused otherwise.",
+    ),
     key(
         "health_interval",
         Kind::DurationOrOff,

@@ -87,7 +87,7 @@ fn every_key_of_a_server_is_read() {
     let read: BTreeSet<&str> = program.iter().chain(&remote).copied().collect();
     let all: BTreeSet<&str> = ENTRY.iter().map(|key| key.name).collect();
     assert_eq!(read, all);
-    expect!["name title description enabled transport url headers oauth era start sharing reconnect timeout max_call_timeout connect_timeout list_timeout shutdown_grace max_message_bytes max_list_bytes max_list_items max_concurrency queue health_interval idle_stop trust allow_tools deny_tools deny_side_effect_tags strict_arguments risk_overrides tools_override template_id scope"].assert_eq(&remote.join(" "));
+    expect!["name title description enabled transport url headers oauth era start sharing reconnect timeout max_call_timeout connect_timeout list_timeout shutdown_grace max_message_bytes max_list_bytes max_list_items max_concurrency queue max_connections health_interval idle_stop trust allow_tools deny_tools deny_side_effect_tags strict_arguments risk_overrides tools_override template_id scope"].assert_eq(&remote.join(" "));
 }
 
 /// The same for the governance sections: every written value is displayed again.

@@ -320,6 +320,7 @@ image = "img:1"
         max_list_items = 20000                    # default
         max_concurrency = 3                       # file:22
         queue = 0                                 # file:23
+        max_connections = 100                     # default
         health_interval = false                   # file:3
         idle_stop = "5m"                          # file:24
         trust = "high"                            # file:25

@@ -37,6 +37,7 @@ impl Servers {
                 // The first two concern a client's own out-of-band flow, whose end it learns by polling;
                 // the lists of a lost server stay published.
                 ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) | ServerEvent::Lost(_) => {}
+                ServerEvent::AsksClients => self.asked_clients(&member),
                 ServerEvent::Checked(checks, error) => {
                     if let Some(persistence) = &self.persistence {
                         persistence.checked(&key, &checks, error.as_ref());

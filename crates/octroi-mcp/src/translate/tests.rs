@@ -33,15 +33,70 @@ fn a_legacy_request_to_a_modern_server_says_who_asks() {
     assert_eq!(
         sent(LEGACY, Era::Modern, Some(&sender()), &Round::default()),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/logLevel":"info"}}}"#
+            .replace(r#""_meta":{"#, r#""_meta":{"progressToken":7,"#)
     );
 }
 
 #[test]
-fn a_legacy_request_to_a_legacy_server_only_changes_id_and_name() {
+fn a_legacy_request_to_a_legacy_server_only_changes_id_and_name_and_asks_for_progress() {
     assert_eq!(
         sent(LEGACY, Era::Legacy, Some(&sender()), &Round::default()),
-        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400}}}"#
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400},"_meta":{"progressToken":7}}}"#
     );
+}
+
+#[test]
+fn every_tool_call_asks_for_progress_and_nothing_else_does() {
+    for (meta, expected) in [
+        ("", r#","_meta":{"progressToken":7}"#),
+        (r#","_meta":{}"#, r#","_meta":{"progressToken":7}"#),
+        (r#","_meta": { } "#, r#","_meta": { "progressToken":7} "#),
+        (r#","_meta":{"x":{"y":[]} }"#, r#","_meta":{"x":{"y":[]} ,"progressToken":7}"#),
+        (r#","_meta":{"progressToken":"p"}"#, r#","_meta":{"progressToken":7}"#),
+        (r#","_meta":{"progressToken":1,"x":2}"#, r#","_meta":{"progressToken":7,"x":2}"#),
+        (r#","_meta":null"#, r#","_meta":{"progressToken":7}"#),
+    ] {
+        let request = |meta: &str, id: &str, name: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}"{meta}}}}}"#
+            )
+        };
+        let before = request(meta, "\"a\"", "s_echo");
+        for to in [Era::Legacy, Era::Modern] {
+            let after = sent(&before, to, None, &Round::default());
+            // Whether it is edited in place or written anew differs in white space only.
+            let bare = |text: &str| text.replace(' ', "");
+            assert_eq!(bare(&after), bare(&request(expected, "7", "echo")), "{meta} to {to}");
+        }
+    }
+    let prompt = LEGACY.replace("tools/call", "prompts/get");
+    assert!(!sent(&prompt, Era::Legacy, None, &Round::default()).contains("progressToken"));
+}
+
+#[test]
+fn a_request_is_edited_in_place_where_its_members_allow_it() {
+    for (request, to, sender, expected) in [
+        (LEGACY, Era::Legacy, None, true),
+        (LEGACY, Era::Modern, Some(sender()), true),
+        (MODERN, Era::Modern, None, true),
+        (MODERN, Era::Legacy, None, false),
+    ] {
+        let envelope = Envelope::parse(Bytes::copy_from_slice(request.as_bytes())).unwrap();
+        let params = Params::read(envelope.params()).unwrap();
+        let token = Edit::Set(meta::PROGRESS_TOKEN, b"7");
+        let version = Edit::Set(meta::PROTOCOL_VERSION, b"1");
+        let inner = match (to, &sender) {
+            (Era::Legacy, _) if params.declares_version() => vec![token, Edit::Drop(meta::PROTOCOL_VERSION)],
+            (Era::Modern, Some(_)) => vec![token, version],
+            (Era::Legacy | Era::Modern, _) => vec![token],
+        };
+        let edits = [Edit::Set("name", b"\"n\""), Edit::Within("_meta", &inner)];
+        let edited = in_place::request(&envelope, &params, &Id::number(7), &edits);
+        assert_eq!(edited.is_some(), expected, "{request} to {to}");
+        if let Some(edited) = edited {
+            assert_eq!(edited, envelope.with(Some(&Id::number(7)), &edits));
+        }
+    }
 }
 
 #[test]
@@ -53,7 +108,10 @@ fn a_modern_request_to_a_modern_server_only_changes_id_name_and_token() {
     let quiet = MODERN.replace(r#""progressToken":"p","#, "");
     assert_eq!(
         sent(&quiet, Era::Modern, None, &Round::default()),
-        quiet.replace("\"a\"", "7").replace("s_echo", "echo")
+        quiet
+            .replace("\"a\"", "7")
+            .replace("s_echo", "echo")
+            .replace(r#"{"elicitation":{}}"#, r#"{"elicitation":{}},"progressToken":7"#)
     );
 }
 

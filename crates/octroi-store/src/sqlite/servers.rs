@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 
 /// The columns in the order of the queries below.
-type Row = (String, String, String, String, i64, Option<bool>, i64, i64);
+type Row = (String, String, String, String, i64, Option<bool>, bool, i64, i64);
 
 impl Sqlite {
     pub(crate) async fn record_server(
@@ -58,7 +58,8 @@ impl Sqlite {
 
     pub(crate) async fn servers(&self) -> Result<Vec<ServerRecord>, StoreError> {
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms
+            "SELECT scope, name, managed_by, definition, revision, enabled_override,
+                asks_clients, first_seen_ms, last_seen_ms
              FROM servers ORDER BY scope, name",
         )
         .fetch_all(&self.readers)
@@ -69,7 +70,8 @@ impl Sqlite {
 
     pub(crate) async fn server(&self, key: &ServerKey) -> Result<Option<ServerRecord>, StoreError> {
         let row: Option<Row> = sqlx::query_as(
-            "SELECT scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms
+            "SELECT scope, name, managed_by, definition, revision, enabled_override,
+                asks_clients, first_seen_ms, last_seen_ms
              FROM servers WHERE scope = ? AND name = ?",
         )
         .bind(key.scope.to_string())
@@ -87,6 +89,24 @@ impl Sqlite {
     ) -> Result<(), StoreError> {
         let result = sqlx::query("UPDATE servers SET enabled_override = ? WHERE scope = ? AND name = ?")
             .bind(enabled)
+            .bind(key.scope.to_string())
+            .bind(key.name.as_str())
+            .execute(&self.writer)
+            .await
+            .map_err(|error| self.failed(error))?;
+        match result.rows_affected() {
+            0 => Err(StoreError::UnknownServer { key: key.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) async fn set_asks_clients(
+        &self,
+        key: &ServerKey,
+        asks_clients: bool,
+    ) -> Result<(), StoreError> {
+        let result = sqlx::query("UPDATE servers SET asks_clients = ? WHERE scope = ? AND name = ?")
+            .bind(asks_clients)
             .bind(key.scope.to_string())
             .bind(key.name.as_str())
             .execute(&self.writer)
@@ -122,7 +142,7 @@ impl Sqlite {
     }
 
     fn server_record(&self, row: Row) -> Result<ServerRecord, StoreError> {
-        let (scope, name, managed_by, definition, revision, enabled_override, first_seen_ms, last_seen_ms) =
+        let (scope, name, managed_by, definition, revision, enabled_override, asks_clients, first, last) =
             row;
         Ok(ServerRecord {
             key: self.server_key(&scope, &name)?,
@@ -130,8 +150,9 @@ impl Sqlite {
             definition: CanonicalJson::stored(definition),
             revision,
             enabled_override,
-            first_seen_ms,
-            last_seen_ms,
+            asks_clients,
+            first_seen_ms: first,
+            last_seen_ms: last,
         })
     }
 

@@ -99,6 +99,7 @@ async fn a_definition_gets_a_revision_with_each_change() {
             definition: definition("b"),
             revision: 3,
             enabled_override: None,
+            asks_clients: false,
             first_seen_ms: 10,
             last_seen_ms: 50,
         };
@@ -142,11 +143,26 @@ async fn enabling_outlives_a_changed_definition() {
 }
 
 #[tokio::test]
+async fn that_a_server_asks_outlives_a_changed_definition() {
+    on_every_database(async |store| {
+        let key = record(&store, "files").await;
+        for asks_clients in [true, false, true] {
+            store.set_asks_clients(&key, asks_clients).await.unwrap();
+            assert_eq!(store.server(&key).await.unwrap().unwrap().asks_clients, asks_clients);
+        }
+        store.record_server(&key, ManagedBy::File, &definition("other"), 2).await.unwrap();
+        assert!(store.servers().await.unwrap()[0].asks_clients);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn nothing_is_kept_for_a_server_that_is_not_recorded() {
     on_every_database(async |store| {
         let key = key("nobody");
         for error in [
             store.set_enabled_override(&key, Some(true)).await.unwrap_err(),
+            store.set_asks_clients(&key, true).await.unwrap_err(),
             store.save_catalogue(&key, &catalogue(1), 1).await.unwrap_err(),
             store.add_health_sample(&key, &sample(1)).await.unwrap_err(),
         ] {

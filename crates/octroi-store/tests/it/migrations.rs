@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "servers",
     "catalogues",
     "health",
@@ -23,6 +23,7 @@ const NAMES: [&str; 13] = [
     "kept_arguments",
     "audit_logs",
     "whole_params",
+    "asks_clients",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
@@ -124,7 +125,9 @@ async fn make_version_3(directory: &Path) {
     .unwrap();
     assert!(!newer.is_empty());
     let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
-    run_sql(directory, &format!("{} DELETE FROM migrations WHERE version > 3;", drops.join(" "))).await;
+    let columns = "ALTER TABLE servers DROP COLUMN asks_clients;";
+    let drops = format!("{} {columns} DELETE FROM migrations WHERE version > 3;", drops.join(" "));
+    run_sql(directory, &drops).await;
     // What is left is exactly what version 3 created.
     let checksums: Vec<String> = sqlx::query_scalar("SELECT checksum FROM migrations ORDER BY version")
         .fetch_all(&mut connection)

@@ -92,6 +92,7 @@ async fn make_plain(directory: &Path) {
     let plain = format!(
         "DROP TABLE audit_logs; DROP INDEX approvals_plain; DROP INDEX approvals_with_arguments;
          DELETE FROM migrations WHERE version > 10; ALTER TABLE approvals DROP COLUMN other_params_sent;
+         ALTER TABLE servers DROP COLUMN asks_clients;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
     );

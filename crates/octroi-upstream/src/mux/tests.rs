@@ -1,6 +1,7 @@
 use octroi_core::ServerKey;
 
 use super::*;
+use crate::held_questions::Audience;
 
 struct Channel {
     mux: Arc<Mux>,
@@ -115,7 +116,9 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
     channel.receive(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}"#).await;
     assert!(first.events.take().is_none() && second.events.take().is_none());
     assert!(channel.next_sent().unwrap().contains("several clients"));
-    assert!(channel.mux.asks());
+    let (_, event) = channel.events.try_recv().unwrap();
+    assert!(matches!(event, crate::event::ServerEvent::AsksClients));
+    assert!(channel.mux.events.asks_clients());
 }
 
 #[tokio::test]
@@ -130,6 +133,7 @@ async fn a_question_nobody_answers_is_refused() {
 #[tokio::test]
 async fn pings_and_idle_questions_are_answered_here() {
     let mut channel = channel();
+    assert!(channel.mux.held.decide(Audience::Nobody).is_empty());
     channel.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
     assert_eq!(channel.next_sent().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     channel.receive(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#).await;
@@ -146,4 +150,26 @@ async fn changes_are_reported_as_events() {
         .await;
     let (_, event) = channel.events.try_recv().unwrap();
     assert!(matches!(event, crate::event::ServerEvent::ResourceUpdated(uri) if uri == "a://b"));
+}
+
+#[tokio::test]
+async fn the_next_call_of_its_client_is_asked_what_came_while_there_was_none() {
+    let mut channel = channel();
+    channel.receive(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#).await;
+    assert!(channel.mux.held.decide(Audience::OneClient).is_empty());
+    assert_eq!(channel.next_sent(), None);
+    let list = channel.mux.register(None, false);
+    assert!(list.opening.is_none(), "a list waits for nothing");
+    let call = channel.mux.register(Some("a".into()), true);
+    let Some(CallEvent::Question(question)) = call.events.take() else {
+        panic!("a question was expected");
+    };
+    let mut live = crate::live::LiveCall::shared(Arc::clone(&channel.mux), call, Bytes::from_static(b"call"));
+    let waiting = tokio::time::timeout(std::time::Duration::from_millis(300), live.next()).await;
+    assert!(waiting.is_err() && channel.next_sent().is_none(), "it is not sent before the answer");
+    question.answer(br#"{"roots":[]}"#);
+    let waiting = tokio::time::timeout(std::time::Duration::from_millis(300), live.next()).await;
+    assert!(waiting.is_err());
+    assert!(channel.next_sent().unwrap().contains(r#""result":{"roots":[]}"#));
+    assert_eq!(channel.next_sent().as_deref(), Some("call"));
 }

@@ -17,6 +17,7 @@ use crate::event::{CallEvent, CancelReason, Owner};
 use crate::event_queue::CallEventQueue;
 use crate::events::EventStream;
 use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
+use crate::held_questions::OpeningQuestions;
 use crate::http::{is_type, status_error};
 use crate::wire::Body;
 
@@ -32,6 +33,8 @@ pub(crate) struct HttpCall {
     method: Method,
     /// Questions from the session stream, which only legacy servers have.
     events: Option<Arc<CallEventQueue>>,
+    /// What it waits for before it is sent.
+    opening: Option<Box<OpeningQuestions>>,
     state: State,
     cancel_reason: CancelReason,
 }
@@ -72,8 +75,16 @@ impl HttpCall {
             }
             (Era::Legacy | Era::Modern, _) => None,
         };
+        let mut opening = match &events {
+            Some(_) if method.may_ask() => link.held.take(),
+            Some(_) | None => None,
+        };
+        if let (Some(opening), Some(events)) = (&mut opening, &events) {
+            opening.questions.drain(..).for_each(|question| events.push(CallEvent::Question(question)));
+        }
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
-        Self { link, id, method, events, state: State::Sending(sending), cancel_reason: CancelReason::Client }
+        let (state, cancel_reason) = (State::Sending(sending), CancelReason::Client);
+        Self { link, id, method, events, opening, state, cancel_reason }
     }
 
     /// Its time is up, which its server is told when this is dropped.
@@ -83,6 +94,14 @@ impl HttpCall {
 
     /// The next event.
     pub(crate) async fn next(&mut self) -> Result<CallEvent, UpstreamError> {
+        if let Some(opening) = &self.opening {
+            tokio::select! {
+                biased;
+                event = next_queued(self.events.as_deref()) => return Ok(event),
+                () = opening.answered() => {}
+            }
+            self.opening = None;
+        }
         loop {
             match &mut self.state {
                 State::Sending(sending) => {
@@ -127,10 +146,12 @@ impl HttpCall {
                 Received::Event(CallEvent::Answer(message))
             }
             Kind::Response => Received::Nothing,
-            Kind::Request => match self.link.question(&message, None) {
-                Some(question) => Received::Event(CallEvent::Question(question)),
-                None => Received::Nothing,
-            },
+            Kind::Request => {
+                match self.link.question(&message, None).and_then(|asked| self.link.without_roots(asked)) {
+                    Some(question) => Received::Event(CallEvent::Question(question)),
+                    None => Received::Nothing,
+                }
+            }
             Kind::Notification => match message.method() {
                 Method::Cancelled if self.method != Method::Listen => {
                     self.link.withdraw(&message);

@@ -103,7 +103,7 @@ impl Streamable {
         let mut stream = Stream::new(response.into_body(), self.limit);
         while let Ok(Some(message)) = stream.next().await {
             match message.kind() {
-                Kind::Request => self.question_outside(&message),
+                Kind::Request => self.question_outside(&message).await,
                 Kind::Notification if *message.method() == Method::Cancelled => self.withdraw(&message),
                 Kind::Notification => {
                     if !self.notification_outside(&message) {

@@ -20,8 +20,6 @@ use crate::event::ServerEvent;
 
 /// Clients beyond so many sets of capabilities share one legacy session.
 const PROFILES_MAX: usize = 32;
-/// The maximum number of separate connections to one server.
-const SHARERS_MAX: usize = 256;
 /// A separate connection that is idle this long is closed.
 const IDLE_FOR: Duration = Duration::from_mins(10);
 
@@ -51,6 +49,13 @@ struct SlotKey {
 }
 
 impl Slots {
+    /// The slots that belong to this session or principal.
+    pub(super) fn of_owner(&self, owner: &str) -> Vec<Arc<Slot>> {
+        let slots = self.slots.lock();
+        let own = slots.iter().filter(|(key, _)| key.owner.as_deref() == Some(owner));
+        own.map(|(_, slot)| Arc::clone(slot)).collect()
+    }
+
     pub(super) fn all(&self) -> Vec<Arc<Slot>> {
         self.slots.lock().values().cloned().collect()
     }
@@ -112,7 +117,7 @@ impl Upstream {
                 Ok((if is_adopted { Arc::clone(&self.shared) } else { slot }, connection))
             }
             // A client with a process of its own must not get another one after a failure that passes.
-            Err(error) if !is_refusal(&error) && self.sharing() != Sharing::Shared => Err(error),
+            Err(error) if !is_refusal(&error) && slot.is_own => Err(error),
             Err(error) if self.eras.gives_up(era, &error, self.now()) => {
                 info!(server.name = %self.spec.key, %era, %error, "does not serve clients in their era");
                 Box::pin(self.without(&slot, sharer, capabilities)).await
@@ -141,38 +146,51 @@ impl Upstream {
 
     /// Closes the connections that belong to a client's session.
     pub async fn end_session(&self, session: &str) {
-        if self.spec.sharing != Sharing::PerSession {
+        if matches!(self.spec.sharing, Sharing::Shared | Sharing::PerUser) {
             return;
         }
+        self.forget_roots(session).await;
         for slot in self.slots.take(|key, _| key.owner.as_deref() == Some(session)) {
             self.close_slot(&slot).await;
         }
     }
 
-    async fn slot_for(
+    pub(super) async fn slot_for(
         self: &Arc<Self>,
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Slot>, UpstreamError> {
+        if self.sharing() == Sharing::Shared {
+            // Its era is needed below. The server may ask meanwhile, and then it is shared no longer.
+            self.connection().await?;
+        }
         let sharing = self.sharing();
-        let is_shared = sharing == Sharing::Shared;
-        let lists = match sharing {
-            Sharing::Shared => self.connection().await?.era(),
-            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
-        };
-        let Some(key) = self.slot_key(sharing, lists, sharer, capabilities) else {
+        let mut key = self.slot_key(sharing, sharer, capabilities);
+        let mut slots = self.slots.slots.lock();
+        if sharing == Sharing::Shared {
+            let common = key.as_ref().map_or(Some(&self.shared), |key| slots.get(key));
+            let connection = common.and_then(|slot| slot.ready());
+            // Over such a connection another client gave its roots, so nobody else can use it.
+            if connection.is_some_and(|connection| connection.has_roots_of_other(sharer.session)) {
+                key = self.slot_key(Sharing::PerSession, sharer, capabilities);
+            }
+        }
+        let Some(key) = key else {
             return Ok(Arc::clone(&self.shared));
         };
-        let mut slots = self.slots.slots.lock();
         if let Some(slot) = slots.get(&key) {
             return Ok(Arc::clone(slot));
         }
-        match (is_shared, slots.len()) {
-            (true, PROFILES_MAX..) => Ok(Arc::clone(&self.shared)),
+        let is_own = key.owner.is_some();
+        let limit = self.spec.limits.connections;
+        let is_full = slots.len() >= if is_own { limit } else { PROFILES_MAX };
+        match self.spec.sharing {
+            Sharing::Auto | Sharing::Shared if is_full => Ok(Arc::clone(&self.shared)),
             // At the limit, a client must not share another client's process.
-            (false, SHARERS_MAX..) => Err(UpstreamError::Busy { limit: SHARERS_MAX }),
-            _ => {
-                let slot = Arc::new(Slot::new(key.era));
+            Sharing::PerUser | Sharing::PerSession if is_full => Err(UpstreamError::Busy { limit }),
+            Sharing::Auto | Sharing::Shared | Sharing::PerUser | Sharing::PerSession => {
+                let gives_roots = self.spec.sharing == Sharing::PerSession;
+                let slot = Arc::new(Slot { era: key.era, is_own, gives_roots, ..Slot::default() });
                 self.touch(&slot);
                 // Copied, so that the key does not keep a whole request in memory.
                 let capabilities = key.capabilities.as_deref().map(Bytes::copy_from_slice);
@@ -182,7 +200,7 @@ impl Upstream {
         }
     }
 
-    /// The slot of a client; `None` for the shared one. `lists` is the era of the shared connection.
+    /// The slot of a client; `None` for the shared one.
     ///
     /// A remote legacy server learns a client's capabilities at the handshake and keeps state per
     /// session, so it gets one session per set of capabilities. Any other server serves all clients of an era
@@ -190,14 +208,15 @@ impl Upstream {
     fn slot_key(
         &self,
         sharing: Sharing,
-        lists: Era,
         sharer: &Sharer<'_>,
         capabilities: &ClientCapabilities,
     ) -> Option<SlotKey> {
-        let owner = match sharing {
-            Sharing::Shared => None,
-            Sharing::PerUser => Some(Arc::from(sharer.user)),
-            Sharing::PerSession => Some(Arc::from(sharer.session)),
+        let (owner, lists) = match sharing {
+            Sharing::Auto | Sharing::Shared => {
+                (None, self.shared.ready().map_or(Era::Modern, |connection| connection.era()))
+            }
+            Sharing::PerUser => (Some(Arc::from(sharer.user)), self.eras.without_lists(sharer.era)),
+            Sharing::PerSession => (Some(Arc::from(sharer.session)), self.eras.without_lists(sharer.era)),
         };
         let followed = self.eras.followed(&self.spec, sharer.era, lists, || self.now());
         let is_legacy = followed.unwrap_or(lists) == Era::Legacy;
@@ -208,21 +227,17 @@ impl Upstream {
         Some(SlotKey { owner, capabilities: has_session.then(|| capabilities.json().clone()), era: followed })
     }
 
-    /// The slot that a client's watches are in.
-    pub(super) fn watching_slot(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Arc<Slot> {
-        let sharing = self.sharing();
-        let lists = match sharing {
-            Sharing::Shared => self.shared.ready().map_or(Era::Modern, |connection| connection.era()),
-            Sharing::PerUser | Sharing::PerSession => self.eras.without_lists(sharer.era),
-        };
-        let key = self.slot_key(sharing, lists, sharer, capabilities);
-        let slot = key.and_then(|key| self.slots.slots.lock().get(&key).cloned());
-        slot.unwrap_or_else(|| Arc::clone(&self.shared))
-    }
-
-    /// Who shares a connection.
-    fn sharing(&self) -> Sharing {
-        self.spec.sharing
+    /// The slot that a client has, if there is one.
+    pub(super) fn find_slot(
+        &self,
+        sharing: Sharing,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<Slot>> {
+        match self.slot_key(sharing, sharer, capabilities) {
+            Some(key) => self.slots.slots.lock().get(&key).cloned(),
+            None => Some(Arc::clone(&self.shared)),
+        }
     }
 
     fn is_remote(&self) -> bool {
@@ -237,11 +252,15 @@ impl Upstream {
         slot: &Arc<Slot>,
         capabilities: &ClientCapabilities,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let is_process = self.sharing() == Sharing::Shared && !self.is_remote();
+        let is_process = !slot.is_own && !self.is_remote();
         if is_process {
             self.join_process(slot, capabilities).await;
         }
         let is_common = is_process || Arc::ptr_eq(slot, &self.shared);
-        self.connect(slot, (!is_common).then_some(capabilities)).await
+        let connection = self.connect(slot, (!is_common).then_some(capabilities)).await?;
+        if slot.gives_roots {
+            connection.tell_roots_changed().await;
+        }
+        Ok(connection)
     }
 }

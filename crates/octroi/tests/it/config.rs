@@ -271,9 +271,9 @@ fn show_hides_secrets() {
             cwd = "[DIR]/user/.local/share/octroi/servers/files"
             era = "auto"
             start = "eager"
-            sharing = "shared"
+            sharing = "auto"
             reconnect = true
-            timeout = "30s"
+            timeout = "1m"
             max_call_timeout = "5m"
             connect_timeout = "1m"
             list_timeout = "15s"
@@ -283,6 +283,7 @@ fn show_hides_secrets() {
             max_list_items = 20000
             max_concurrency = 10
             queue = 100
+            max_connections = 100
             health_interval = "1m"
             idle_stop = false
             trust = "medium"

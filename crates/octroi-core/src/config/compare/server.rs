@@ -114,10 +114,11 @@ fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSpec, new: &ServerSpec)
 }
 
 fn limits_of(fields: &mut FieldMerger<'_>, kept: &mut Limits, new: &Limits) {
-    let Limits { message_bytes, concurrency, queue, list_bytes, list_items } = new;
+    let Limits { message_bytes, concurrency, queue, connections, list_bytes, list_items } = new;
     fields.field(&["max_message_bytes"], &mut kept.message_bytes, message_bytes, at_most);
     fields.field(&["max_concurrency"], &mut kept.concurrency, concurrency, at_most);
     fields.field(&["queue"], &mut kept.queue, queue, at_most);
+    fields.field(&["max_connections"], &mut kept.connections, connections, at_most);
     fields.field(&["max_list_bytes"], &mut kept.list_bytes, list_bytes, at_most);
     fields.field(&["max_list_items"], &mut kept.list_items, list_items, at_most);
 }
@@ -148,8 +149,9 @@ fn start_rank(start: Start) -> u8 {
 fn sharing_rank(sharing: Sharing) -> u8 {
     match sharing {
         Sharing::Shared => 0,
-        Sharing::PerUser => 1,
-        Sharing::PerSession => 2,
+        Sharing::Auto => 1,
+        Sharing::PerUser => 2,
+        Sharing::PerSession => 3,
     }
 }
 

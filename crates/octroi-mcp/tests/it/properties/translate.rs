@@ -106,6 +106,10 @@ fn check_request(message: &Envelope, choice: u8) {
             Some(None) => None,
             Some(Some(meta)) => Some(members::value(&meta, meta::PROTOCOL_VERSION).is_some()),
         };
+        let sent_params = Params::read(sent.params()).expect("the parameters can still be read");
+        if *message.method() == Method::ToolsCall && read.json().starts_with(b"{") {
+            assert_eq!(sent_params.progress_token().as_deref(), Some(b"7".as_slice()), "to {to}");
+        }
         assert!(
             declares.is_none_or(|it_does| it_does == (to == Era::Modern)),
             "only a modern server reads a version"

@@ -72,17 +72,22 @@ impl Installed {
 }
 
 /// A `server-everything` that listens on a free port and ends with this value.
-pub(super) struct Everything {
-    pub(super) url: String,
+pub(crate) struct Everything {
+    pub(crate) url: String,
     _child: Child,
 }
 
 impl Everything {
     pub(super) async fn start(installed: &Installed, transport: &str, path: &str) -> Self {
+        Self::start_script(&installed.everything(), transport, path).await
+    }
+
+    /// The same from its script.
+    pub(crate) async fn start_script(script: &Path, transport: &str, path: &str) -> Self {
         let port = free_port();
         let mut child = Command::new("node")
             .args(["--import", LEAVE_WITH_STDIN])
-            .arg(installed.everything())
+            .arg(script)
             .arg(transport)
             .env("PORT", port.to_string())
             .stdin(Stdio::piped())
