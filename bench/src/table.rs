@@ -85,7 +85,9 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         _ => None,
     };
     let (relay, gateway) = match &peer {
-        Some(peer) => (BenchPeer::relay(&peer.url).await?, BenchGateway::start(&http_entry(&peer.url)).await?),
+        Some(peer) => {
+            (BenchPeer::relay(&peer.url).await?, BenchGateway::start(&http_entry(&peer.url)).await?)
+        }
         None => (BenchPeer::stdio_relay(era).await?, BenchGateway::start(&stdio_entry(era)?).await?),
     };
     let at = |url: &str, tool| LoadTarget { url: url.to_owned(), era, tool };

@@ -117,9 +117,8 @@ fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request:
         .and_then(|id| id.to_str().ok())
         .and_then(|id| legacy::find_by_id(endpoint, &frontend, &principal, id).ok());
     let held = endpoint.held.of(&principal.token);
-    let opened = match endpoint.old_streams.open(principal, frontend, held, resumed) {
-        Ok(opened) => opened,
-        Err(_) => return legacy::refuse_session(&SessionRefusal::NoRandom, None),
+    let Ok(opened) = endpoint.old_streams.open(principal, frontend, held, resumed) else {
+        return legacy::refuse_session(&SessionRefusal::NoRandom, None);
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
     let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
@@ -170,7 +169,7 @@ async fn receive(
         (_, None) => refuse(StatusCode::BAD_REQUEST, "begin with `initialize`"),
         (Kind::Request, Some(session)) => call(post, &parts.headers, stream, session),
         (Kind::Notification | Kind::Response, Some(session)) => {
-            session.session.receive(&post.envelope);
+            session.session.receive(&post.endpoint.frontends, &post.envelope);
             reply::empty(StatusCode::ACCEPTED)
         }
     }

@@ -268,7 +268,9 @@ mod tests {
         let unanswered = held.decide(Audience::Nobody);
         assert_eq!(unanswered.len(), 1);
         let server = ServerKey::parse("files").unwrap();
-        unanswered.into_iter().for_each(|question| answer_for_nobody(&server, question));
+        for question in unanswered {
+            answer_for_nobody(&server, question);
+        }
         answer_for_nobody(&server, held.hold(question("elicitation/create", &replies)).unwrap());
         assert!(held.take().is_none());
         let replies = replies.0.lock();

@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
         &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server", "octroi-store"],
     ),
     ("octroi-testkit", &[]),
-    ("octroi-bench", &["octroi-core", "octroi-gateway"]),
+    ("octroi-bench", &["octroi-core", "octroi-gateway", "octroi-mcp"]),
 ];
 
 /// Libraries that the pure crates must not depend on, because they do IO.

@@ -14,8 +14,7 @@ use tokio::net::TcpStream;
 use super::{Answer, Asked, FloorResult, read, renamed};
 
 /// Headers that are relayed in both directions; the tool's name is set anew.
-const RELAYED: [&str; 5] =
-    ["content-type", "accept", "mcp-session-id", "mcp-protocol-version", "mcp-method"];
+const RELAYED: [&str; 5] = ["content-type", "accept", "mcp-session-id", "mcp-protocol-version", "mcp-method"];
 
 /// The connection that belongs to one of a client.
 pub(super) struct Link {
@@ -34,9 +33,11 @@ impl Link {
     pub(super) async fn answer(&self, request: Asked) -> Answer {
         let (parts, body) = request.into_parts();
         let (message, tool) = read(body).await?;
-        let mut forwarded = Request::post(&self.path)
-            .header("host", &self.host)
-            .body(Full::new(renamed(&message, None, tool.as_deref())))?;
+        let mut forwarded = Request::post(&self.path).header("host", &self.host).body(Full::new(renamed(
+            &message,
+            None,
+            tool.as_deref(),
+        )))?;
         relay(&parts.headers, forwarded.headers_mut());
         if let (Some(tool), true) = (&tool, parts.headers.contains_key("mcp-name")) {
             forwarded.headers_mut().insert("mcp-name", HeaderValue::from_str(tool)?);

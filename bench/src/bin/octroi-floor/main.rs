@@ -44,7 +44,9 @@ fn main() -> FloorResult<()> {
         std::env::args().skip(1).filter(|argument| argument != "--exit-with-stdin").collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let server = match arguments.as_slice() {
-        [dashes, command @ ..] if dashes == "--" => Server::Stdio(stdio::StdioServer::start(&runtime, command)?),
+        [dashes, command @ ..] if dashes == "--" => {
+            Server::Stdio(stdio::StdioServer::start(&runtime, command)?)
+        }
         [url] => Server::Http(url.as_str().into()),
         _ => return Err("usage: octroi-floor URL | octroi-floor -- COMMAND…".into()),
     };

@@ -19,6 +19,7 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// What is found while counting.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that was found or not")]
 struct Found {
     n_values: usize,
     n_patterns: usize,
