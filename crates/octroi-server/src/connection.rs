@@ -208,12 +208,14 @@ impl<S> WatchedStream<S> {
 
 impl<S: AsyncWrite + Unpin> WatchedStream<S> {
     /// Ends the connection as if the client had closed it, after a last response.
-    fn last_response(&mut self, ending: Ending, context: &mut Context<'_>) {
+    fn poll_last_response(&mut self, ending: Ending, context: &mut Context<'_>) -> Poll<()> {
         let (phase, _) = self.connection.phase();
-        if matches!(phase, Phase::Idle | Phase::Head) && !ending.response().is_empty() {
-            // Best effort: nobody waits for a client that does not read.
-            let _ = Pin::new(&mut self.stream).poll_write(context, ending.response());
+        if !matches!(phase, Phase::Idle | Phase::Head) || ending.response().is_empty() {
+            return Poll::Ready(());
         }
+        // A socket that was just opened may not be known to be writable. A client that does not read is not waited
+        // for: its connection is killed.
+        Pin::new(&mut self.stream).poll_write(context, ending.response()).map(drop)
     }
 
     fn note_write(&self, written: &Poll<io::Result<usize>>) {
@@ -240,8 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for WatchedStream<S> {
             // Its handler answers a body that comes too slowly.
             && self.connection.phase().0 != Phase::Body
         {
-            self.last_response(ending, context);
-            return Poll::Ready(Ok(()));
+            return self.poll_last_response(ending, context).map(Ok);
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);

@@ -4,6 +4,7 @@ use std::time::Instant;
 use octroi_core::Clock;
 use octroi_core::clock::TimeSource;
 use parking_lot::Mutex;
+use tokio::io::AsyncReadExt as _;
 
 use super::*;
 
@@ -91,4 +92,21 @@ fn a_stream_that_is_read_never_ends_and_one_that_is_not_does() {
     case.connection.is_blocked();
     assert_eq!(case.pass(1), Some(Ending::Unread), "more that cannot be written does not reset the time");
     assert_eq!(case.connection.ending.load(Ordering::Relaxed), Ending::Unread as u8);
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_before_it_is_served_gets_its_last_response() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (accepted, _) = listener.accept().await.unwrap();
+    let case = Case::new();
+    case.connection.end(Ending::Crowded);
+    // As a worker registers it: its runtime does not know yet whether it is writable.
+    let accepted = tokio::net::TcpStream::from_std(accepted.into_std().unwrap()).unwrap();
+    let mut served = WatchedStream::new(accepted, Arc::new(case.connection));
+    assert_eq!(served.read(&mut [0; 1]).await.unwrap(), 0);
+    drop(served);
+    let mut last = String::new();
+    client.read_to_string(&mut last).await.unwrap();
+    assert!(last.starts_with("HTTP/1.1 503"), "{last:?}");
 }

@@ -146,7 +146,7 @@ async fn the_command_line_lists_tools() {
         side effects     fs.delete, payments
         admin token      yes
         trust            medium
-        timeout          30 s
+        timeout          60 s
         seen by clients  yes
         definition       f608855c11f47196e3468688a76847ab8b6229a9797a4e2278b7552991db220b
         arguments

@@ -55,7 +55,8 @@ async fn connections_that_prove_nothing_keep_nobody_out() {
     assert!(RawConnection::open(&gateway).await.ping(OTHER_TOKEN).await.contains("200"));
     let admin = gateway.kept_token("admin.token");
     assert!(RawConnection::open(&gateway).await.ping(&admin).await.contains("200"));
-    assert!(silent[0].rest().await.starts_with("HTTP/1.1 503"), "the oldest made room");
+    let last = silent[0].rest().await;
+    assert!(last.starts_with("HTTP/1.1 503"), "the oldest made room: {last:?}");
 }
 
 #[tokio::test]
