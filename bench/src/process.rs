@@ -185,6 +185,11 @@ impl BenchPolicy {
     }
 
     fn text(self) -> String {
+        // What the tool of the SDK's server does is not known, so a person would be asked.
+        format!("{}[[allow]]\ntool = \"peer.test_simple_text\"\n", self.rules())
+    }
+
+    fn rules(self) -> String {
         match self {
             Self::None => String::new(),
             Self::Rules => (0..50)
