@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected};
@@ -42,10 +43,7 @@ pub(crate) async fn open_merged(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    match enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::GET)).await {
-        Ok(principal) => open(&endpoint, principal, View::Merged, &request),
-        Err(reply) => *reply,
-    }
+    open(&endpoint, &connection, None, request).await.unwrap_or_else(|refusal| *refusal)
 }
 
 /// `GET /mcp/servers/NAME/sse`
@@ -55,12 +53,7 @@ pub(crate) async fn open_single(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    let entered =
-        enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::GET)).await;
-    match entered.and_then(|principal| Ok((principal, view_of_server(&endpoint, &name)?))) {
-        Ok((principal, view)) => open(&endpoint, principal, view, &request),
-        Err(reply) => *reply,
-    }
+    open(&endpoint, &connection, Some(&name), request).await.unwrap_or_else(|refusal| *refusal)
 }
 
 /// `POST /messages`
@@ -69,10 +62,7 @@ pub(crate) async fn receive_merged(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    match enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::POST)).await {
-        Ok(principal) => receive(endpoint, principal, View::Merged, &connection, request).await,
-        Err(reply) => *reply,
-    }
+    receive(endpoint, &connection, None, request).await.unwrap_or_else(|refusal| *refusal)
 }
 
 /// `POST /mcp/servers/NAME/messages`
@@ -82,35 +72,39 @@ pub(crate) async fn receive_single(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    let entered =
-        enter(&endpoint, &connection, request.headers(), (request.method(), &HttpMethod::POST)).await;
-    match entered.and_then(|principal| Ok((principal, view_of_server(&endpoint, &name)?))) {
-        Ok((principal, view)) => receive(endpoint, principal, view, &connection, request).await,
-        Err(reply) => *reply,
-    }
+    receive(endpoint, &connection, Some(&name), request).await.unwrap_or_else(|refusal| *refusal)
 }
 
-/// Who sends a request, if it has the one method of its path.
+/// Who sends a request, and what it is about: all servers, or the named one. The path has one method only.
 async fn enter(
     endpoint: &HttpEndpoint,
     connection: &Connection,
-    headers: &HeaderMap,
-    (method, allowed): (&HttpMethod, &HttpMethod),
-) -> Result<Principal, Box<Reply>> {
-    let principal = authenticate(endpoint, connection, headers).await?;
-    if method == allowed {
-        return Ok(principal);
+    server: Option<&str>,
+    request: &Parts,
+    allowed: &HttpMethod,
+) -> Result<(Principal, View), Box<Reply>> {
+    let principal = authenticate(endpoint, connection, &request.headers).await?;
+    if request.method != allowed {
+        let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+        if let Ok(allowed) = HeaderValue::from_str(allowed.as_str()) {
+            reply.headers_mut().insert(header::ALLOW, allowed);
+        }
+        return Err(Box::new(reply));
     }
-    let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
-    if let Ok(allowed) = HeaderValue::from_str(allowed.as_str()) {
-        reply.headers_mut().insert(header::ALLOW, allowed);
-    }
-    Err(Box::new(reply))
+    let view = server.map_or(Ok(View::Merged), |name| view_of_server(endpoint, name))?;
+    Ok((principal, view))
 }
 
 /// Opens a stream, or goes on with the session that the client's last stream had.
-fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request: &Request) -> Reply {
-    let (path, headers) = (request.uri().path(), request.headers());
+async fn open(
+    endpoint: &Arc<HttpEndpoint>,
+    connection: &Connection,
+    server: Option<&str>,
+    request: Request,
+) -> Result<Reply, Box<Reply>> {
+    let (parts, _) = request.into_parts();
+    let (principal, view) = enter(endpoint, connection, server, &parts, &HttpMethod::GET).await?;
+    let (path, headers) = (parts.uri.path(), &parts.headers);
     let frontend = Frontend::of(&principal, view);
     let resumed = headers
         .get(mcp_header::LAST_EVENT_ID)
@@ -118,50 +112,51 @@ fn open(endpoint: &Arc<HttpEndpoint>, principal: Principal, view: View, request:
         .and_then(|id| legacy::find_by_id(endpoint, &frontend, &principal, id).ok());
     let held = endpoint.held.of(&principal.token);
     let Ok(opened) = endpoint.old_streams.open(principal, frontend, held, resumed) else {
-        return legacy::refuse_session(&SessionRefusal::NoRandom, None);
+        return Ok(legacy::refuse_session(&SessionRefusal::NoRandom, None));
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
     let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
     let lease = endpoint.access.lease(headers, &endpoint.closing);
-    reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease))
+    Ok(reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease)))
 }
 
 /// Takes one message. Whatever answers it comes on the stream.
 async fn receive(
     endpoint: Arc<HttpEndpoint>,
-    principal: Principal,
-    view: View,
     connection: &Arc<Connection>,
+    server: Option<&str>,
     request: Request,
-) -> Reply {
+) -> Result<Reply, Box<Reply>> {
     let (parts, body) = request.into_parts();
+    let (principal, view) = enter(&endpoint, connection, server, &parts, &HttpMethod::POST).await?;
     let frontend = Frontend::of(&principal, view);
     let Some(stream) =
         stream_id(parts.uri.query()).and_then(|id| endpoint.old_streams.find(id, &principal, &frontend))
     else {
-        return refuse(StatusCode::NOT_FOUND, "there is no such stream; open one with `GET /sse`");
+        return Ok(refuse(StatusCode::NOT_FOUND, "there is no such stream; open one with `GET /sse`"));
     };
-    let read = read_message(&endpoint, &principal, connection, &parts.headers, body).await;
-    let (envelope, held) = match read {
-        Ok((Incoming::One(envelope), held)) => (envelope, held),
-        Ok((Incoming::Batch(_), _)) => {
-            return refuse(StatusCode::BAD_REQUEST, "batches are not part of this transport");
+    let (envelope, held) = match read_message(&endpoint, &principal, connection, &parts.headers, body).await?
+    {
+        (Incoming::One(envelope), held) => (envelope, held),
+        (Incoming::Batch(_), _) => {
+            return Ok(refuse(StatusCode::BAD_REQUEST, "batches are not part of this transport"));
         }
-        Err(reply) => return *reply,
     };
     let params = match read_params(&envelope) {
         Ok(params) => params,
-        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error),
+        Err(error) => {
+            return Ok(reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error));
+        }
     };
     if era_of(&params, None) == Era::Modern {
-        return refuse(
+        return Ok(refuse(
             StatusCode::BAD_REQUEST,
             "this transport has only the versions with sessions; use /mcp",
-        );
+        ));
     }
     let post = Post { endpoint, frontend, principal, envelope, params, _held: held };
     let is_initialize = *post.envelope.method() == Method::Initialize;
-    match (post.envelope.kind(), stream.session()) {
+    Ok(match (post.envelope.kind(), stream.session()) {
         (Kind::Request, None) if is_initialize => Box::pin(initialize(post, &stream)).await,
         (Kind::Request, Some(_)) if is_initialize => {
             refuse(StatusCode::BAD_REQUEST, "the session of this stream has begun already")
@@ -172,7 +167,7 @@ async fn receive(
             session.session.receive(&post.endpoint.frontends, &post.envelope);
             reply::empty(StatusCode::ACCEPTED)
         }
-    }
+    })
 }
 
 /// Begins the session, as `initialize` does on every transport over HTTP.

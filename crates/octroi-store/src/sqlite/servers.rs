@@ -87,17 +87,8 @@ impl Sqlite {
         key: &ServerKey,
         enabled: Option<bool>,
     ) -> Result<(), StoreError> {
-        let result = sqlx::query("UPDATE servers SET enabled_override = ? WHERE scope = ? AND name = ?")
-            .bind(enabled)
-            .bind(key.scope.to_string())
-            .bind(key.name.as_str())
-            .execute(&self.writer)
+        self.set_flag("UPDATE servers SET enabled_override = ? WHERE scope = ? AND name = ?", key, enabled)
             .await
-            .map_err(|error| self.failed(error))?;
-        match result.rows_affected() {
-            0 => Err(StoreError::UnknownServer { key: key.clone() }),
-            _ => Ok(()),
-        }
     }
 
     pub(crate) async fn set_asks_clients(
@@ -105,8 +96,23 @@ impl Sqlite {
         key: &ServerKey,
         asks_clients: bool,
     ) -> Result<(), StoreError> {
-        let result = sqlx::query("UPDATE servers SET asks_clients = ? WHERE scope = ? AND name = ?")
-            .bind(asks_clients)
+        self.set_flag(
+            "UPDATE servers SET asks_clients = ? WHERE scope = ? AND name = ?",
+            key,
+            Some(asks_clients),
+        )
+        .await
+    }
+
+    /// Runs an update statement for one server, which must be known.
+    async fn set_flag(
+        &self,
+        statement: &'static str,
+        key: &ServerKey,
+        flag: Option<bool>,
+    ) -> Result<(), StoreError> {
+        let result = sqlx::query(statement)
+            .bind(flag)
             .bind(key.scope.to_string())
             .bind(key.name.as_str())
             .execute(&self.writer)
