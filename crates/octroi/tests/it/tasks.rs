@@ -26,17 +26,15 @@ fn guarded(entry: &str, approvals: &str, policy: &str) -> String {
 
 /// Some tools of a peer need approval.
 fn peer(approvals: &str, policy: &str, flags: &[&str]) -> String {
-    let risks =
-        "risk_overrides = { echo = \"high\", ask = \"high\", slow = \"high\", protocol_error = \"high\" }\n";
-    guarded(&format!("{}{risks}", stdio_entry("peer", flags)), approvals, policy)
+    let risks = r#"risk_overrides = { echo = "high", ask = "high", slow = "high", protocol_error = "high" }"#;
+    guarded(&format!("{}{risks}\n", stdio_entry("peer", flags)), approvals, policy)
 }
 
 fn knows_tasks() -> ClientOptions {
-    ClientOptions {
-        capabilities: json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}),
-        ..ClientOptions::default()
-    }
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    ClientOptions { capabilities, ..ClientOptions::default() }
 }
+
 /// The task that a call became, and its approval.
 fn created(result: &Value) -> (String, String) {
     assert_eq!((&result["resultType"], &result["status"]), (&json!("task"), &json!("working")), "{result}");
@@ -45,10 +43,8 @@ fn created(result: &Value) -> (String, String) {
     let message = result["statusMessage"].as_str().expect("a message");
     assert!(message.contains(&format!("`octroi approve {approval}`")), "{message}");
     assert!(message.contains(&format!("/approvals/{approval}")), "{message}");
-    assert!(
-        result["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0) && result["pollIntervalMs"].is_u64(),
-        "{result}"
-    );
+    assert!(result["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0), "{result}");
+    assert!(result["pollIntervalMs"].is_u64(), "{result}");
     assert!(result["createdAt"].is_string() && result["lastUpdatedAt"].is_string(), "{result}");
     (task, approval)
 }
