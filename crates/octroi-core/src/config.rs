@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::AgentContext;
-use crate::principal::{TokenHash, Tokens, hash_token};
+use crate::principal::{TokenEntries, TokenHash, hash_token};
 use crate::server::ServerSpec;
 use crate::substitute::{Lookup, ReferenceKind};
 use crate::syntax::{Map, Member, Node, Origin, Value};
@@ -136,7 +136,7 @@ pub struct Config {
     /// All usable servers, including disabled ones.
     pub servers: Vec<ServerSpec>,
     /// The accepted tokens.
-    pub tokens: Tokens,
+    pub tokens: TokenEntries,
     /// Settings of each token, by its hash.
     pub token_settings: HashMap<TokenHash, TokenSettings>,
     /// `[policy]`: what is allowed, needs approval, or is denied.
@@ -266,7 +266,7 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
         let (token, displayed, problems) =
             context.token(node, number, (config.policy.errors, errors_setting.as_ref()));
         config.problems.extend(problems);
-        let Some(tokens::Token { hash, principal, settings }) = token else {
+        let Some(tokens::Token { hash, entry, settings }) = token else {
             continue;
         };
         if config.tokens.contains(&hash) {
@@ -274,7 +274,7 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
             config.problems.push(left_out(&node.origin, subject, "it is the same as another one"));
             continue;
         }
-        config.tokens.insert(hash, principal);
+        config.tokens.insert(hash, entry);
         config.token_settings.insert(hash, settings);
         config.effective.tokens.push(displayed);
     }

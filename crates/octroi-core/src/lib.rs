@@ -40,5 +40,5 @@ pub use decision::{Decision, Permit};
 pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, Scope, ServerKey, ServerName};
 pub use pin::{escape_hidden, visible};
-pub use principal::{Principal, Role, Tokens};
+pub use principal::{Principal, PrincipalKind, UserRole};
 pub use secret::Secret;

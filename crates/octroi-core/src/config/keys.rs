@@ -3,7 +3,7 @@
 //! The normaliser takes names and synonyms from here, and so do the JSON Schema, the reference page and the
 //! suggestions for misspelt keys.
 
-use crate::principal::Role;
+use crate::principal::TokenKind;
 use crate::server::{EraChoice, RuntimeKind, Sharing, Start};
 use crate::tool::Risk;
 use crate::trust::Trust;
@@ -134,7 +134,8 @@ pub(super) const RUNTIMES: [Word<RuntimeKind>; 4] = [
 /// The word of `auto_reload` besides `true` and `false`.
 pub(super) const ASK: &str = "ask";
 pub(super) const SCOPES: [Word<()>; 1] = [("system", (), &[])];
-pub(super) const ROLES: [Word<Role>; 2] = [("human", Role::Human, &[]), ("agent", Role::Agent, &[])];
+pub(super) const TOKEN_ROLES: [Word<TokenKind>; 3] =
+    [("human", TokenKind::Human, &[]), ("agent", TokenKind::Agent, &[]), ("service", TokenKind::Service, &[])];
 pub(super) const DOORS: [Word<TransportWord>; 2] =
     [("stdio", TransportWord::Stdio, &[]), ("http", TransportWord::Http, &[])];
 
@@ -392,15 +393,17 @@ pub const OAUTH: &[Key] = &[
 pub const TOKEN: &[Key] = &[
     key("token", Kind::Text, "", "The token itself."),
     key("sha256", Kind::Text, "", "The SHA-256 of the token, instead of it: 64 hexadecimal digits."),
-    key("role", Kind::Words(|| names(&ROLES)), "", "Whether it belongs to a person or to an agent.")
-        .required(),
-    key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
     key(
-        "label",
-        Kind::Text,
-        "`agent:` and the agent's id, or `human-` and its number",
-        "Its name in quotas.",
-    ),
+        "role",
+        Kind::Words(|| names(&TOKEN_ROLES)),
+        "",
+        "Whether it belongs to a person, to an agent, or to a service that reads metrics.",
+    )
+    .required(),
+    key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
+    key("user", Kind::Text, "\"admin\"", "Which user, for a person's token."),
+    key("admin", Kind::Flag, "false", "Whether the user is an administrator; `admin` always is."),
+    key("label", Kind::Text, "the user, or `agent:` and the agent's id", "Its name in quotas."),
     key("errors", Kind::Words(|| names(&DENIAL_STYLES)), "`policy.errors`", "How its clients get a denial."),
 ];
 

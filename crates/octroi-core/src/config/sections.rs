@@ -9,7 +9,8 @@ use super::problem::Problem;
 use super::root::Root;
 use super::settings::{Context, Read};
 use super::show::{EffectiveConfig, Setting};
-use super::{Config, Tokens};
+use super::Config;
+use crate::principal::TokenEntries;
 use crate::syntax::Origin;
 
 impl Context<'_> {
@@ -35,7 +36,7 @@ impl Context<'_> {
             server,
             mcp,
             servers: Vec::new(),
-            tokens: Tokens::default(),
+            tokens: TokenEntries::default(),
             token_settings: HashMap::new(),
             policy,
             agents,

@@ -143,7 +143,7 @@ const CASES: &[Case] = &[
         "role = \"agent\"",
         "role = \"human\"",
         "token agent:coder (7692c3ad…)!",
-        "token human-1 (7692c3ad…)!",
+        "token admin (7692c3ad…)!",
     ),
     ("[server]\n", "", "listen = \"127.0.0.1:1\"", "server: listen!", "server: listen!"),
     ("[server]\n", "", "allowed_hosts = [\"x\"]", "server: allowed_hosts!", "server: allowed_hosts"),
@@ -251,7 +251,7 @@ fn of_a_mixed_change_only_the_harmless_part_takes_effect() {
     assert_eq!(server.access.deny_tools, ["x"]);
     assert!(comparison.effective.settings.tokens.is_empty(), "the old token is gone, the new one waits");
     let waiting: Vec<&str> = comparison.waiting().map(|change| change.setting.as_str()).collect();
-    assert_eq!(waiting, ["server a: command", "server b", "token human-1 (3fc4ccfe…)"]);
+    assert_eq!(waiting, ["server a: command", "server b", "token admin (3fc4ccfe…)"]);
 }
 
 #[test]

@@ -77,6 +77,7 @@ pub const AGENT: &[Key] = &[
         "payments, cloud.key_delete",
         "Side effects it must not have; replaces the default.",
     ),
+    key("owner", Kind::Text, "\"admin\"", "The user it belongs to, who decides about its calls."),
     key("policy", Kind::Text, "none", "The policy file of this agent."),
 ];
 

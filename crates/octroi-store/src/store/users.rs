@@ -1,0 +1,74 @@
+//! Users, their tokens and invitations.
+
+use octroi_core::principal::TokenHash;
+
+use super::{Engine, Store};
+use crate::error::StoreError;
+use crate::user::{Invitation, TokenRecord, UserRecord};
+
+impl Store {
+    /// All users, by name.
+    pub async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.users().await,
+        }
+    }
+
+    /// Adds or replaces a user.
+    pub async fn save_user(&self, user: &UserRecord) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_user(user).await,
+        }
+    }
+
+    /// Removes a user with the user's tokens, invitations and agents, and the tokens of these agents; returns whether
+    /// there was such a user.
+    pub async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.remove_user(name).await,
+        }
+    }
+
+    /// All tokens, also those that ended, by the time they were created.
+    pub async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.tokens().await,
+        }
+    }
+
+    /// Adds or replaces tokens, all of them or none.
+    pub async fn save_tokens(&self, tokens: &[TokenRecord]) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_tokens(tokens).await,
+        }
+    }
+
+    /// Records when tokens were used. Not on the disk when this returns: it is obtained again.
+    pub async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.record_token_uses(uses).await,
+        }
+    }
+
+    /// Adds an invitation. It replaces those that the user had.
+    pub async fn add_invitation(&self, invitation: &Invitation) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.add_invitation(invitation).await,
+        }
+    }
+
+    /// The invitation with this code, if it has not ended.
+    pub async fn invitation(&self, hash: &TokenHash, now_ms: i64) -> Result<Option<Invitation>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.invitation(hash, now_ms).await,
+        }
+    }
+
+    /// Uses up an invitation and adds the token that was made for it. Of several attempts at the same time one
+    /// succeeds; `false` for the others.
+    pub async fn accept_invitation(&self, hash: &TokenHash, token: &TokenRecord) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.accept_invitation(hash, token).await,
+        }
+    }
+}
