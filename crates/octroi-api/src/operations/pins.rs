@@ -158,7 +158,7 @@ impl Operation for PinsAccept {
     const TITLE: &'static str = "Accept a quarantined definition";
     const DESCRIPTION: &'static str = "Accept a quarantined definition, so that it can be used.";
     const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] = &[
         ErrorCode::NotFound,
         ErrorCode::InvalidArguments,
@@ -201,7 +201,7 @@ impl Operation for PinsReject {
     const DESCRIPTION: &'static str = "Reject a definition permanently. A different one under its name needs review again; \
          `pins_accept` undoes it.";
     const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] = &[
         ErrorCode::NotFound,
         ErrorCode::InvalidArguments,
@@ -260,7 +260,7 @@ impl Operation for PinsForget {
     const DESCRIPTION: &'static str = "Forget the accepted definitions of a server, or one of them, so that they are treated as seen for the \
          first time. Rejected ones stay rejected.";
     const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
     const DESTRUCTIVE: bool = true;

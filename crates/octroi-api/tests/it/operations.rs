@@ -117,11 +117,11 @@ fn whatever_changes_something_is_recorded() {
         agents_approve_request approval_resolved
         agents_deny_request approval_resolved
         approvals_reveal argument_revealed
-        pins_accept administrative_change
-        pins_reject administrative_change
-        pins_forget administrative_change
-        agents_update administrative_change
-        specs_freeze administrative_change
+        pins_accept pin_changed
+        pins_reject pin_changed
+        pins_forget pin_changed
+        agents_update agent_changed
+        specs_freeze agent_changed
         agents_set_policy policy_changed
         policy_set_global policy_changed
         policy_set_floor policy_changed
