@@ -139,6 +139,9 @@ impl OperationEntry {
         if !self.has_face(Face::Agent) {
             errors.push(ErrorCode::PeopleOnly);
         }
+        if matches!(self.access, Access::Admins) {
+            errors.push(ErrorCode::AdminsOnly);
+        }
         if matches!(self.effect, Effect::Changes { .. } | Effect::Calls) {
             errors.push(ErrorCode::AuditUnavailable);
         }

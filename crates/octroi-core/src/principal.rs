@@ -118,6 +118,16 @@ impl Principal {
         Self::Agent(Arc::new(AgentIdentity { id, agent: agent.into(), owner: owner.into(), token }))
     }
 
+    /// A person who tries a call as an agent. No other caller has this principal: an approval of the person's call
+    /// does not allow the agent to make it, nor the other way round. It ends with the person's token, and counts
+    /// under the label of the agent.
+    pub fn trying(person: &Self, agent: &str, owner: &str) -> Self {
+        let id = format!("{person} as agent:{agent}").into();
+        let token =
+            TokenName { id: Arc::clone(&person.token().id), label: format!("agent:{agent}").into() };
+        Self::Agent(Arc::new(AgentIdentity { id, agent: agent.into(), owner: owner.into(), token }))
+    }
+
     /// A session of an agent.
     pub fn session(session: &str, agent: &str, owner: &str, token: TokenName) -> Self {
         let id = format!("session:{session}").into();

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
-use crate::audit_recorder::{AuditRecorder, OtherParams};
+use crate::audit_recorder::{AuditRecorder, OtherParams, Initiator};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -78,8 +78,6 @@ pub(crate) struct CallToApprove<'a> {
     pub(crate) call: CallId,
     /// The context of the caller.
     pub(crate) context: &'a AgentContext,
-    /// When its client sent it.
-    pub(crate) since_ms: i64,
     /// The position of a call that is being resumed.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,
@@ -198,6 +196,11 @@ impl Approvals {
         self.page.store(base.map(Arc::new));
     }
 
+    /// The base URL of the pages for people, once it is known.
+    pub fn page(&self) -> Option<Arc<String>> {
+        self.page.load_full()
+    }
+
     /// The instruction for the person who has to approve.
     pub(crate) fn invitation(&self, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
@@ -282,6 +285,10 @@ impl Approvals {
         // Operators who try a call do not wait: they can approve it themselves.
         let wait = settings.wait.filter(|_| asking.caller.on_behalf_of.is_none()).unwrap_or_default();
         let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
+        if !self.governance.identity().is_valid(&asking.caller.principal) {
+            self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
+            return Ok(refuse(asking, denial::revoked()));
+        }
         match decided.state {
             // The decision added a rule, or the policies changed while the approval was pending.
             ApprovalState::Approved if decided.binding.policy_revision != binding.policy_revision => {
@@ -354,6 +361,7 @@ impl Approvals {
                 return Ok(Err(self.governance.beyond_quota(call, asking.context, &reason)));
             }
         };
+        self.waiting.asked(&requested.approval.id, asking.caller.principal.token());
         for replaced in &requested.replaced {
             self.waiting.wake(&replaced.id);
             self.record(replaced, Kind::ApprovalResolved);
@@ -388,7 +396,7 @@ impl Approvals {
 
     fn send_to_page(&self, asking: &CallToApprove<'_>, approval: &Approval, params: Bytes) -> Settled {
         let position = Position::Approval(approval.id.clone());
-        let principal = asking.caller.principal.id.to_string();
+        let principal = asking.caller.principal.id().to_string();
         let Some(state) = self.sealer.seal_position(position, principal, asking.digest, None) else {
             return refused("the call's state cannot be sealed");
         };
@@ -412,8 +420,8 @@ fn binding(asking: &CallToApprove<'_>, policy_revision: u64) -> Binding {
     let descriptor = &asking.tool.descriptor;
     let principal = &asking.caller.principal;
     Binding {
-        principal: principal.id.to_string(),
-        agent: principal.agent_id.as_deref().map(str::to_owned),
+        principal: principal.id().to_string(),
+        agent: principal.agent_id().map(ToString::to_string),
         tool: descriptor.id.to_string(),
         definition_hash: descriptor.definition_hash,
         arguments_hash: hash_of(asking),

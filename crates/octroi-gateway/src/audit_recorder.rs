@@ -16,7 +16,7 @@ use octroi_core::decision::{Denial, Trace};
 use octroi_core::pin::JsonError;
 use octroi_core::redact::{Redactor, Revealed, View};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
-use octroi_core::{Clock, Principal, Role};
+use octroi_core::{Clock, Principal, PrincipalKind};
 use octroi_upstream::BackgroundTasks;
 use serde_json::Value;
 use tracing::error;
@@ -65,11 +65,12 @@ pub(crate) struct Initiator {
 
 impl Initiator {
     pub(crate) fn of(principal: &Principal) -> Self {
-        let kind = match principal.role {
-            Role::Human => ActorKind::User,
-            Role::Agent => ActorKind::Agent,
-        };
-        Self { kind, id: Arc::clone(&principal.id), agent: principal.agent_id.clone(), session: None }
+        Self {
+            kind: actor_kind(principal),
+            id: Arc::clone(principal.id()),
+            agent: principal.agent_id().cloned(),
+            session: principal.session_id().cloned(),
+        }
     }
 
     /// The sender of a request: the person, if one tries a call as an agent.
@@ -83,6 +84,14 @@ impl Initiator {
 
     fn actor(&self) -> Actor<'_> {
         Actor { kind: self.kind, id: &self.id }
+    }
+}
+
+/// The kind of actor that a principal is in records.
+pub(crate) fn actor_kind(principal: &Principal) -> ActorKind {
+    match principal.kind() {
+        PrincipalKind::Person => ActorKind::User,
+        PrincipalKind::Agent | PrincipalKind::Session | PrincipalKind::Service => ActorKind::Agent,
     }
 }
 

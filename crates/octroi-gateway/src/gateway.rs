@@ -32,6 +32,7 @@ use crate::caller::Caller;
 use crate::carried::CarriedKeys;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
+use crate::identity::Identity;
 use crate::inspector::Inspector;
 use crate::metrics::ToolReading;
 use crate::persistence::Persistence;
@@ -64,6 +65,7 @@ pub struct Gateway {
     recorder: Arc<AuditRecorder>,
     audit: Arc<AuditIndex>,
     subscriptions: Arc<Subscriptions>,
+    identity: Arc<Identity>,
     governance: Arc<Governance>,
     registry: Arc<Registry>,
     servers: Arc<Servers>,
@@ -129,7 +131,8 @@ impl Gateway {
         let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
         let subscriptions = Arc::new(Subscriptions::default());
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
-        let governance = Arc::new(Governance::new(&context, kept(), &subscriptions));
+        let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
+        let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
         let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
         let registry = Arc::new(registry);
@@ -160,6 +163,7 @@ impl Gateway {
             recorder,
             audit,
             subscriptions,
+            identity,
             governance,
             registry,
             servers,
@@ -175,6 +179,9 @@ impl Gateway {
         let tasks = &gateway.context.tasks;
         tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
+        let shutdown = gateway.context.shutdown.clone();
+        tasks.spawn("tokens", Arc::clone(&gateway.identity).look_after(shutdown));
+        tasks.spawn("ended-tokens", Arc::clone(&gateway.approvals).follow_ended_tokens());
         gateway.servers.apply(specs, true);
         Ok(gateway)
     }
@@ -196,6 +203,7 @@ impl Gateway {
         let Some(persistence) = &self.persistence else {
             return;
         };
+        self.identity.recall(persistence.store()).await;
         self.approvals.recall(persistence.store()).await;
         self.registry.recall(persistence).await;
         self.servers.recall(persistence).await;
@@ -286,6 +294,7 @@ impl Gateway {
         self.context.shutdown.cancel();
         if let Some(persistence) = &self.persistence {
             self.governance.keep_uses();
+            self.identity.keep_uses().await;
             let last = async {
                 self.audit.record_state(SnapshotWhen::Changed).await;
                 persistence.close().await;
@@ -373,6 +382,11 @@ impl Gateway {
     /// The registry of everything that servers offer.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Who is who: users, tokens, and the owners of agents.
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
     }
 
     /// The governance: everything that decides about calls.

@@ -3,16 +3,17 @@
 //! Tokens come from the configuration, from the data directory and from the store. Requests read one snapshot of
 //! all of them; whatever changes makes a new one, and ends the leases of tokens that are no longer valid.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use octroi_core::principal::{TokenEntries, hash_token};
+use octroi_core::principal::{TokenEntries, TokenHash, hash_token};
 use octroi_core::{Clock, Principal};
 use octroi_store::{Store, StoreError, TokenRecord, UserRecord};
 use octroi_upstream::Context;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
@@ -85,8 +86,14 @@ impl Identity {
 
     /// The principal that presents a token.
     pub fn authenticate(&self, token: &str) -> Result<Principal, TokenRefusal> {
+        self.authenticate_hash(&hash_token(token))
+    }
+
+    /// The principal that presents a token with this hash. Hashes are compared, so the timing reveals nothing about
+    /// how close a guess came.
+    pub fn authenticate_hash(&self, hash: &TokenHash) -> Result<Principal, TokenRefusal> {
         let snapshot = self.snapshot.load();
-        let accepted = snapshot.find(&hash_token(token)).ok_or(TokenRefusal::Unknown)?;
+        let accepted = snapshot.find(hash).ok_or(TokenRefusal::Unknown)?;
         if accepted.is_checked() {
             let now_ms = self.clock.now_ms();
             if accepted.is_expired(now_ms) {
@@ -137,9 +144,19 @@ impl Identity {
         self.renew(|sources| sources.entries = entries);
     }
 
-    /// The agents that the configuration or the data directory has tokens for.
-    pub(crate) fn agents_with_entries(&self) -> Vec<Arc<str>> {
-        self.sources.lock().entries.agents().into_iter().collect()
+    /// The agents that have tokens.
+    pub(crate) fn agents(&self) -> BTreeSet<Arc<str>> {
+        self.snapshot.load().agents()
+    }
+
+    /// Whether a token is valid, by id.
+    pub(crate) fn is_current(&self, token: &str) -> bool {
+        self.snapshot.load().is_current(token, self.clock.now_ms())
+    }
+
+    /// Notices the end of tokens from now on.
+    pub(crate) fn watch_ends(&self) -> watch::Receiver<()> {
+        self.leases.ends()
     }
 
     /// Sets the owners of agents; all others belong to the built-in administrator.
@@ -171,6 +188,7 @@ impl Identity {
         self.snapshot.store(Arc::clone(&after));
         let now_ms = self.clock.now_ms();
         self.leases.end_unless(|token| before.is_same(&after, token) && after.is_current(token, now_ms));
+        self.leases.announce();
     }
 
     /// Ends what belongs to expired tokens, and writes down when tokens were last used, until Octroi ends.
@@ -189,7 +207,9 @@ impl Identity {
 
     fn end_expired(&self) {
         let (snapshot, now_ms) = (self.snapshot.load(), self.clock.now_ms());
-        self.leases.end_unless(|token| snapshot.is_current(token, now_ms));
+        if self.leases.end_unless(|token| snapshot.is_current(token, now_ms)) {
+            self.leases.announce();
+        }
     }
 
     pub(crate) async fn keep_uses(&self) {

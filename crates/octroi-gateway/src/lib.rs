@@ -19,6 +19,7 @@ mod error_code;
 mod exchange;
 mod gateway;
 mod governance;
+mod identity;
 mod inspector;
 mod lost_state;
 mod methods;
@@ -53,6 +54,10 @@ pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
     check_length, check_result, imagine, level_of,
+};
+pub use identity::{
+    CreatedInvitation, CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject,
+    UserChange, UserOrigin,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,

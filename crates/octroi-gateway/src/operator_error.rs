@@ -134,6 +134,9 @@ pub enum OperatorError {
     /// There is no such agent.
     #[error("there is no agent `{0}`")]
     UnknownAgent(String),
+    /// Another user has an agent with this id.
+    #[error("the agent id `{0}` is taken")]
+    AgentTaken(String),
     /// There are no random numbers.
     #[error("the operating system gives no random numbers")]
     NoRandom,
@@ -193,6 +196,7 @@ impl OperatorError {
             Self::UnknownAgent(agent) => {
                 format!("`octroi agents` lists agents, `octroi agents create {agent}` makes this one")
             }
+            Self::AgentTaken(_) => "choose another id".to_owned(),
             Self::NoRandom => "try again".to_owned(),
             Self::Unrecorded(error) => error.hint(),
             Self::NoStore => "run `octroi up`".to_owned(),

@@ -128,7 +128,6 @@ impl ToolCall<'_> {
             others: &self.others,
             call: self.id,
             context: &self.context,
-            since_ms: self.now_ms,
             position: self.state.as_ref().map(|state| &state.round),
             grant: self.state.as_ref().and_then(|state| state.grant.as_ref()),
             digest: self.request.digest(self.target),
@@ -272,7 +271,7 @@ impl Pipeline {
             return Ok(None);
         };
         let now_ms = u64::try_from(self.context.clock.now_ms()).unwrap_or_default();
-        let state = self.sealer.open(&sealed, &caller.principal.id, &request.digest(target), now_ms)?;
+        let state = self.sealer.open(&sealed, caller.principal.id(), &request.digest(target), now_ms)?;
         if self.sealer.is_lost(&state.round) {
             return Err(request.in_era(answer::lost_by_restart(target.provider.key(), envelope.method())));
         }
@@ -340,7 +339,7 @@ impl Pipeline {
         match self.recorder.begin(call.id, described, granted.permit.trace(), now_ms).await {
             Ok(record) => {
                 granted.reservation.make();
-                let agent = call.request.caller.principal.agent_id.as_deref().unwrap_or_default();
+                let agent = call.request.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
                 self.governance.uses.count(agent, &call.tool.descriptor, now_ms);
                 self.warn_of_quotas(&call.initiator, &call.tool.descriptor, &granted.reservation.warnings);
                 Ok(record)

@@ -1,13 +1,13 @@
 //! Access to the HTTP endpoint: bearer tokens, and the Host and Origin checks that keep web pages out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
-use octroi_core::principal::{AdminToken, TokenHash, hash_token};
-use octroi_core::{Principal, Tokens};
-use parking_lot::Mutex;
+use octroi_core::Principal;
+use octroi_core::principal::{AdminToken, TokenHash};
+use octroi_gateway::{Identity, TokenRefusal};
 use tokio_util::sync::CancellationToken;
 
 /// Which requests the HTTP endpoint admits.
@@ -22,16 +22,13 @@ pub struct AccessSettings {
 }
 
 /// The access rules in effect. A new configuration replaces them as a whole.
-#[derive(Debug)]
 pub struct Access {
+    identity: Arc<Identity>,
     rules: ArcSwap<Rules>,
-    /// What ends with a token, for tokens with open streams.
-    leases: Mutex<HashMap<TokenHash, CancellationToken>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rules {
-    tokens: Tokens,
     hosts: HashSet<String>,
     origins: HashSet<String>,
     admin_token: Option<AdminToken>,
@@ -44,6 +41,8 @@ pub(crate) enum AccessRefusal {
     NoToken,
     /// It carries a token that belongs to no principal.
     UnknownToken,
+    /// It carries the token of a service, which may read metrics only.
+    Service,
     /// A web page of another origin sent it.
     Origin,
     /// Its Host header names another host: a sign of DNS rebinding.
@@ -51,53 +50,31 @@ pub(crate) enum AccessRefusal {
 }
 
 impl Access {
-    /// Builds the rules from tokens and settings.
-    pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
-        Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)), leases: Mutex::default() }
+    /// Rules for the principals that are known. Until [`Access::replace`] is called, nothing but loopback is a
+    /// known host.
+    pub fn new(identity: Arc<Identity>) -> Self {
+        Self { identity, rules: ArcSwap::default() }
     }
 
-    /// Replaces the rules, starting with the next request. Streams of tokens that are gone, or that belong to
-    /// somebody else now, end.
-    pub fn replace(&self, tokens: Tokens, settings: &AccessSettings) {
-        let before = self.rules.swap(Arc::new(Rules::new(tokens, settings)));
-        let after = self.rules.load();
-        self.leases.lock().retain(|hash, lease| {
-            let is_kept = before.tokens.find_hash(hash) == after.tokens.find_hash(hash);
-            if !is_kept {
-                lease.cancel();
-            }
-            is_kept && !lease.is_cancelled()
-        });
+    /// Replaces the rules, starting with the next request.
+    pub fn replace(&self, settings: &AccessSettings) {
+        self.rules.store(Arc::new(Rules::new(settings)));
     }
 
-    /// Ends with the token of this request, and with `closing`.
-    pub(crate) fn lease(&self, headers: &HeaderMap, closing: &CancellationToken) -> CancellationToken {
-        let hash = bearer(headers).ok().map(hash_token);
-        let mut leases = self.leases.lock();
-        // Within the lock, or a token that is being removed would be missed.
-        match hash.filter(|hash| self.rules.load().tokens.find_hash(hash).is_some()) {
-            Some(hash) => leases.entry(hash).or_insert_with(|| closing.child_token()).clone(),
-            None => {
-                let ended = CancellationToken::new();
-                ended.cancel();
-                ended
-            }
-        }
+    /// Ends with the token of a principal, and when Octroi stops.
+    pub(crate) fn lease(&self, principal: &Principal) -> CancellationToken {
+        self.identity.lease(principal)
     }
 
     /// The principal that sends this request, if it is admitted.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        let rules = self.rules.load();
-        rules.check_sender(headers)?;
-        rules.authenticate(headers)
+        self.check_sender(headers)?;
+        self.authenticate(headers)
     }
 
     /// Whether the request carries the admin token. The token itself is not passed on.
     pub(crate) fn is_admin(&self, headers: &HeaderMap) -> bool {
-        let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
-        presented
-            .zip(self.rules.load().admin_token.as_ref())
-            .is_some_and(|(presented, token)| token.is(presented.trim()))
+        self.rules.load().is_admin(headers)
     }
 
     /// Whether the configuration names this origin.
@@ -117,24 +94,32 @@ impl Access {
 
     /// The principal whose token has this hash.
     pub(crate) fn find(&self, token: &TokenHash) -> Option<Principal> {
-        self.rules.load().tokens.find_hash(token).cloned()
+        self.identity.authenticate_hash(token).ok()
     }
 
     /// The principal whose token the request carries.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.rules.load().authenticate(headers)
+        self.identity.authenticate(bearer(headers)?).map_err(|refusal| match refusal {
+            TokenRefusal::Unknown | TokenRefusal::Expired => AccessRefusal::UnknownToken,
+        })
     }
 }
 
 impl Rules {
-    fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
+    fn new(settings: &AccessSettings) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
-            tokens,
             hosts: lower(&settings.hosts),
             origins: lower(&settings.origins),
             admin_token: settings.admin_token,
         }
+    }
+
+    fn is_admin(&self, headers: &HeaderMap) -> bool {
+        let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
+        presented
+            .zip(self.admin_token.as_ref())
+            .is_some_and(|(presented, token)| token.is(presented.trim()))
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
@@ -162,10 +147,6 @@ impl Rules {
             }
         }
         Ok(())
-    }
-
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.tokens.find(bearer(headers)?).cloned().ok_or(AccessRefusal::UnknownToken)
     }
 }
 
@@ -198,15 +179,12 @@ mod tests {
 
     use super::*;
 
-    fn access() -> Access {
-        let mut tokens = Tokens::default();
-        tokens.insert(hash_token("secret"), Principal::local());
-        let settings = AccessSettings {
+    fn rules() -> Rules {
+        Rules::new(&AccessSettings {
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
             admin_token: Some(AdminToken::new(hash_token("root"))),
-        };
-        Access::new(tokens, &settings)
+        })
     }
 
     fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
@@ -230,7 +208,7 @@ mod tests {
             (header::ORIGIN, "null", Err(AccessRefusal::Origin)),
         ] {
             assert_eq!(
-                access().check_sender(&headers(&[(name.clone(), value)])),
+                rules().check_sender(&headers(&[(name.clone(), value)])),
                 expected,
                 "{name}: {value}"
             );
@@ -240,55 +218,27 @@ mod tests {
     #[test]
     fn only_the_admin_token_makes_an_admin() {
         let name = || header::HeaderName::from_static("x-admin-token");
-        assert!(access().is_admin(&headers(&[(name(), "root")])));
+        assert!(rules().is_admin(&headers(&[(name(), "root")])));
         for wrong in ["", "roo", "roott", "ROOT", "secret"] {
-            assert!(!access().is_admin(&headers(&[(name(), wrong)])), "{wrong}");
+            assert!(!rules().is_admin(&headers(&[(name(), wrong)])), "{wrong}");
         }
-        assert!(!access().is_admin(&headers(&[])));
-        let without = Access::new(Tokens::default(), &AccessSettings::default());
-        assert!(!without.is_admin(&headers(&[(name(), "root")])));
+        assert!(!rules().is_admin(&headers(&[])));
+        assert!(!Rules::default().is_admin(&headers(&[(name(), "root")])));
     }
 
     #[test]
-    fn only_a_known_bearer_token_is_admitted() {
+    fn a_token_is_a_bearer_token() {
         for (value, expected) in [
-            (Some("Bearer secret"), None),
-            (Some("bearer secret"), None),
-            (Some("Bearer wrong"), Some(AccessRefusal::UnknownToken)),
-            (Some("Bearer "), Some(AccessRefusal::UnknownToken)),
-            (Some("Basic secret"), Some(AccessRefusal::NoToken)),
-            (Some("secret"), Some(AccessRefusal::NoToken)),
-            (None, Some(AccessRefusal::NoToken)),
+            (Some("Bearer secret"), Ok("secret")),
+            (Some("bearer secret"), Ok("secret")),
+            (Some("Bearer  secret "), Ok("secret")),
+            (Some("Bearer "), Ok("")),
+            (Some("Basic secret"), Err(AccessRefusal::NoToken)),
+            (Some("secret"), Err(AccessRefusal::NoToken)),
+            (None, Err(AccessRefusal::NoToken)),
         ] {
             let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
-            assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");
+            assert_eq!(bearer(&headers(&pairs)), expected, "{value:?}");
         }
-    }
-
-    #[test]
-    fn streams_end_with_their_token() {
-        let (access, closing) = (access(), CancellationToken::new());
-        let mine = headers(&[(header::AUTHORIZATION, "Bearer secret")]);
-        let tokens = |words: &[(&str, Principal)]| {
-            let mut tokens = Tokens::default();
-            for (word, principal) in words {
-                tokens.insert(hash_token(word), principal.clone());
-            }
-            tokens
-        };
-        let settings = AccessSettings::default();
-        let lease = access.lease(&mine, &closing);
-        access.replace(tokens(&[("secret", Principal::local()), ("new", Principal::local())]), &settings);
-        assert!(!lease.is_cancelled());
-        access.replace(tokens(&[("secret", Principal::default_agent())]), &settings);
-        assert!(lease.is_cancelled(), "it belongs to somebody else now");
-        let lease = access.lease(&mine, &closing);
-        assert!(!lease.is_cancelled());
-        access.replace(tokens(&[]), &settings);
-        assert!(lease.is_cancelled() && access.lease(&mine, &closing).is_cancelled());
-        access.replace(tokens(&[("secret", Principal::local())]), &settings);
-        let lease = access.lease(&mine, &closing);
-        closing.cancel();
-        assert!(lease.is_cancelled());
     }
 }

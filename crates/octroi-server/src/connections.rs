@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use octroi_core::config::ClientLimits;
-use octroi_core::{Clock, Principal, Role};
+use octroi_core::{Clock, Principal};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -86,23 +86,23 @@ impl Connections {
 
     /// Accepts a valid token on a connection. The first one of a connection counts.
     pub(crate) fn authenticate(&self, connection: &Connection, principal: &Principal) -> Result<(), Crowded> {
-        if connection.is_reserved && principal.role == Role::Agent {
+        if connection.is_reserved && !principal.is_person() {
             return Err(Crowded::Reserved);
         }
         if connection.is_authenticated.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut state = self.state.lock();
-        let n_open = state.by_token.get(&principal.token).copied().unwrap_or_default();
+        let n_open = state.by_token.get(&principal.token().label).copied().unwrap_or_default();
         let limit = self.limits.per_token;
         if n_open >= limit {
             return Err(Crowded::Token { limit });
         }
         // Not if it was closed meanwhile.
         if state.open.contains_key(&connection.number)
-            && state.tokens.insert(connection.number, Arc::clone(&principal.token)).is_none()
+            && state.tokens.insert(connection.number, Arc::clone(&principal.token().label)).is_none()
         {
-            *state.by_token.entry(Arc::clone(&principal.token)).or_default() += 1;
+            *state.by_token.entry(Arc::clone(&principal.token().label)).or_default() += 1;
             state.new.remove(&connection.number);
         }
         connection.is_authenticated.store(true, Ordering::Relaxed);

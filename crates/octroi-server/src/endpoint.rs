@@ -81,6 +81,7 @@ impl HttpEndpoint {
     /// An endpoint for a gateway and its management.
     pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
+        let closing = gateway.identity().closing().clone();
         let held = HeldByToken::new(settings.limits.held_bytes);
         Arc::new(Self {
             frontends: Frontends::new(&operations, settings.limits),
@@ -102,7 +103,7 @@ impl HttpEndpoint {
             settings,
             tasks: BackgroundTasks::new(Handle::current()),
             heavy: start_heavy_threads(),
-            closing: CancellationToken::new(),
+            closing,
             closed: CancellationToken::new(),
         })
     }

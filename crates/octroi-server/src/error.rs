@@ -15,6 +15,9 @@ pub(crate) enum OperationError {
     /// The caller needs a person's token.
     #[error("only people may do this")]
     PeopleOnly,
+    /// The caller needs the token of an administrator.
+    #[error("only administrators may do this")]
+    AdminsOnly,
     /// There is no such operation for this principal.
     #[error("unknown tool `{0}`")]
     UnknownOperation(String),

@@ -6,7 +6,7 @@
 use std::sync::{Arc, LazyLock};
 
 use octroi_core::config::ClientLimits;
-use octroi_core::{Principal, Role, ServerKey, ServerName};
+use octroi_core::{Principal, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
@@ -34,10 +34,12 @@ pub(crate) enum Frontend {
 
 impl Frontend {
     /// The front end of a principal that connects to an endpoint of this view.
-    pub(crate) fn of(principal: &Principal, view: View) -> Self {
-        match principal.role {
-            Role::Human => Self::Management,
-            Role::Agent => Self::Compositor(view),
+    pub(crate) fn of(principal: &Principal, view: View) -> Option<Self> {
+        match principal {
+            Principal::Person(_) => Some(Self::Management),
+            Principal::Agent(_) | Principal::Session(_) => Some(Self::Compositor(view)),
+            // A service reads metrics, and nothing else.
+            Principal::Service(_) => None,
         }
     }
 
@@ -68,7 +70,7 @@ impl Frontends {
 
     /// Admits a new stream of notifications.
     pub(crate) fn admit_subscription(&self, principal: &Principal) -> Result<(), RpcError> {
-        self.limits.subscribe(&principal.id, self.gateway.n_subscriptions(&principal.id))
+        self.limits.subscribe(principal.id(), self.gateway.n_subscriptions(principal.id()))
     }
 
     /// Answers `initialize`.
@@ -112,8 +114,8 @@ impl Frontends {
             view,
             capabilities,
             era,
-            user: Arc::clone(&principal.id),
-            agent: principal.agent_id.clone(),
+            user: Arc::clone(principal.id()),
+            agent: principal.agent_id().cloned(),
             session: Arc::clone(session),
         };
         self.gateway.listen(subscriber, frontend.list_changes(filter), deliver)
@@ -186,17 +188,24 @@ pub(crate) struct ListeningClient<'a> {
 
 #[cfg(test)]
 mod tests {
+    use octroi_core::UserRole;
+    use octroi_core::principal::TokenName;
+
     use super::*;
 
     #[test]
     fn the_token_decides_and_not_the_path() {
-        let person = Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() };
+        let token = || TokenName::labelled("t");
+        let person = Principal::person("ann", UserRole::Member, token());
+        let service = Principal::service("ann", token());
         for view in [View::Merged, View::Server(ServerKey::parse("files").unwrap())] {
-            assert_eq!(Frontend::of(&person, view.clone()), Frontend::Management, "{view:?}");
-            for agent in [Principal::local(), Principal::default_agent()] {
+            assert_eq!(Frontend::of(&person, view.clone()), Some(Frontend::Management), "{view:?}");
+            assert_eq!(Frontend::of(&service, view.clone()), None, "{view:?}");
+            let session = Principal::session("s", "coder", "ann", token());
+            for agent in [Principal::local(), Principal::default_agent(), session] {
                 assert_eq!(
                     Frontend::of(&agent, view.clone()),
-                    Frontend::Compositor(view.clone()),
+                    Some(Frontend::Compositor(view.clone())),
                     "{view:?}"
                 );
             }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use octroi_core::Role;
 use serde_json::json;
 
 use crate::endpoint::HttpEndpoint;
@@ -17,8 +16,7 @@ pub(crate) async fn health(State(endpoint): State<Arc<HttpEndpoint>>, headers: H
         return reply::refusal(refusal);
     }
     let mut body = json!({"status": "ok"});
-    let is_person =
-        endpoint.access.authenticate(&headers).is_ok_and(|principal| principal.role == Role::Human);
+    let is_person = endpoint.access.authenticate(&headers).is_ok_and(|principal| principal.is_person());
     if is_person {
         let servers = endpoint.gateway.servers().status();
         let running = servers.iter().filter(|server| server.state == "running").count();

@@ -18,6 +18,7 @@ use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Id, Incoming, RpcError, code};
 
+use crate::access::AccessRefusal;
 use crate::admit::{era_of, read_params};
 use crate::connection::{Connection, Phase};
 use crate::endpoint::{HttpEndpoint, Post};
@@ -71,7 +72,9 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             Ok(principal) => principal,
             Err(reply) => return *reply,
         };
-        let frontend = Frontend::of(&principal, view);
+        let Some(frontend) = Frontend::of(&principal, view) else {
+            return endpoint.refuse(AccessRefusal::Service).await;
+        };
         match parts.method {
             HttpMethod::POST => post(endpoint, frontend, principal, &connection, &parts.headers, body).await,
             HttpMethod::GET => legacy::open_stream(&endpoint, &frontend, &principal, &parts.headers),
@@ -187,7 +190,7 @@ fn hold<B: Body>(
     connection: &Connection,
     body: &B,
 ) -> Result<Option<HeldRequest>, Box<Reply>> {
-    let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token));
+    let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token().label));
     if held.is_over() {
         return Err(Box::new(too_much_held()));
     }

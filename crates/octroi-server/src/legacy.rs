@@ -195,7 +195,7 @@ pub(crate) fn open_stream(
     };
     let first = (after.is_none() && wants_priming(&session)).then(|| log.priming());
     // The stream holds the session, so that a session with an open stream does not expire.
-    let events = log.follow(after, first, endpoint.access.lease(headers, &endpoint.closing));
+    let events = log.follow(after, first, endpoint.access.lease(principal));
     reply::stream(SessionStream { events: Box::pin(events), _session: session })
 }
 

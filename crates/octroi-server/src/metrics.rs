@@ -6,18 +6,19 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use octroi_core::{Role, ServerKey};
+use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
 use crate::endpoint::HttpEndpoint;
 use crate::reply::{self, Reply};
 
-/// All metrics. They name every server, so they need a person's token.
+/// All metrics. They name every server, so they need the token of a service or of an administrator.
 pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
     match endpoint.access.admit(&headers) {
         Err(refusal) => return endpoint.refuse(refusal).await,
-        Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
-        Ok(_) => {}
+        Ok(Principal::Service(_)) => {}
+        Ok(who) if who.is_admin() => {}
+        Ok(_) => return reply::empty(StatusCode::FORBIDDEN),
     }
     let mut reply = Response::new(Body::from(text(&endpoint.gateway, endpoint.sessions.count())));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

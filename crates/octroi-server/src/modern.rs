@@ -56,7 +56,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         if let Err(error) = endpoint.frontends.admit_subscription(principal) {
             return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
         }
-        return reply::stream(Box::pin(listen(endpoint, frontend, principal, headers, id, params)).await);
+        return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
     if let (Method::ToolsCall, Frontend::Compositor(view)) = (envelope.method(), frontend)
         && let Some(declared) = endpoint.gateway.param_headers(view, params.name().as_deref())
@@ -221,7 +221,7 @@ impl Listening {
             .map(|json| ClientCapabilities::read(Bytes::copy_from_slice(&json)))
             .unwrap_or_default();
         let (sender, notices) = mpsc::channel(QUEUED);
-        let session = &context.principal.id;
+        let session = context.principal.id();
         let client =
             ListeningClient { principal: context.principal, capabilities, era: Era::Modern, session };
         let listener = context.frontends.listen(context.frontend, client, filter, move |notice| {
@@ -303,11 +303,10 @@ async fn listen(
     endpoint: &Arc<HttpEndpoint>,
     frontend: &Frontend,
     principal: &Principal,
-    headers: &HeaderMap,
     id: Id,
     params: &Params,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
-    let closing = endpoint.access.lease(headers, &endpoint.closing);
+    let closing = endpoint.access.lease(principal);
     let context = ListenContext { frontends: &endpoint.frontends, frontend, principal, closing: &closing };
     let listening = Listening::open(&context, id, params).await;
     stream::unfold(listening, |mut listening| async move {

@@ -20,6 +20,7 @@ use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, code, sse};
 
 use crate::admit::{era_of, read_params};
+use crate::access::AccessRefusal;
 use crate::connection::Connection;
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;
@@ -82,7 +83,7 @@ async fn enter(
     server: Option<&str>,
     request: &Parts,
     allowed: &HttpMethod,
-) -> Result<(Principal, View), Box<Reply>> {
+) -> Result<(Principal, Frontend), Box<Reply>> {
     let principal = authenticate(endpoint, connection, &request.headers).await?;
     if request.method != allowed {
         let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
@@ -92,7 +93,10 @@ async fn enter(
         return Err(Box::new(reply));
     }
     let view = server.map_or(Ok(View::Merged), |name| view_of_server(endpoint, name))?;
-    Ok((principal, view))
+    match Frontend::of(&principal, view) {
+        Some(frontend) => Ok((principal, frontend)),
+        None => Err(Box::new(reply::refusal(AccessRefusal::Service))),
+    }
 }
 
 /// Opens a stream, or goes on with the session that the client's last stream had.
@@ -103,20 +107,19 @@ async fn open(
     request: Request,
 ) -> Result<Reply, Box<Reply>> {
     let (parts, _) = request.into_parts();
-    let (principal, view) = enter(endpoint, connection, server, &parts, &HttpMethod::GET).await?;
+    let (principal, frontend) = enter(endpoint, connection, server, &parts, &HttpMethod::GET).await?;
     let (path, headers) = (parts.uri.path(), &parts.headers);
-    let frontend = Frontend::of(&principal, view);
     let resumed = headers
         .get(mcp_header::LAST_EVENT_ID)
         .and_then(|id| id.to_str().ok())
         .and_then(|id| legacy::find_by_id(endpoint, &frontend, &principal, id).ok());
-    let held = endpoint.held.of(&principal.token);
+    let lease = endpoint.access.lease(&principal);
+    let held = endpoint.held.of(&principal.token().label);
     let Ok(opened) = endpoint.old_streams.open(principal, frontend, held, resumed) else {
         return Ok(legacy::refuse_session(&SessionRefusal::NoRandom, None));
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
     let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
-    let lease = endpoint.access.lease(headers, &endpoint.closing);
     Ok(reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease)))
 }
 
@@ -128,8 +131,7 @@ async fn receive(
     request: Request,
 ) -> Result<Reply, Box<Reply>> {
     let (parts, body) = request.into_parts();
-    let (principal, view) = enter(&endpoint, connection, server, &parts, &HttpMethod::POST).await?;
-    let frontend = Frontend::of(&principal, view);
+    let (principal, frontend) = enter(&endpoint, connection, server, &parts, &HttpMethod::POST).await?;
     let Some(stream) =
         stream_id(parts.uri.query()).and_then(|id| endpoint.old_streams.find(id, &principal, &frontend))
     else {

@@ -17,7 +17,7 @@ use octroi_api::operations::approvals::{
 use octroi_api::{ApiError, Operation as _};
 use octroi_core::approval::{Approval, ApprovalState, Refusal};
 use octroi_core::principal::{TokenHash, hash_token};
-use octroi_core::{Principal, Role};
+use octroi_core::Principal;
 use octroi_gateway::{OperatorError, ShownArguments};
 use serde_json::json;
 
@@ -148,8 +148,13 @@ async fn decide(
 }
 
 async fn sign_in(endpoint: &HttpEndpoint, id: &str, token: TokenHash) -> Reply {
-    if let Err(reply) = person(endpoint, id, &token) {
-        return *reply;
+    let principal = match person(endpoint, id, &token) {
+        Ok(principal) => principal,
+        Err(reply) => return *reply,
+    };
+    // Whoever may not see the call learns no more of it than of one that does not exist.
+    if let Err(error) = endpoint.operations.may_see_approval(&principal, id).await {
+        return failure(&error);
     }
     question(endpoint, id, Redeemed { token, revealed: Vec::new() }).await
 }
@@ -183,10 +188,10 @@ fn shown(endpoint: &HttpEndpoint, approval: &Approval) -> ShownArguments {
 /// The principal of a token, if that is a person.
 fn person(endpoint: &HttpEndpoint, id: &str, token: &TokenHash) -> Result<Principal, Box<Reply>> {
     match endpoint.access.find(token) {
-        Some(principal) if principal.role == Role::Human => Ok(principal),
+        Some(principal) if principal.is_person() => Ok(principal),
         Some(_) => {
-            endpoint.gateway.audit().record_refused("an agent's token was used on the approval page");
-            let complaint = "This is the token of an agent. Only people decide.";
+            endpoint.gateway.audit().record_refused("a program's token was used on the approval page");
+            let complaint = "This is the token of a program. Only people decide.";
             Err(Box::new(page(StatusCode::FORBIDDEN, &html::sign_in(id, Some(complaint)))))
         }
         None => {

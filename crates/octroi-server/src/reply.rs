@@ -127,6 +127,11 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
             "unauthenticated",
             "the token is not known; see [[tokens]] in octroi.toml, or the token that `octroi up` printed",
         ),
+        AccessRefusal::Service => (
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "this is the token of a service, which may read /metrics only; use the token of an agent",
+        ),
         AccessRefusal::Origin => (
             StatusCode::FORBIDDEN,
             "forbidden",
@@ -143,7 +148,10 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     if status == StatusCode::UNAUTHORIZED {
         let challenge = match refusal {
             AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
-            AccessRefusal::NoToken | AccessRefusal::Origin | AccessRefusal::Host => "Bearer realm=\"octroi\"",
+            AccessRefusal::NoToken
+            | AccessRefusal::Service
+            | AccessRefusal::Origin
+            | AccessRefusal::Host => "Bearer realm=\"octroi\"",
         };
         reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }

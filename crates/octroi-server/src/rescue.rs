@@ -43,6 +43,7 @@ impl From<&OperationError> for ApiError {
             OperationError::Malformed(error) => error.clone(),
             OperationError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, text),
             OperationError::PeopleOnly => Self::new(ErrorCode::PeopleOnly, text),
+            OperationError::AdminsOnly => Self::new(ErrorCode::AdminsOnly, text),
             OperationError::UnknownOperation(_) => Self::new(ErrorCode::ToolNotFound, text),
             OperationError::UnknownResource(uri) => {
                 Self::new(ErrorCode::ResourceNotFound, text).with_detail("uri", uri.as_str())
@@ -84,16 +85,28 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         OperatorError::UnknownApproval(_)
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
-        | OperatorError::NothingAccepted(_) => ErrorCode::NotFound,
+        | OperatorError::NothingAccepted(_)
+        | OperatorError::UnknownUser(_)
+        | OperatorError::UnknownToken(_)
+        | OperatorError::UnknownAgent(_)
+        | OperatorError::NoInvitation => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
         | OperatorError::ArgumentsUnreadable { .. }
-        | OperatorError::ChangedAgain { .. } => ErrorCode::Conflict,
+        | OperatorError::ChangedAgain { .. }
+        | OperatorError::UserExists(_)
+        | OperatorError::AgentTaken(_)
+        | OperatorError::TokenEnded { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
         | OperatorError::SeveralAccepted(_)
-        | OperatorError::Agent(_) => ErrorCode::InvalidArguments,
-        OperatorError::PolicyInFile { .. } => ErrorCode::ManagedByFile,
+        | OperatorError::Agent(_)
+        | OperatorError::User(_)
+        | OperatorError::Token(_) => ErrorCode::InvalidArguments,
+        OperatorError::PolicyInFile { .. } | OperatorError::UserInFile(_) | OperatorError::TokenInFile { .. } => {
+            ErrorCode::ManagedByFile
+        }
+        OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,
         OperatorError::NoStore | OperatorError::Store(_) => ErrorCode::StorageUnavailable,

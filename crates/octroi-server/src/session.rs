@@ -83,7 +83,7 @@ impl LegacySession {
         principal: Principal,
         client: InitializeParams,
     ) -> Self {
-        let owner = format!("{}/{name}", principal.id).into();
+        let owner = format!("{}/{name}", principal.id()).into();
         // Copied, so that the session does not keep the whole request in memory.
         let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(client.capabilities.json()));
         Self {

@@ -205,7 +205,7 @@ impl Sessions {
         if let Some(session) = self.find(id, principal, frontend) {
             return Ok(Some((session, None)));
         }
-        let own = restored.entry(Arc::clone(&principal.token)).or_default();
+        let own = restored.entry(Arc::clone(&principal.token().label)).or_default();
         if own.contains(&key) || own.len() >= self.limits.sessions.saturating_mul(RESTORED_TIMES) {
             return Ok(None);
         }
@@ -225,7 +225,7 @@ impl Sessions {
         principal: Principal,
         client: InitializeParams,
     ) -> Arc<HttpSession> {
-        let held = self.held.of(&principal.token);
+        let held = self.held.of(&principal.token().label);
         // Its beginning is unique, and the same after a restart.
         let name = id.get(..Cipher::NONCE_CHARACTERS).unwrap_or(id);
         let session = LegacySession::new(name, frontend, principal, client);
@@ -256,7 +256,7 @@ impl Sessions {
         let limit = self.limits.sessions;
         let unused = {
             let by_key = self.by_key.read();
-            let own = by_key.values().filter(|session| session.session.principal.token == principal.token);
+            let own = by_key.values().filter(|session| session.session.principal.token().label == principal.token().label);
             if own.clone().count() < limit {
                 return Ok(None);
             }

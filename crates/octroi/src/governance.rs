@@ -16,7 +16,6 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
     GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
-        tokens: settings.tokens.clone(),
         approvals: settings.approvals.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,

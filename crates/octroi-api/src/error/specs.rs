@@ -68,7 +68,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 45] = [
+pub(super) static TABLE: [ErrorSpec; 46] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -268,6 +268,12 @@ pub(super) static TABLE: [ErrorSpec; 45] = [
         word: "people_only",
         about: "Only people may do this, and the token is an agent's.",
         hint: "use a person's token",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "admins_only",
+        about: "Only administrators may do this, and the token is a member's.",
+        hint: "ask an administrator",
         ..DENIED
     },
     ErrorSpec {

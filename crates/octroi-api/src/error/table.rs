@@ -61,6 +61,7 @@ pub enum ErrorCode {
     Unauthenticated,
     Forbidden,
     PeopleOnly,
+    AdminsOnly,
     NotFound,
     Conflict,
     LimitReached,
@@ -83,7 +84,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -111,6 +112,7 @@ impl ErrorCode {
         Self::Unauthenticated,
         Self::Forbidden,
         Self::PeopleOnly,
+        Self::AdminsOnly,
         Self::NotFound,
         Self::Conflict,
         Self::LimitReached,

@@ -178,8 +178,8 @@ impl Operation for AuditQuery {
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::InvalidArguments, ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
 
-    fn object(_: &AuditQueryRequest) -> ObjectRef<'_> {
-        ObjectRef::Gateway
+    fn object(request: &AuditQueryRequest) -> ObjectRef<'_> {
+        request.agent.as_deref().map_or(ObjectRef::Administration, ObjectRef::Agent)
     }
 }
 
@@ -258,7 +258,7 @@ impl Operation for AuditVerify {
     const NAME: &'static str = "audit_verify";
     const TITLE: &'static str = "Verify the audit log";
     const DESCRIPTION: &'static str = "Check whether anybody changed the audit log.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable];
 
@@ -295,7 +295,7 @@ impl Operation for AuditPurge {
     const TITLE: &'static str = "Remove old audit records";
     const DESCRIPTION: &'static str =
         "Remove old records, whole segments at a time. The removal is recorded in the log.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AuditPurged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable];
     const DESTRUCTIVE: bool = true;
@@ -349,7 +349,7 @@ impl Operation for AuditReport {
     const NAME: &'static str = "audit_report";
     const TITLE: &'static str = "Count audit records";
     const DESCRIPTION: &'static str = "Count records by kind, agent, tool and decision.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
 

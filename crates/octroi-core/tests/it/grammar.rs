@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use expect_test::expect;
-use octroi_core::Role;
+use octroi_core::principal::{TokenHolder, TokenKind, hash_token};
 use octroi_core::config::{Origins, Severity, Unknown};
 use octroi_core::server::{Sharing, Start};
 use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
@@ -380,10 +380,11 @@ role = "human"
 token = "  "
 "#,
     );
-    assert_eq!(config.tokens.find("pla$$in").unwrap().role, Role::Agent, "the first one counts");
-    assert_eq!(config.tokens.find("secret").unwrap().role, Role::Human);
-    assert_eq!(config.tokens.find("<API_KEY>").unwrap().role, Role::Human);
-    assert!(config.tokens.find("${NOT_SET}").is_none() && config.tokens.find("${API_KEY}").is_none());
+    let find = |token: &str| config.tokens.find(&hash_token(token)).map(|entry| entry.holder.clone());
+    assert_eq!(find("pla$$in").unwrap().kind(), TokenKind::Agent, "the first one counts");
+    assert_eq!(find("secret"), Some(TokenHolder::admin()));
+    assert_eq!(find("<API_KEY>"), Some(TokenHolder::admin()));
+    assert!(find("${NOT_SET}").is_none() && find("${API_KEY}").is_none());
     expect![[r#"
         left_out: file:9: token 3 is left out: an agent's token needs `agent_id`
         left_out: file:17: token 5 is left out: `${NOT_SET}` is not set and has no default (write `${NOT_SET:-default}` to give one)

@@ -116,7 +116,7 @@ impl Approvals {
         binding: &Binding,
         id: &str,
     ) -> Result<Settled, StoreError> {
-        if self.governance.is_revoked(&asking.caller.principal, asking.since_ms) {
+        if !self.governance.identity().is_valid(&asking.caller.principal) {
             self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
             return Ok(refuse(asking, denial::revoked()));
         }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use octroi_core::Principal;
-use octroi_core::Role;
-use octroi_core::audit::{Actor, ActorKind};
+use octroi_core::audit::Actor;
 use octroi_store::Store;
 use tracing::{info, warn};
 
 use super::snapshots::SnapshotWhen;
 use super::{AuditIndex, AuditIndexError};
+use crate::audit_recorder::actor_kind;
 use crate::audit::{AuditError, AuditLog, LogReader, Purged};
 
 const EVERY: Duration = Duration::from_hours(1);
@@ -51,12 +51,9 @@ impl AuditIndex {
     /// Purges old records on an operator's request. Whole segments only, and never the one in use.
     pub async fn purge(&self, principal: &Principal, before_ms: u64) -> Result<Purged, AuditIndexError> {
         let (log, store) = self.parts()?;
-        let kind = match principal.role {
-            Role::Human => ActorKind::User,
-            Role::Agent => ActorKind::Agent,
-        };
+        let kind = actor_kind(principal);
         let _purging = self.purging.lock().await;
-        let purged = log.purge(before_ms, Actor::new(kind, &principal.id)).await?;
+        let purged = log.purge(before_ms, Actor::new(kind, principal.id())).await?;
         if purged.n_segments > 0 {
             self.record_state(SnapshotWhen::Always).await;
         }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
-use octroi_core::{Principal, Role};
+use octroi_core::principal::TokenName;
+use octroi_core::{Principal, UserRole};
 use octroi_store::{AuditFilter, AuditRecord, Store};
 use parking_lot::Mutex;
 
@@ -49,7 +50,7 @@ async fn first_found(gateway: &Gateway) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
-    let person = Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() };
+    let person = Principal::person("ann", UserRole::Member, TokenName::labelled("ann"));
     for is_asked in [true, false] {
         let place = tempfile::tempdir().unwrap();
         let last = leave_log(place.path()).await;

@@ -1,6 +1,6 @@
 //! The snapshot that requests read: every valid token and the principal behind it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -241,6 +241,11 @@ impl Snapshot {
         let owner = self.owner_of(agent);
         let is_locked_out = users.get(&*owner).is_some_and(|user| user.is_disabled);
         (!is_locked_out).then_some(owner)
+    }
+
+    /// The agents that have a valid token.
+    pub(super) fn agents(&self) -> BTreeSet<Arc<str>> {
+        self.by_hash.values().filter_map(|accepted| accepted.principal.agent_id().cloned()).collect()
     }
 
     pub(super) fn owner_of(&self, agent: &str) -> Arc<str> {

@@ -240,7 +240,7 @@ impl Identity {
         }
     }
 
-    fn record_of(&self, token: &NewToken, request: TokenRequest, by: &str) -> Result<TokenRecord, OperatorError> {
+    pub(super) fn record_of(&self, token: &NewToken, request: TokenRequest, by: &str) -> Result<TokenRecord, OperatorError> {
         let TokenRequest { subject, label, expires_in } = request;
         let label = label.unwrap_or_else(|| subject.default_label());
         if label.trim().is_empty() || label.len() > LABEL_MAX || label.chars().any(char::is_control) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use octroi_core::pin::PinKind;
-use octroi_core::{Role, ServerKey, ServerName};
+use octroi_core::{ServerKey, ServerName};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
@@ -164,7 +164,7 @@ impl Servers {
 
     /// Whether a caller may use Octroi's own tools and resources.
     pub(crate) fn may_propose(&self, caller: &Caller) -> bool {
-        self.builtin.is_some() && caller.principal.role == Role::Agent && self.governance.settings().proposals
+        self.builtin.is_some() && !caller.principal.is_person() && self.governance.settings().proposals
     }
 
     /// The server of a resource, and its URI there.

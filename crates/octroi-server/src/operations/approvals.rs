@@ -36,7 +36,11 @@ pub(super) async fn list(
     };
     let n_max = u32::try_from(request.limit.unwrap_or(LISTED_MAX.into())).unwrap_or(u32::MAX);
     let filter = ApprovalFilter { part, agent: request.agent_id };
-    let found = context.gateway.approvals().list(&filter, n_max.min(PENDING_MAX)).await?;
+    // What others may decide must not push out what the caller may.
+    let n_read = if context.principal().is_admin() { n_max.min(PENDING_MAX) } else { PENDING_MAX };
+    let mut found = context.gateway.approvals().list(&filter, n_read).await?;
+    found.retain(|approval| context.may_see(approval.binding.agent.as_deref()));
+    found.truncate(usize::try_from(n_max).unwrap_or(usize::MAX));
     let approvals = found.iter().map(|approval| describe_briefly(context.gateway.approvals(), approval));
     Ok(ApprovalList { count: count(found.len()), approvals: approvals.collect() })
 }

@@ -133,6 +133,14 @@ pub(super) async fn show(
             return Err(OperationError::InvalidArguments(reason.to_owned()));
         }
     };
+    let is_visible = |record: &Record| {
+        let agent = record.entry().ok().and_then(|entry| entry.agent.map(|agent| agent.to_string()));
+        context.may_see(agent.as_deref())
+    };
+    if !records.iter().all(is_visible) {
+        let what = request.seq.map_or_else(|| "there is no such call".to_owned(), |seq| format!("there is no record {seq}"));
+        return Err(OperationError::not_found(what));
+    }
     Ok(AuditRecords { records: records.iter().map(describe_record).collect() })
 }
 

@@ -3,14 +3,12 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
 use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
-use octroi_core::principal::TokenHash;
-use octroi_core::{Principal, Tokens};
 use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
     Access, AccessSettings, Agreed, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
@@ -23,7 +21,7 @@ use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use crate::{governance, token};
+use crate::governance;
 
 /// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
 /// or a link was changed, which a watch on the file itself would miss.
@@ -32,22 +30,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Applies the configuration files to the gateway.
 pub(super) struct Reloader {
     sources: Sources,
-    own: OwnTokens,
     /// The longest shutdown timeout of any server.
     grace: Option<Duration>,
-    access: Arc<Access>,
+    access: OnceLock<Arc<Access>>,
     state: Mutex<WatchState>,
     reloading: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// The tokens that Octroi created itself and the configuration does not contain.
-pub(super) struct OwnTokens {
-    /// The hash of the admin token.
-    pub(super) admin: TokenHash,
-    /// The hash of the token of the agent `default`.
-    pub(super) default_agent: TokenHash,
-    /// The hash of the token that `octroi stdio` uses.
-    pub(super) local: TokenHash,
 }
 
 #[derive(Default)]
@@ -69,14 +56,15 @@ pub(super) struct Decided {
 }
 
 impl Reloader {
-    pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
-        // No token is valid before the first configuration was applied.
-        let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
-        Arc::new(Self { sources, own, grace, access, state: Mutex::default(), reloading: Arc::default() })
+    pub(super) fn new(sources: Sources, grace: Option<Duration>) -> Arc<Self> {
+        let (access, state, reloading) = (OnceLock::new(), Mutex::default(), Arc::default());
+        Arc::new(Self { sources, grace, access, state, reloading })
     }
 
-    pub(super) fn access(&self) -> Arc<Access> {
-        Arc::clone(&self.access)
+    /// Who may reach a gateway.
+    pub(super) fn access(&self, gateway: &Gateway) -> Arc<Access> {
+        let access = self.access.get_or_init(|| Arc::new(Access::new(Arc::clone(gateway.identity()))));
+        Arc::clone(access)
     }
 
     /// Puts a configuration into effect.
@@ -84,11 +72,7 @@ impl Reloader {
         let Decided { accepted, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
-        settings.tokens.insert(self.own.admin, token::admin_principal());
-        settings.tokens.insert(self.own.default_agent, Principal::default_agent());
-        settings.tokens.insert(self.own.local, Principal::local());
-        let mut governance = governance::settings(&accepted.complete);
-        governance.tokens = settings.tokens.clone();
+        let governance = governance::settings(&accepted.complete);
         let secrets = settings.secrets();
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
@@ -99,7 +83,8 @@ impl Reloader {
             origins: settings.server.allowed_origins,
             admin_token: settings.server.admin_token,
         };
-        self.access.replace(settings.tokens, &rules);
+        self.access(gateway).replace(&rules);
+        gateway.identity().set_entries(settings.tokens);
         let mut problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         if let Err(error) = accepted.keep(&self.sources.data) {
             tracing::error!(%error, "the accepted configuration could not be kept");

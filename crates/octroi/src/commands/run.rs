@@ -9,11 +9,11 @@ use octroi_api::Operation as _;
 use octroi_api::operations::config::ConfigReload;
 use octroi_core::audit::Kind;
 use octroi_core::config::ClientLimits;
-use octroi_core::principal::hash_token;
+use octroi_core::principal::{BUILT_IN_ADMIN, DEFAULT_AGENT, LOCAL_AGENT};
 use octroi_core::syntax::Origin;
 use octroi_gateway::{
     BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, Persistence,
-    PersistenceError, PlannedChange, Processes, raise_open_files, start_watchdog,
+    PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use serde_json::json;
@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::{Decided, OwnTokens, Reloader, differences};
+use super::reload::{Decided, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
 use crate::config::accepted::ReadConfig;
@@ -102,23 +102,21 @@ impl OwnGateway {
                 Some(limit)
             }
         };
-        let own = OwnTokens {
-            admin: hash_token(&admin.token),
-            default_agent: hash_token(&agent.token),
-            local: hash_token(&local.token),
-        };
-        let reloader = Reloader::new(sources, own, grace);
+        let reloader = Reloader::new(sources, grace);
         let agent_tools = Arc::new(AgentTools::default());
         let gateway = start_gateway(&data, persistence, Arc::clone(&agent_tools)).await?;
         let control = Arc::clone(&reloader) as Arc<dyn Control>;
         let operations = Operations::new(Arc::clone(&gateway), control);
         agent_tools.connect(&operations);
+        adopt(&gateway, &admin, TokenSubject::Person(BUILT_IN_ADMIN.to_owned()), BUILT_IN_ADMIN).await?;
+        adopt(&gateway, &agent, TokenSubject::Agent(DEFAULT_AGENT.to_owned()), "agent:default").await?;
+        adopt(&gateway, &local, TokenSubject::Agent(LOCAL_AGENT.to_owned()), LOCAL_AGENT).await?;
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
         let StartConfig { accepted, waiting, digest, watched, .. } = start;
         reloader.apply(Decided { accepted, waiting, digest, watched }, &gateway).await?;
         gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
-        let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
+        let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);
         let endpoint = Endpoint::announce(&data, address);
         Ok(Self { gateway, address, operations, admin, agent, listener, http, reloader, endpoint })
     }
@@ -148,6 +146,17 @@ impl OwnGateway {
         self.gateway.stop(STOP_LIMIT).await;
         served.map(|(stopped, ())| stopped).map_err(|error| Failure::from_error(&error))
     }
+}
+
+/// Lets in whoever has a token of the data directory, unless it was revoked since.
+async fn adopt(
+    gateway: &Gateway,
+    kept: &KeptToken,
+    subject: TokenSubject,
+    label: &str,
+) -> Result<(), Failure> {
+    let adopted = gateway.identity().adopt_token(&kept.token, subject, label).await;
+    adopted.map_err(|error| Failure::from_error(&error).hint(error.hint()))
 }
 
 /// Records how the configuration differs from the one that was accepted before.
