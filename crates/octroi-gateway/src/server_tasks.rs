@@ -98,6 +98,6 @@ mod tests {
             tasks.begin(&server, &number.to_string(), &other, number);
         }
         assert!(tasks.is_of(&server, "kept", &one, 1) && tasks.is_of(&server, "4999", &other, 1));
-        assert_eq!(tasks.by_owner.lock()[&other.id].len(), TASKS_MAX_EACH);
+        assert_eq!(tasks.by_owner.lock()[other.id()].len(), TASKS_MAX_EACH);
     }
 }

@@ -79,7 +79,7 @@ async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
         assert!(kept.is_some(), "what is found must be in the log");
         let found = gateway.audit().search(&all()).await.unwrap();
         let purges: Vec<_> = found.rows.iter().filter(|row| row.event_type == "audit_purged").collect();
-        let actor = if is_asked { &*person.id } else { "octroi" };
+        let actor = if is_asked { &**person.id() } else { "octroi" };
         assert!(!purges.is_empty() && purges.iter().all(|row| row.actor_id == actor), "{purges:#?}");
         gateway.stop(PATIENCE).await;
         let report = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap();

@@ -1,4 +1,6 @@
+use octroi_core::UserRole;
 use octroi_core::clock::TimeSource;
+use octroi_core::principal::TokenName;
 
 use super::*;
 
@@ -36,11 +38,11 @@ fn open(connections: &Arc<Connections>, address: &str) -> OpenConnection {
 }
 
 fn agent(name: &str) -> Principal {
-    Principal { token: name.into(), ..Principal::local() }
+    Principal::agent(name, "ann", TokenName::labelled(name))
 }
 
 fn person() -> Principal {
-    Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() }
+    Principal::person("ann", UserRole::Member, TokenName::labelled("ann"))
 }
 
 #[test]

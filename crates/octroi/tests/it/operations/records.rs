@@ -90,6 +90,8 @@ async fn every_change_leaves_one_record() {
     let policy = "[[deny]]\ntool = \"peer.touch\"\n";
     let mut seen = BTreeSet::new();
     let mut of_people = Vec::new();
+    let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
+    let token = token["details"]["id"].clone();
     for (name, arguments) in [
         ("servers_toggle", json!({"name": "broken", "enabled": false})),
         ("agents_update", json!({"agent_id": "tester", "project": "house"})),
@@ -97,6 +99,14 @@ async fn every_change_leaves_one_record() {
         ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
         ("policy_set_global", json!({"source": policy})),
         ("policy_set_floor", json!({"source": policy})),
+        ("users_add", json!({"name": "eve"})),
+        ("users_update", json!({"name": "eve", "disabled": true})),
+        ("users_update", json!({"name": "eve", "disabled": false})),
+        ("users_invite", json!({"name": "eve"})),
+        ("users_remove", json!({"name": "eve"})),
+        ("tokens_create", json!({"agent_id": "brand-new"})),
+        ("tokens_rotate", json!({"id": token})),
+        ("tokens_revoke", json!({"id": token})),
         // Everything but the segment in use: a time long after this test.
         ("audit_purge", json!({"before_ms": 4_102_444_800_000_u64})),
     ] {
