@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::table::{Table, line_width};
 
 /// Makes text of agents and servers safe to print in one line.
 pub(crate) use octroi_core::visible;
@@ -48,6 +49,11 @@ pub(crate) fn json_lines(value: &impl Serialize) {
 pub(crate) fn is_still_read(text: &str) -> bool {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
+/// Prints a table, as wide as the terminal.
+pub(crate) fn table(table: &Table) {
+    table.lines(line_width()).iter().for_each(|line| data(line));
 }
 
 /// Prints a label and its value, aligned.
@@ -116,8 +122,11 @@ pub(crate) fn word(value: &impl Serialize) -> String {
 }
 
 /// A count with its noun: `1 rule`, `2 rules`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+pub(crate) fn count(n: impl TryInto<u64>, noun: &str) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +160,6 @@ mod tests {
 
     #[test]
     fn one_is_not_many() {
-        assert_eq!([0, 1, 2].map(|n| count(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
+        assert_eq!([0_u64, 1, 2].map(|n| count(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
     }
 }

@@ -3,14 +3,12 @@
 use octroi_api::operations::approvals::{Approval, ArgumentsKept, MaskedArgument, RevealedArgument};
 use octroi_core::approval::ApprovalState;
 use octroi_core::redact::indented;
-use octroi_core::time::parse_time;
-use owo_colors::OwoColorize as _;
+use octroi_core::time::{parse_time, show_span};
+use owo_colors::Style;
 use serde_json::Value;
 
 use crate::printer::visible;
-
-/// Longer arguments are cut in the list, which says so; `show` has all of them.
-const ARGUMENTS_LISTED: usize = 160;
+use crate::table::{Cell, Column, Table, cut};
 
 /// Longer arguments and other params of one approval are folded; `--all` shows them to their end.
 const ARGUMENTS_FOLDED: usize = 4_000;
@@ -24,56 +22,67 @@ pub(super) enum ArgumentLength {
     Whole,
 }
 
-/// One approval in up to three lines: the call, its arguments, and why it needs approval.
-pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
-    let risk = match approval.risk.as_str() {
-        risk @ ("high" | "critical") => risk.red().to_string(),
-        risk => risk.to_owned(),
-    };
-    let agent = approval.agent_id.as_ref().unwrap_or(&approval.principal);
-    let tool = visible(&tool_name(&approval.tool));
-    let mut lines = vec![
-        format!(
-            "{}  {}  {}  {risk}  {}",
-            approval.id.bold(),
-            visible(agent),
-            tool.cyan(),
-            state(approval, now_ms)
-        ),
-        format!("    {}", cut(&visible(&listed_arguments(approval)), &approval.id)),
-    ];
-    if !approval.other_params.is_null() {
-        lines.push(format!(
-            "    also sent: {}",
-            cut(&visible(&approval.other_params.to_string()), &approval.id)
-        ));
+/// One row for each approval. Below it: since when, the arguments, and why it needs approval.
+pub(super) fn list_lines(approvals: &[Approval], now_ms: i64, width: usize) -> Vec<String> {
+    let mut table = Table::new(&[
+        Column::text("id"),
+        Column::text("agent_id"),
+        Column::text("tool"),
+        Column::text("risk"),
+        Column::text("state"),
+    ]);
+    for approval in approvals {
+        let is_risky = matches!(approval.risk.as_str(), "high" | "critical");
+        table.row([
+            Cell::new(&approval.id).styled(Style::new().bold()),
+            Cell::new(approval.agent_id.as_ref().unwrap_or(&approval.principal)),
+            Cell::new(tool_name(&approval.tool)).styled(Style::new().cyan()),
+            Cell::new(&approval.risk).styled(if is_risky { Style::new().red() } else { Style::new() }),
+            Cell::new(approval.state.0.as_str()),
+        ]);
     }
-    if !approval.reasons.is_empty() {
-        lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
+    let mut rows = table.lines(width).into_iter();
+    let mut lines: Vec<String> = rows.next().into_iter().collect();
+    for (row, approval) in rows.zip(approvals) {
+        lines.push(row);
+        lines.extend(below(approval, now_ms).iter().map(|line| format!("    {}", cut(line, width - 4))));
     }
     lines
 }
 
-/// The state of an approval, and since when.
-fn state(approval: &Approval, now_ms: i64) -> String {
+/// What stands below the row of an approval.
+fn below(approval: &Approval, now_ms: i64) -> Vec<String> {
+    let mut lines: Vec<String> = since(approval, now_ms).into_iter().collect();
+    lines.push(visible(&listed_arguments(approval)));
+    if !approval.other_params.is_null() {
+        lines.push(visible(&format!("also sent: {}", approval.other_params)));
+    }
+    if !approval.reasons.is_empty() {
+        lines.push(visible(&approval.reasons.join("; ")));
+    }
+    lines
+}
+
+/// Since when an approval is in its state, and who decided.
+fn since(approval: &Approval, now_ms: i64) -> Option<String> {
     let ago =
-        |at: Option<&str>| at.and_then(parse_time).map(|at_ms| span(now_ms - at_ms)).unwrap_or_default();
+        |at: Option<&str>| at.and_then(parse_time).map(|at_ms| show_span(now_ms - at_ms)).unwrap_or_default();
     match (approval.state.0, &approval.decided_by) {
         (ApprovalState::Pending, _) => {
             let asked = ago(Some(&approval.requested_at));
-            format!("asked {asked} ago, expires in {}", time_left(approval, now_ms))
+            Some(format!("asked {asked} ago, expires in {}", time_left(approval, now_ms)))
         }
-        (state, Some(person)) => {
+        (_, Some(person)) => {
             let decided = ago(approval.decided_at.as_deref());
-            format!("{} by {} {decided} ago", state.as_str(), visible(person))
+            Some(format!("decided by {} {decided} ago", visible(person)))
         }
-        (state, None) => state.as_str().to_owned(),
+        (_, None) => None,
     }
 }
 
 /// How long an approval can still be decided or used.
 pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
-    parse_time(&approval.expires_at).map(|at_ms| span(at_ms - now_ms)).unwrap_or_default()
+    parse_time(&approval.expires_at).map(|at_ms| show_span(at_ms - now_ms)).unwrap_or_default()
 }
 
 /// Every member of an approval, in labelled lines.
@@ -172,24 +181,6 @@ pub(super) fn tool_name(id: &str) -> String {
     id.strip_prefix("mcp:").map_or_else(|| id.to_owned(), |name| name.replacen(':', ".", 1))
 }
 
-fn cut(text: &str, id: &str) -> String {
-    match text.char_indices().nth(ARGUMENTS_LISTED) {
-        Some((end, _)) => format!("{}… (all of it: octroi approvals show {id})", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// A length of time, roughly.
-fn span(milliseconds: i64) -> String {
-    let seconds = milliseconds.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -217,27 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_three_lines() {
+    fn approvals_are_rows_with_what_is_asked_below() {
         let now_ms = parse_time("2027-01-31T12:01:30Z").unwrap();
-        expect![[r#"
-            ap_x  coder  files.write  high  asked 1 min ago, expires in 28 min
-                {"path":"/tmp/x"}
-                it writes; it is new"#]]
-        .assert_eq(&plain(&summary_lines(&approval(json!({})), now_ms)));
         let decided = json!({
             "agent_id": null, "principal": "ann", "state": "denied_continue", "decided_by": "admin\u{1b}",
             "decided_at": "2027-01-31T12:01:00.000Z", "args": "x".repeat(200), "reasons": [],
         });
-        let lines = summary_lines(&approval(decided), now_ms);
-        assert_eq!(
-            plain(&lines[..1]),
-            "ap_x  ann  files.write  high  denied_continue by admin\\u{1b} 30 s ago"
-        );
-        let rest = "… (all of it: octroi approvals show ap_x)";
-        assert_eq!((lines.len(), lines[1].chars().count()), (2, 4 + ARGUMENTS_LISTED + rest.chars().count()));
-        assert!(lines[1].ends_with(rest), "{lines:?}");
-        let expired = summary_lines(&approval(json!({"state": "expired"})), now_ms);
-        assert!(plain(&expired).contains("high  expired\n"), "{expired:?}");
+        let approvals = [json!({}), decided, json!({"state": "expired"})].map(approval);
+        expect![[r#""#]].assert_eq(&plain(&list_lines(&approvals, now_ms, 60)));
     }
 
     #[test]
@@ -286,20 +264,6 @@ mod tests {
             value: json!("one\ntwo\u{1b}").to_string(),
         };
         assert_eq!(revealed_lines(&revealed), ["/token (token):", "    one", "    two\\u{1b}"]);
-    }
-
-    #[test]
-    fn spans_are_rough() {
-        for (milliseconds, expected) in [
-            (-5, "0 s"),
-            (59_999, "59 s"),
-            (60_000, "1 min"),
-            (3_599_999, "59 min"),
-            (86_399_999, "23 h"),
-            (86_400_000, "1 d"),
-        ] {
-            assert_eq!(span(milliseconds), expected);
-        }
     }
 
     #[test]
