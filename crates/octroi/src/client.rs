@@ -10,9 +10,8 @@ use hyper::{Request, StatusCode, header};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
-use octroi_api::{ApiError, ErrorCode, Operation};
-use octroi_api::operations::NoArguments;
 use octroi_api::operations::servers::ServersList;
+use octroi_api::{ApiError, ErrorCode, Operation};
 use octroi_mcp::client::{ClientInfo, ClientRequest, tool_call};
 use octroi_mcp::{Envelope, sse};
 use serde::Deserialize;
@@ -94,8 +93,9 @@ impl Client {
         let Ok(answer) = self.send(request).await else {
             return failure;
         };
-        let has_management =
-            read_answer::<ServersList>(&answer).err().is_none_or(|error| !is_unknown(&error, ServersList::NAME));
+        let has_management = read_answer::<ServersList>(&answer)
+            .err()
+            .is_none_or(|error| !is_unknown(&error, ServersList::NAME));
         if has_management {
             return Failure { hint: Some(OTHER_VERSION.to_owned()), ..failure };
         }
@@ -138,7 +138,8 @@ impl Client {
             .headers()
             .get(header::CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let body = response.into_body().collect().await.map_err(|error| unreachable(&self.url, &error))?.to_bytes();
+        let body =
+            response.into_body().collect().await.map_err(|error| unreachable(&self.url, &error))?.to_bytes();
         if status == StatusCode::UNAUTHORIZED {
             return Err(self.unknown_token());
         }
@@ -151,11 +152,14 @@ impl Client {
 
     fn unknown_token(&self) -> Failure {
         let message = match &self.token_file {
-            Some(file) => format!("the gateway at {} does not know the token in {}", self.url, file.display()),
+            Some(file) => {
+                format!("the gateway at {} does not know the token in {}", self.url, file.display())
+            }
             None => format!("the gateway at {} does not know the token", self.url),
         };
-        Failure::of(ErrorCode::Unauthenticated, message)
-            .hint("set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data")
+        Failure::of(ErrorCode::Unauthenticated, message).hint(
+            "set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data",
+        )
     }
 }
 
@@ -182,9 +186,7 @@ fn read_answer<O: Operation>(answer: &Envelope) -> Result<O::Response, Failure> 
 
 /// The failure of an answer that is not what the operation declares.
 pub(crate) fn unreadable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new("the gateway's answer cannot be read")
-        .cause(error)
-        .hint(OTHER_VERSION)
+    Failure::new("the gateway's answer cannot be read").cause(error).hint(OTHER_VERSION)
 }
 
 /// Whether a gateway says that it has no such operation. Servers cannot: their tools are not called here.

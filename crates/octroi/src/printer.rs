@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::table::{Table, line_width};
 
+/// A count with its noun.
+pub(crate) use octroi_core::count;
 /// Makes text of agents and servers safe to print in one line.
 pub(crate) use octroi_core::visible;
 
@@ -121,14 +123,6 @@ pub(crate) fn word(value: &impl Serialize) -> String {
     }
 }
 
-/// A count with its noun: `1 rule`, `2 rules`.
-pub(crate) fn count(n: impl TryInto<u64>, noun: &str) -> String {
-    match n.try_into().unwrap_or(u64::MAX) {
-        1 => format!("1 {noun}"),
-        n => format!("{n} {noun}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use octroi_api::operations::policies::PolicyStatus;
@@ -156,10 +150,5 @@ mod tests {
         assert_eq!(word(&GateState::Failing), "failing");
         assert_eq!(word(&PolicyStatus::Superseded), "superseded");
         assert_eq!(word(&3), "");
-    }
-
-    #[test]
-    fn one_is_not_many() {
-        assert_eq!([0_u64, 1, 2].map(|n| count(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
     }
 }

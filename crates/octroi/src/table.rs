@@ -5,7 +5,7 @@
 use owo_colors::{OwoColorize as _, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::printer::{count, visible};
+use crate::printer::visible;
 
 /// The width where there is no terminal, as in a file or a pipe.
 const USUAL_WIDTH: usize = 80;
@@ -171,15 +171,14 @@ mod tests {
             Column::sentence("error"),
         ]);
         let error = "the server ended: exit status: 3; last output: boom";
-        table.row([Cell::new("a"), count(2, "tool").into(), Cell::default(), error.into()]);
+        table.row([Cell::new("a"), "2 tools".into(), Cell::default(), error.into()]);
         table.row(["a-long-name-of-a-server".into(), "12".into(), Cell::default(), Cell::default()]);
         table
     }
 
     fn check(width: usize, expected: &[&str]) {
         let lines = table().lines(width);
-        let plain: Vec<_> =
-            lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect();
+        let plain: Vec<_> = lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect();
         assert_eq!(plain, expected);
         assert!(plain.iter().all(|line| line.width() <= width), "{plain:?}");
     }

@@ -98,6 +98,9 @@ impl Governance {
     ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let id = valid(id)?;
+        if !self.is_known(id).await? {
+            return Err(OperatorError::UnknownAgent(id.to_owned()));
+        }
         let before = self.store()?.agent(id).await?;
         let mut record =
             before.clone().unwrap_or_else(|| AgentRecord { id: id.to_owned(), ..AgentRecord::default() });
@@ -114,6 +117,12 @@ impl Governance {
             governance.subscriptions.announce(&ResourceChange::Agents);
             governance.agent(&record.id).await
         }))
+    }
+
+    /// Whether an agent is configured, has a token or settings, or has called a tool. Others are not made by
+    /// changing them: the name is more likely misspelt.
+    pub async fn is_known(&self, id: &str) -> Result<bool, OperatorError> {
+        Ok(self.agents().await?.iter().any(|agent| agent.id == id))
     }
 
     fn store(&self) -> Result<&Store, OperatorError> {

@@ -15,6 +15,7 @@ use octroi_mcp::{Envelope, Era, Id, Method, RpcError, envelope};
 use serde_json::{Map, Value, json};
 
 use super::context::{OperationContext, Requester};
+use super::tools::TOOLS_HINT;
 use crate::error::OperationError;
 
 pub(super) async fn call(
@@ -58,7 +59,7 @@ async fn must_exist(gateway: &Gateway, agent: &str) -> Result<(), OperationError
     }
     let known: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
     let message = format!("there is no agent `{agent}`; there are: {}", known.join(", "));
-    Err(OperationError::not_found(message))
+    Err(OperationError::not_found_in(message, "`octroi agents` shows all agents"))
 }
 
 /// The person as the agent. No other caller has this principal: an approval of the person's call does not
@@ -135,7 +136,7 @@ impl CallSummary {
     ) -> Result<Self, OperationError> {
         let outcome = match code {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolAmbiguous | ErrorCode::NotFound) => {
-                return Err(OperationError::not_found(message.unwrap_or_default()));
+                return Err(OperationError::not_found_in(message.unwrap_or_default(), TOOLS_HINT));
             }
             Some(ErrorCode::ApprovalPending) => CallOutcome::Waiting,
             Some(ErrorCode::ApprovalExpired) => CallOutcome::Expired,

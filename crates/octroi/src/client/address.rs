@@ -24,7 +24,9 @@ pub(crate) fn endpoint(typed: &str) -> Result<String, Failure> {
         None if is_loopback(&format!("http://{typed}")) => format!("http://{typed}"),
         None => {
             return Err(Failure::usage(format!("`{typed}` does not say whether it is http:// or https://"))
-                .hint(format!("write https://{typed}, or http://{typed} if the gateway has no certificate")));
+                .hint(format!(
+                    "write https://{typed}, or http://{typed} if the gateway has no certificate"
+                )));
         }
     };
     let uri: Uri = written.parse().map_err(|error| {
@@ -62,7 +64,10 @@ mod tests {
             (" http://127.0.0.1:1/mcp ", Ok("http://127.0.0.1:1/mcp")),
             ("", Err("the address of the gateway is empty")),
             ("gateway:7878", Err("`gateway:7878` does not say whether it is http:// or https://")),
-            ("localhost.evil.example:1", Err("`localhost.evil.example:1` does not say whether it is http:// or https://")),
+            (
+                "localhost.evil.example:1",
+                Err("`localhost.evil.example:1` does not say whether it is http:// or https://"),
+            ),
             ("ftp://gateway", Err("`ftp://` is not the scheme of a gateway's address")),
             ("http://", Err("`http://` is not an address")),
             ("http://a b", Err("`http://a b` is not an address")),

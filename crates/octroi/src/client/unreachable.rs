@@ -31,7 +31,10 @@ pub(super) fn unreachable(url: &str, error: &(dyn Error + 'static)) -> Failure {
             "is it running? start one with `octroi up`".to_owned(),
         ),
     };
-    Failure { causes: Failure::from_error(error).causes, ..Failure::of(ErrorCode::GatewayGone, message).hint(hint) }
+    Failure {
+        causes: Failure::from_error(error).causes,
+        ..Failure::of(ErrorCode::GatewayGone, message).hint(hint)
+    }
 }
 
 /// What answers at the endpoint, if it is no gateway: another program, or another path.

@@ -56,8 +56,12 @@ fn no_failed(servers: &[ServerStatus]) -> Result<(), Failure> {
     let Some(first) = failed.first() else {
         return Ok(());
     };
-    let message =
-        format!("{} of {} failed: {}", failed.len(), printer::count(servers.len(), "server"), failed.join(", "));
+    let message = format!(
+        "{} of {} failed: {}",
+        failed.len(),
+        printer::count(servers.len(), "server"),
+        failed.join(", ")
+    );
     Err(Failure::new(message).hint(format!(
         "`octroi get {first}` shows the whole error, `octroi logs {first}` what the server wrote"
     )))
@@ -185,7 +189,7 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
     match refreshed {
         Refreshed::One(server) => {
             printer::data(&format!("{} listed {}", server.name, printer::count(server.tools, "tool")));
-        },
+        }
         Refreshed::All(all) => {
             printer::data(&format!("{} refreshed", printer::count(all.refreshed, "server")));
             for (server, reason) in all.failed {

@@ -7,7 +7,7 @@ use octroi_core::time::{parse_time, show_span};
 use owo_colors::Style;
 use serde_json::Value;
 
-use crate::printer::visible;
+use crate::printer::{count, visible};
 use crate::table::{Cell, Column, Table, cut};
 
 /// Longer arguments and other params of one approval are folded; `--all` shows them to their end.
@@ -161,7 +161,7 @@ fn folded(text: String, length: ArgumentLength) -> String {
 /// A masked value: where it is, what it seems to be, how long it is.
 fn masked_line(masked: &MaskedArgument) -> String {
     let path = if masked.path.is_empty() { "(everything)" } else { &masked.path };
-    format!("{path}  {}, {} bytes", masked.kind, masked.length)
+    format!("{path}  {}, {}", masked.kind, count(masked.length, "byte"))
 }
 
 /// A value that was revealed. In a string every line stands on its own.

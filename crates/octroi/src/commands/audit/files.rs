@@ -94,8 +94,10 @@ pub(super) fn check_proof(options: &CheckProof) -> Result<(), Failure> {
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let at = show_time(i64::try_from(checkpoint.at_ms).unwrap_or(i64::MAX));
     printer::data(&format!(
-        "record {} is in the log of `{}` as signed at {at} with {} records",
-        proof.seq, checkpoint.node, checkpoint.size
+        "record {} is in the log of `{}` as signed at {at} with {}",
+        proof.seq,
+        checkpoint.node,
+        printer::count(checkpoint.size, "record")
     ));
     printer::data(&proof.record);
     Ok(())
