@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
-use octroi_core::Lifecycle;
 use octroi_gateway::{
     AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError,
 };
@@ -86,8 +85,8 @@ impl From<&OperationError> for ApiError {
 /// How to go on with a server that does not answer.
 fn server_hint(server: &str, error: &UpstreamError) -> String {
     match error {
-        UpstreamError::Idle(Lifecycle::Disabled) => format!("switch it on with `octroi enable {server}`"),
-        UpstreamError::Idle(Lifecycle::Stopped) => format!("start it with `octroi restart {server}`"),
+        UpstreamError::Idle("disabled") => format!("switch it on with `octroi enable {server}`"),
+        UpstreamError::Idle(_) => format!("start it with `octroi restart {server}`"),
         UpstreamError::NeedsAuth => "check the `headers` of the server's entry".to_owned(),
         _ => format!("`octroi logs {server}` shows what it wrote, `octroi get {server}` its last checks"),
     }

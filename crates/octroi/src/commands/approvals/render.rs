@@ -4,11 +4,14 @@ use octroi_api::operations::approvals::{Approval, ArgumentsKept, MaskedArgument,
 use octroi_core::approval::ApprovalState;
 use octroi_core::redact::indented;
 use octroi_core::time::{parse_time, show_span};
-use owo_colors::Style;
+use owo_colors::{OwoColorize as _, Style};
 use serde_json::Value;
 
 use crate::printer::{count, visible};
-use crate::table::{Cell, Column, Table, cut};
+use crate::table::{self, Cell, Column, Table};
+
+/// Longer arguments are cut in the list, which says so; `show` has all of them.
+const ARGUMENTS_LISTED: usize = 160;
 
 /// Longer arguments and other params of one approval are folded; `--all` shows them to their end.
 const ARGUMENTS_FOLDED: usize = 4_000;
@@ -45,38 +48,66 @@ pub(super) fn list_lines(approvals: &[Approval], now_ms: i64, width: usize) -> V
     let mut lines: Vec<String> = rows.next().into_iter().collect();
     for (row, approval) in rows.zip(approvals) {
         lines.push(row);
-        lines.extend(below(approval, now_ms).iter().map(|line| format!("    {}", cut(line, width - 4))));
+        let since = state(approval, now_ms);
+        if since != approval.state.0.as_str() {
+            lines.push(fitted(&format!("    {since}"), width));
+        }
+        let below = summary_lines(approval, now_ms).into_iter().skip(1);
+        lines.extend(below.map(|line| fitted(&line, width)));
     }
     lines
 }
 
-/// What stands below the row of an approval.
-fn below(approval: &Approval, now_ms: i64) -> Vec<String> {
-    let mut lines: Vec<String> = since(approval, now_ms).into_iter().collect();
-    lines.push(visible(&listed_arguments(approval)));
+/// A line without colours, cut to this width. An address is of no use without its end.
+fn fitted(line: &str, width: usize) -> String {
+    let plain = anstream::adapter::strip_str(line).to_string();
+    if plain.trim_start().starts_with("http") { plain } else { table::cut(&plain, width) }
+}
+
+/// One approval in up to three lines: the call, its arguments, and why it needs approval.
+pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
+    let risk = match approval.risk.as_str() {
+        risk @ ("high" | "critical") => risk.red().to_string(),
+        risk => risk.to_owned(),
+    };
+    let agent = approval.agent_id.as_ref().unwrap_or(&approval.principal);
+    let tool = visible(&tool_name(&approval.tool));
+    let mut lines = vec![
+        format!(
+            "{}  {}  {}  {risk}  {}",
+            approval.id.bold(),
+            visible(agent),
+            tool.cyan(),
+            state(approval, now_ms)
+        ),
+        format!("    {}", cut(&visible(&listed_arguments(approval)), &approval.id)),
+    ];
     if !approval.other_params.is_null() {
-        lines.push(visible(&format!("also sent: {}", approval.other_params)));
+        lines.push(format!(
+            "    also sent: {}",
+            cut(&visible(&approval.other_params.to_string()), &approval.id)
+        ));
     }
     if !approval.reasons.is_empty() {
-        lines.push(visible(&approval.reasons.join("; ")));
+        lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
     }
     lines
 }
 
-/// Since when an approval is in its state, and who decided.
-fn since(approval: &Approval, now_ms: i64) -> Option<String> {
+/// The state of an approval, and since when.
+fn state(approval: &Approval, now_ms: i64) -> String {
     let ago =
         |at: Option<&str>| at.and_then(parse_time).map(|at_ms| show_span(now_ms - at_ms)).unwrap_or_default();
     match (approval.state.0, &approval.decided_by) {
         (ApprovalState::Pending, _) => {
             let asked = ago(Some(&approval.requested_at));
-            Some(format!("asked {asked} ago, expires in {}", time_left(approval, now_ms)))
+            format!("asked {asked} ago, expires in {}", time_left(approval, now_ms))
         }
-        (_, Some(person)) => {
+        (state, Some(person)) => {
             let decided = ago(approval.decided_at.as_deref());
-            Some(format!("decided by {} {decided} ago", visible(person)))
+            format!("{} by {} {decided} ago", state.as_str(), visible(person))
         }
-        (_, None) => None,
+        (state, None) => state.as_str().to_owned(),
     }
 }
 
@@ -181,6 +212,13 @@ pub(super) fn tool_name(id: &str) -> String {
     id.strip_prefix("mcp:").map_or_else(|| id.to_owned(), |name| name.replacen(':', ".", 1))
 }
 
+fn cut(text: &str, id: &str) -> String {
+    match text.char_indices().nth(ARGUMENTS_LISTED) {
+        Some((end, _)) => format!("{}… (all of it: octroi approvals show {id})", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -205,6 +243,30 @@ mod tests {
 
     fn plain(lines: &[String]) -> String {
         anstream::adapter::strip_str(&lines.join("\n")).to_string()
+    }
+
+    #[test]
+    fn an_approval_is_three_lines() {
+        let now_ms = parse_time("2027-01-31T12:01:30Z").unwrap();
+        expect![[r#"
+            ap_x  coder  files.write  high  asked 90 s ago, expires in 29 min
+                {"path":"/tmp/x"}
+                it writes; it is new"#]]
+        .assert_eq(&plain(&summary_lines(&approval(json!({})), now_ms)));
+        let decided = json!({
+            "agent_id": null, "principal": "ann", "state": "denied_continue", "decided_by": "admin\u{1b}",
+            "decided_at": "2027-01-31T12:01:00.000Z", "args": "x".repeat(200), "reasons": [],
+        });
+        let lines = summary_lines(&approval(decided), now_ms);
+        assert_eq!(
+            plain(&lines[..1]),
+            "ap_x  ann  files.write  high  denied_continue by admin\\u{1b} 30 s ago"
+        );
+        let rest = "… (all of it: octroi approvals show ap_x)";
+        assert_eq!((lines.len(), lines[1].chars().count()), (2, 4 + ARGUMENTS_LISTED + rest.chars().count()));
+        assert!(lines[1].ends_with(rest), "{lines:?}");
+        let expired = summary_lines(&approval(json!({"state": "expired"})), now_ms);
+        assert!(plain(&expired).contains("high  expired\n"), "{expired:?}");
     }
 
     #[test]
