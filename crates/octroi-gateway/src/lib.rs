@@ -79,7 +79,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
-pub use servers::{Changes, Refreshed, ServerStatus, Servers};
+pub use servers::{Changes, Refreshed, ServerStatus, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

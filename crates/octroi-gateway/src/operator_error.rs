@@ -93,6 +93,9 @@ pub enum OperatorError {
         /// The current hash.
         hash: String,
     },
+    /// There is no such agent.
+    #[error("there is no agent `{0}`")]
+    UnknownAgent(String),
     /// The settings of an agent are invalid.
     #[error("{0}")]
     Agent(String),
@@ -157,6 +160,10 @@ impl OperatorError {
         match self {
             Self::NotAPerson => "ask a person".to_owned(),
             Self::UnknownApproval(_) => "`octroi approvals` lists pending approvals".to_owned(),
+            Self::UnknownAgent(_) => {
+                "`octroi agents` lists those that are known; a new one needs a token, or an entry in [[agents]]"
+                    .to_owned()
+            }
             Self::Refused { id, refusal } => match refusal {
                 Refusal::Expired { .. } | Refusal::Cancelled | Refusal::Orphaned => {
                     "the agent can make the call again to ask anew".to_owned()

@@ -30,11 +30,13 @@ mod asking;
 mod events;
 mod refresh;
 mod resolve;
+mod silent;
 mod status;
 mod watching;
 
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
+pub use silent::SilentServer;
 pub use status::ServerStatus;
 
 /// How long a list of all servers waits for one that was never seen, unless configured otherwise: clients that wait
@@ -64,6 +66,8 @@ pub struct Servers {
     members: ArcSwap<ManagedServers>,
     /// Whether servers may be enabled at all; held while a new set is built from the old one.
     applying: Mutex<bool>,
+    /// The same, for readers that must not wait.
+    are_on: AtomicBool,
     /// Servers that an operator enabled or disabled.
     switches: Mutex<HashMap<ServerKey, bool>>,
     /// Servers that ask while calls of several clients are in progress.
@@ -103,6 +107,7 @@ impl Servers {
             builtin,
             members: ArcSwap::default(),
             applying: Mutex::new(true),
+            are_on: AtomicBool::new(true),
             switches: Mutex::default(),
             asking: Mutex::default(),
             all_settled: AtomicBool::new(false),
@@ -155,6 +160,7 @@ impl Servers {
         // Two concurrent changes would each lose the other's.
         let mut applying = self.applying.lock();
         *applying = are_on;
+        self.are_on.store(are_on, Ordering::Relaxed);
         self.replace(specs, are_on)
     }
 

@@ -89,4 +89,9 @@ impl OperationError {
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::NotFound { message: message.into(), hint: None }
     }
+
+    /// An object that does not exist, and the command that lists those that do.
+    pub(crate) fn not_found_in(message: impl Into<String>, hint: &'static str) -> Self {
+        Self::NotFound { message: message.into(), hint: Some(hint) }
+    }
 }

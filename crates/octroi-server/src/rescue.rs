@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
-use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError};
+use octroi_gateway::{
+    AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError,
+};
 use octroi_mcp::RpcError;
 use serde_json::{Value, json};
 
@@ -50,7 +52,9 @@ impl From<&OperationError> for ApiError {
             }
             OperationError::InvalidArguments(_) => Self::new(ErrorCode::InvalidArguments, text),
             OperationError::NotFound { hint, .. } => hinted(Self::new(ErrorCode::NotFound, text), *hint),
-            OperationError::ServerUnavailable { .. } => Self::new(ErrorCode::ServerUnavailable, chain(error)),
+            OperationError::ServerUnavailable { server, source } => {
+                Self::new(ErrorCode::ServerUnavailable, chain(error)).with_hint(server_hint(server, source))
+            }
             OperationError::NotRecorded(cause) => {
                 Self::new(ErrorCode::AuditUnavailable, chain(error)).with_hint(cause.hint())
             }
@@ -79,10 +83,21 @@ impl From<&OperationError> for ApiError {
     }
 }
 
+/// How to go on with a server that does not answer.
+fn server_hint(server: &str, error: &UpstreamError) -> String {
+    match error {
+        UpstreamError::Idle("disabled") => format!("switch it on with `octroi enable {server}`"),
+        UpstreamError::Idle(_) => format!("start it with `octroi restart {server}`"),
+        UpstreamError::NeedsAuth => "check the `headers` of the server's entry".to_owned(),
+        _ => format!("`octroi logs {server}` shows what it wrote, `octroi get {server}` its last checks"),
+    }
+}
+
 fn of_operator(error: &OperatorError) -> ErrorCode {
     match error {
         OperatorError::NotAPerson => ErrorCode::PeopleOnly,
         OperatorError::UnknownApproval(_)
+        | OperatorError::UnknownAgent(_)
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_)

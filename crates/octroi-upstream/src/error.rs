@@ -64,7 +64,7 @@ pub enum UpstreamError {
         limit: usize,
     },
     /// It failed so often that the circuit breaker is open.
-    #[error("it failed repeatedly ({reason}); next attempt in {} s", .retry_in.as_secs().max(1))]
+    #[error("it failed repeatedly ({reason}); next attempt in {} s", .retry_in.as_millis().div_ceil(1_000).max(1))]
     Resting {
         /// How long until calls are tried again.
         retry_in: Duration,

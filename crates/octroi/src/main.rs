@@ -15,6 +15,7 @@ mod governance;
 mod logging;
 mod printer;
 mod relay;
+mod table;
 mod terminal;
 mod token;
 

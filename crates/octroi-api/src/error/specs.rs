@@ -266,6 +266,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
     },
     ErrorSpec {
         word: "people_only",
+        exit: Exit::SignIn,
         about: "Only people may do this, and the token is an agent's.",
         hint: "use a person's token",
         ..DENIED

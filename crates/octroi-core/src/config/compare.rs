@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use super::Config;
 use crate::pin::Lock;
+use crate::plural::count;
 use fields::FieldMerger;
 
 /// A configuration together with the files that it names.
@@ -145,11 +146,11 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     kept.problems.clone_from(problems);
     policies::policies(&mut effective.policies, &new.policies, &mut changes);
     if accepted.lock != new.lock {
-        let count = |lock: &Lock| Some(format!("{} definitions", lock.len()));
+        let size = |lock: &Lock| Some(count(lock.len(), "definition"));
         changes.push(ConfigChange {
             setting: "pins: content of the lock file".to_owned(),
-            before: count(&accepted.lock),
-            after: count(&new.lock),
+            before: size(&accepted.lock),
+            after: size(&new.lock),
             consequence: Consequence::NeedsPerson,
         });
     }

@@ -98,6 +98,9 @@ impl Governance {
     ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let id = valid(id)?;
+        if !self.is_known(id).await? {
+            return Err(OperatorError::UnknownAgent(id.to_owned()));
+        }
         let before = self.store()?.agent(id).await?;
         let mut record =
             before.clone().unwrap_or_else(|| AgentRecord { id: id.to_owned(), ..AgentRecord::default() });

@@ -13,6 +13,7 @@ use octroi_mcp::{Method, RpcError, check_names, task};
 use serde_json::json;
 
 use super::Servers;
+use super::silent::SilentServer;
 use crate::caller::Caller;
 use crate::catalogue::{Builtins, Catalogue, Tool};
 use crate::provider::Provider;
@@ -187,17 +188,11 @@ impl Servers {
 
     /// Adds the reason if an unknown tool may belong to a server without tools.
     fn blame(&self, error: RpcError, tool: &str) -> RpcError {
-        const HINT: &str = "check the server's entry and its log; other servers are not affected";
-        let silent = self.status().into_iter().find(|server| {
-            server.tools == 0 && tool.strip_prefix(&server.name).is_some_and(|rest| rest.starts_with('_'))
-        });
-        let Some(server) = silent else {
+        let Some(SilentServer { server, reason, hint }) = self.silent_server_of(tool) else {
             return error;
         };
-        let reason = server.error.unwrap_or_else(|| "its list of tools could not be read".to_owned());
-        let message =
-            format!("unknown tool `{tool}`: server `{}` has shown no tools: {reason} ({HINT})", server.name);
-        let data = json!({"code": "server_unavailable", "server": server.name, "hint": HINT});
+        let message = format!("unknown tool `{tool}`: server `{server}` has no tools: {reason} ({hint})");
+        let data = json!({"code": "server_unavailable", "server": server.to_string(), "hint": hint});
         RpcError::invalid_params(message).with_data(data)
     }
 }

@@ -1,7 +1,9 @@
 //! The status of servers.
 
-use octroi_core::ServerKey;
+use std::sync::atomic::Ordering;
+
 use octroi_core::server::Transport;
+use octroi_core::{Lifecycle, ServerKey};
 
 use super::{ManagedServer, Servers};
 
@@ -58,6 +60,12 @@ impl Servers {
         self.get(key).map(|member| self.status_of(&member))
     }
 
+    /// Why every server is disabled, if it is not this server's own switch.
+    fn switched_off(&self, lifecycle: Lifecycle) -> Option<String> {
+        let is_off = lifecycle == Lifecycle::Disabled && !self.are_on.load(Ordering::Relaxed);
+        is_off.then(|| "`enabled = false` under [mcp] keeps every server off".to_owned())
+    }
+
     fn status_of(&self, member: &ManagedServer) -> ServerStatus {
         let spec = member.upstream.spec();
         let connection = member.upstream.current();
@@ -86,7 +94,9 @@ impl Servers {
             restarts: condition.restarts,
             in_flight: condition.in_flight,
             waiting: condition.waiting,
-            error: condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure()),
+            error: self.switched_off(condition.lifecycle).or_else(|| {
+                condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure())
+            }),
             warnings: strays
                 .unwrap_or_default()
                 .into_iter()

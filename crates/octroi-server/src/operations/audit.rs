@@ -100,6 +100,13 @@ async fn follow(
     Ok(AuditFollowed { records: records.iter().map(describe_record).collect(), last })
 }
 
+fn not_found(message: String) -> OperationError {
+    OperationError::not_found_in(
+        message,
+        "`octroi audit list` shows the records, with --json also their calls",
+    )
+}
+
 pub(super) async fn show(
     context: &OperationContext,
     request: AuditShowRequest,
@@ -108,8 +115,7 @@ pub(super) async fn show(
     let records = match (request.seq, request.call) {
         (Some(seq), None) => {
             let record = audit.record(seq).await?;
-            let record =
-                record.ok_or_else(|| OperationError::not_found(format!("there is no record {seq}")))?;
+            let record = record.ok_or_else(|| not_found(format!("there is no record {seq}")))?;
             // A record of a call is shown with all records of that call.
             let call = record.entry().ok().and_then(|entry| entry.call);
             let all = match call {
@@ -124,7 +130,7 @@ pub(super) async fn show(
             })?;
             let records = audit.of_call(id).await?;
             if records.is_empty() {
-                return Err(OperationError::not_found(format!("there is no call `{call}`")));
+                return Err(not_found(format!("there is no call `{call}`")));
             }
             records
         }

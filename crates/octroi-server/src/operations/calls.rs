@@ -15,6 +15,7 @@ use octroi_mcp::{Envelope, Era, Id, Method, RpcError, envelope};
 use serde_json::{Map, Value, json};
 
 use super::context::{OperationContext, Requester};
+use super::tools::TOOLS_HINT;
 use crate::error::OperationError;
 
 pub(super) async fn call(
@@ -118,7 +119,7 @@ impl CallSummary {
     ) -> Result<Self, OperationError> {
         let outcome = match code {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolAmbiguous | ErrorCode::NotFound) => {
-                return Err(OperationError::not_found(message.unwrap_or_default()));
+                return Err(OperationError::not_found_in(message.unwrap_or_default(), TOOLS_HINT));
             }
             Some(ErrorCode::ApprovalPending) => CallOutcome::Waiting,
             Some(ErrorCode::ApprovalExpired) => CallOutcome::Expired,

@@ -31,12 +31,13 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let list = client.call::<ServersList>(&NoArguments {}).await?;
     if target.json {
         printer::json(&list);
-        return Ok(());
+        return no_failed(&list.servers);
     }
     let n_running = list.servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
-    printer::data(&format!("{}  {n_running} of {} servers running", client.url, list.servers.len()));
-    for line in table(&list.servers) {
-        printer::data(&line);
+    let n_servers = printer::count(list.servers.len(), "server");
+    printer::data(&format!("{}  {n_running} of {n_servers} running", client.url));
+    if !list.servers.is_empty() {
+        printer::table(&table(&list.servers));
     }
     list.gates.iter().for_each(|gate| printer::data(&format!("  {}", gate_line(gate))));
     list.problems.iter().for_each(|problem| printer::warn(problem));
@@ -44,7 +45,26 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     // Servers choose the names of tools, so the text is not trusted.
     let warnings = list.servers.iter().flat_map(|server| &server.warnings);
     warnings.for_each(|warning| printer::warn(&visible(warning)));
-    Ok(())
+    no_failed(&list.servers)
+}
+
+/// Fails if a server that should run does not, so that scripts notice it.
+fn no_failed(servers: &[ServerStatus]) -> Result<(), Failure> {
+    let has_failed =
+        |server: &&ServerStatus| matches!(server.state.0, Lifecycle::Failed | Lifecycle::NeedsAuth);
+    let failed: Vec<&str> = servers.iter().filter(has_failed).map(|server| server.name.as_str()).collect();
+    let Some(first) = failed.first() else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} of {} failed: {}",
+        failed.len(),
+        printer::count(servers.len(), "server"),
+        failed.join(", ")
+    );
+    Err(Failure::new(message).hint(format!(
+        "`octroi get {first}` shows the whole error, `octroi logs {first}` what the server wrote"
+    )))
 }
 
 /// Shows what waits as a difference, and how to go on.
@@ -75,9 +95,7 @@ pub(super) async fn list(target: &Target) -> Result<(), Failure> {
     } else if list.servers.is_empty() {
         printer::say("no servers; add [[mcp.servers]] to the configuration, see examples/octroi.toml");
     } else {
-        for line in table(&list.servers) {
-            printer::data(&line);
-        }
+        printer::table(&table(&list.servers));
     }
     Ok(())
 }
@@ -131,9 +149,25 @@ where
 pub(super) async fn toggle(server: &OneServer, enabled: bool) -> Result<(), Failure> {
     let request = ToggleRequest { name: server.name.clone(), enabled };
     let status = Client::find(&server.target)?.call::<ServersToggle>(&request).await?;
+    if enabled && status.state.0 == Lifecycle::Disabled {
+        return Err(still_off(server, &status));
+    }
     let (done, undo) = if enabled { ("enabled", "disable") } else { ("disabled", "enable") };
     report(server, &status, &format!("{done}; undo with `octroi {undo} {}`", server.name));
     Ok(())
+}
+
+/// The failure of switching a server on that something else keeps off.
+fn still_off(server: &OneServer, status: &ServerStatus) -> Failure {
+    if server.target.json {
+        printer::json(status);
+    }
+    let failure = Failure::new(format!("{} is switched on, but stays disabled", server.name))
+        .hint("set `enabled = true` under [mcp] in the configuration, then run `octroi reload`");
+    match &status.error {
+        Some(error) => failure.cause(visible(error)),
+        None => failure,
+    }
 }
 
 fn report(server: &OneServer, status: &ServerStatus, done: &str) {
@@ -153,12 +187,11 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
         return Ok(());
     }
     match refreshed {
-        Refreshed::One(server) => printer::data(&format!("{} listed {} tools", server.name, server.tools)),
+        Refreshed::One(server) => {
+            printer::data(&format!("{} listed {}", server.name, printer::count(server.tools, "tool")));
+        }
         Refreshed::All(all) => {
-            match all.refreshed {
-                1 => printer::data("1 server refreshed"),
-                n => printer::data(&format!("{n} servers refreshed")),
-            }
+            printer::data(&format!("{} refreshed", printer::count(all.refreshed, "server")));
             for (server, reason) in all.failed {
                 printer::warn(&format!("{server}: {}", visible(&reason)));
             }

@@ -123,7 +123,7 @@ async fn the_command_line_says_what_is_running() {
     let data = gateway.directory().join("data");
     let expected: [(&[&str], i32, &[&str]); 13] = [
         (&["test", "peer"], 0, &["peer answers (running"]),
-        (&["status"], 0, &["1 of 2 servers running", "peer", "healthy", "16 tools", "talker", "stopped"]),
+        (&["status"], 0, &["1 of 2 servers running", "NAME", "peer", "healthy", "16", "talker", "stopped"]),
         (&[], 0, &["1 of 2 servers running"]),
         (&["list", "--json"], 0, &["[{\"name\":\"peer\""]),
         (&["get", "peer"], 0, &["state", "running", "transport", "stdio"]),

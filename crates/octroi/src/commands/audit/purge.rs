@@ -34,7 +34,8 @@ pub(super) async fn purge(options: &PurgeRecords) -> Result<(), Failure> {
             "nothing to remove: no segment has only records from before {when}, besides the one in use"
         )),
         n_records => {
-            printer::data(&format!("{n_records} records in {} segments removed", purged.segments));
+            let records = printer::count(n_records, "record");
+            printer::data(&format!("{records} in {} removed", printer::count(purged.segments, "segment")));
         }
     }
     Ok(())

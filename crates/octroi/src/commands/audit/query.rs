@@ -46,7 +46,8 @@ pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
         printer::say("no record matches");
     }
     if n_behind > 0 {
-        printer::warn(&format!("the newest {n_behind} records are not indexed yet; try again in a moment"));
+        let newest = printer::count(n_behind, "record");
+        printer::warn(&format!("not indexed yet: the newest {newest}; try again in a moment"));
     }
     Ok(())
 }

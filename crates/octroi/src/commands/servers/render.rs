@@ -2,33 +2,41 @@
 
 use octroi_api::operations::servers::{GateStatus, ServerDetail, ServerStatus};
 use octroi_core::Lifecycle;
-use owo_colors::OwoColorize as _;
+use owo_colors::Style;
 
-use crate::printer::{self, visible};
+use crate::printer::{self, count, visible};
+use crate::table::{Cell, Column, Table};
 
-/// One line for each server.
-pub(super) fn table(servers: &[ServerStatus]) -> Vec<String> {
-    let width = servers.iter().map(|server| server.name.len()).max().unwrap_or_default().max(4);
-    servers.iter().map(|server| row(server, width)).collect()
+/// One row for each server.
+pub(super) fn table(servers: &[ServerStatus]) -> Table {
+    let mut table = Table::new(&[
+        Column::text("name"),
+        Column::text("state"),
+        Column::text("health"),
+        Column::text("transport"),
+        Column::number("tools"),
+        Column::sentence("error"),
+    ]);
+    for server in servers {
+        table.row([
+            Cell::new(&server.name),
+            Cell::new(server.state.to_string()).styled(style_of(server.state.0)),
+            server.health.to_string().into(),
+            Cell::new(&server.transport),
+            server.tools.to_string().into(),
+            Cell::new(server.error.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table
 }
 
-fn row(server: &ServerStatus, width: usize) -> String {
-    let padded = format!("{:<10}", server.state);
-    let state = match server.state.0 {
-        Lifecycle::Running => padded.green().to_string(),
-        Lifecycle::Failed | Lifecycle::NeedsAuth => padded.red().to_string(),
+fn style_of(state: Lifecycle) -> Style {
+    match state {
+        Lifecycle::Running => Style::new().green(),
+        Lifecycle::Failed | Lifecycle::NeedsAuth => Style::new().red(),
         Lifecycle::Disabled | Lifecycle::Stopped | Lifecycle::Starting | Lifecycle::Stopping => {
-            padded.dimmed().to_string()
+            Style::new().dimmed()
         }
-    };
-    let tools = format!("{} tools", server.tools);
-    let line = format!(
-        "  {:<width$}  {state} {:<9}  {:<5}  {tools:>9}",
-        server.name, server.health, server.transport
-    );
-    match &server.error {
-        Some(error) => format!("{line}  {}", visible(error)),
-        None => line,
     }
 }
 
@@ -65,10 +73,10 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
 pub(in crate::commands) fn gate_line(gate: &GateStatus) -> String {
     let error = gate.last_error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
     format!(
-        "gate {}  {}, asked {} times, {} without a verdict{error}",
+        "gate {}  {}, asked {}, {} without a verdict{error}",
         visible(&gate.name),
         printer::word(&gate.state),
-        gate.asked,
+        count(gate.asked, "time"),
         gate.failed
     )
 }
@@ -116,11 +124,11 @@ mod tests {
         let failed =
             ServerStatus { error: Some("gone\nfor good".to_owned()), ..server("mail", Lifecycle::NeedsAuth) };
         let servers = [server("a", Lifecycle::Running), failed];
-        let expected = [
-            "  a     running    healthy    stdio   16 tools",
-            "  mail  needs_auth healthy    stdio   16 tools  gone\\nfor good",
-        ];
-        assert_eq!(plain(&table(&servers)), expected.join("\n"));
+        expect![[r"
+            NAME  STATE       HEALTH   TRANSPORT  TOOLS  ERROR
+            a     running     healthy  stdio         16
+            mail  needs_auth  healthy  stdio         16  gone\nfor good"]]
+        .assert_eq(&plain(&table(&servers).lines(80)));
     }
 
     #[test]
