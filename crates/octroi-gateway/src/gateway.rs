@@ -127,7 +127,7 @@ impl Gateway {
         let persistence = persistence.map(Arc::new);
         let kept = || persistence.clone();
         let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
-        let subscriptions = Arc::new(Subscriptions::default());
+        let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions));
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
@@ -174,6 +174,7 @@ impl Gateway {
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
         tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        tasks.spawn("deliver-notices", Arc::clone(&gateway.subscriptions).deliver(gateway.context.shutdown.clone()));
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
         gateway.servers.apply(specs, true);
         Ok(gateway)

@@ -3,25 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use octroi_core::Principal;
 use octroi_core::config::ClientLimits;
 use octroi_gateway::{BackgroundTasks, Gateway, HeavyThreads};
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, AccessRefusal};
+use crate::access::{Access, AccessRefusal, bearer};
+use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldRequest};
+use crate::login_attempts::{LimitOf, LoginAttempts, WrongToken};
 use crate::old_streams::OldStreams;
 use crate::reply::{self, Reply};
 use crate::session_id::SessionIds;
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;
 use crate::tickets::Tickets;
+use crate::tls::Tls;
 
 /// Limits of the HTTP endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +62,9 @@ pub struct HttpEndpoint {
     pub(crate) frontends: Frontends,
     pub(crate) access: Arc<Access>,
     pub(crate) connections: Arc<Connections>,
+    /// The certificate for clients; without one they are served over plain HTTP.
+    pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) attempts: LoginAttempts,
     /// Slows down clients that send nothing but what is refused.
     pub(crate) slowdown: Slowdown,
     /// What is held in memory for each token.
@@ -79,13 +87,20 @@ pub struct HttpEndpoint {
 
 impl HttpEndpoint {
     /// An endpoint for a gateway and its management.
-    pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
+    pub fn new(
+        operations: Arc<Operations>,
+        access: Arc<Access>,
+        settings: HttpSettings,
+        tls: Option<Arc<Tls>>,
+    ) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
         let held = HeldByToken::new(settings.limits.held_bytes);
         Arc::new(Self {
             frontends: Frontends::new(&operations, settings.limits),
             operations,
             access,
+            tls,
+            attempts: LoginAttempts::new(settings.limits.wrong_tokens, gateway.clock().clone()),
             connections: Connections::new(settings.limits, gateway.clock().clone()),
             slowdown: Slowdown::new(gateway.clock().clone()),
             sessions: Sessions::new(
@@ -112,12 +127,80 @@ impl HttpEndpoint {
         self.settings.drain
     }
 
-    /// Refuses a request, and records attempts with unknown tokens.
-    pub(crate) async fn refuse(&self, refusal: AccessRefusal) -> Reply {
-        if refusal == AccessRefusal::UnknownToken {
-            self.gateway.audit().record_refused("the token is not known");
+    /// The principal that sends a request, if it is admitted. A refusal is to be sent slowly.
+    pub(crate) fn admit_now(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Box<Reply>> {
+        let refused = match self.access.admit(headers) {
+            Ok(principal) => match self.too_many(connection, headers, bearer(headers).unwrap_or_default()) {
+                None => return Ok(principal),
+                Some(rest) => reply::wrong_tokens(rest),
+            },
+            Err(AccessRefusal::UnknownToken) => {
+                match self.wrong_token(connection, headers, bearer(headers).unwrap_or_default()) {
+                    None => reply::refusal(AccessRefusal::UnknownToken),
+                    Some(rest) => reply::wrong_tokens(rest),
+                }
+            }
+            Err(refusal) => reply::refusal(refusal),
+        };
+        Err(Box::new(refused))
+    }
+
+    /// The same, with the refusal as it is sent.
+    pub(crate) async fn admit(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Box<Reply>> {
+        match self.admit_now(connection, headers) {
+            Ok(principal) => Ok(principal),
+            Err(refused) => Err(Box::new(self.refuse_slowly(*refused).await)),
         }
-        self.refuse_slowly(reply::refusal(refusal)).await
+    }
+
+    /// How long a right token is refused because of wrong ones from the same client. On this machine it is not: all
+    /// programs share its address, and one that guesses must not lock out the person who runs Octroi.
+    pub(crate) fn too_many(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+        token: &str,
+    ) -> Option<Duration> {
+        let address = self.access.client_address(connection.address, headers);
+        if address.is_loopback() { None } else { self.attempts.refuses(address, token) }
+    }
+
+    /// Counts and records a wrong token; how long its sender is refused, if it is one too many.
+    pub(crate) fn wrong_token(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+        token: &str,
+    ) -> Option<Duration> {
+        let address = self.access.client_address(connection.address, headers);
+        let audit = self.gateway.audit();
+        match self.attempts.wrong(address, token) {
+            WrongToken::Counted => {
+                audit.record_refused("the token is not known", address);
+                None
+            }
+            WrongToken::Reached(limit, rest) => {
+                let (about, reason) = match limit {
+                    LimitOf::Address(network) => {
+                        (network.to_string(), "too many wrong tokens from one address")
+                    }
+                    LimitOf::Token(id) => (id.to_string(), "too many wrong secrets for the id of one token"),
+                };
+                tracing::warn!(client.address = %address, about, "{reason}");
+                let context = json!({"address": address.to_string(), "about": about, "refused_s": rest.as_secs()});
+                audit.record_login_limit(reason, context);
+                Some(rest)
+            }
+            WrongToken::Beyond(rest) => Some(rest),
+        }
     }
 
     /// Refuses a request: at once, or later and for the last time while too many are refused. A flood of
@@ -150,6 +233,8 @@ pub(crate) struct Post {
     pub(crate) principal: Principal,
     pub(crate) envelope: Envelope,
     pub(crate) params: Params,
+    /// Where its client reaches Octroi, if a trusted proxy says that.
+    pub(crate) base: Option<Arc<str>>,
     /// Counts a large request until it is over.
     pub(crate) _held: Option<HeldRequest>,
 }
