@@ -313,7 +313,10 @@ impl Pipeline {
             None => None,
             Some(Some(edited)) => Some(edited),
             Some(None) => {
-                return Err(denial::not_made(ErrorCode::InternalError, "the edited arguments cannot be put into the call"));
+                return Err(denial::not_made(
+                    ErrorCode::InternalError,
+                    "the edited arguments cannot be put into the call",
+                ));
             }
         };
         Ok(Granted { permit, approval, edited, reservation })

@@ -122,8 +122,7 @@ impl Access {
         if rules.trusted_proxies.is_empty() {
             return None;
         }
-        let base =
-            forwarded::client_base(peer, headers, &rules.trusted_proxies, |host| rules.has_host(host));
+        let base = forwarded::client_base(peer, headers, &rules.trusted_proxies, |host| rules.has_host(host));
         base.map(Into::into)
     }
 

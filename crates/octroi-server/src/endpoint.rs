@@ -29,7 +29,7 @@ use crate::tickets::Tickets;
 use crate::tls::Tls;
 
 /// Limits of the HTTP endpoint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct HttpSettings {
     /// Largest request body.
     pub body_bytes: usize,
@@ -41,6 +41,8 @@ pub struct HttpSettings {
     pub drain: Duration,
     /// How much of Octroi clients may use.
     pub limits: ClientLimits,
+    /// The certificate for clients; without one they are served over plain HTTP.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Default for HttpSettings {
@@ -51,6 +53,7 @@ impl Default for HttpSettings {
             session_restore: Some(Duration::from_hours(7 * 24)),
             drain: Duration::from_secs(10),
             limits: ClientLimits::default(),
+            tls: None,
         }
     }
 }
@@ -62,11 +65,7 @@ pub struct HttpEndpoint {
     pub(crate) frontends: Frontends,
     pub(crate) access: Arc<Access>,
     pub(crate) connections: Arc<Connections>,
-    /// The certificate for clients; without one they are served over plain HTTP.
-    pub(crate) tls: Option<Arc<Tls>>,
-    pub(crate) attempts: LoginAttempts,
-    /// Slows down clients that send nothing but what is refused.
-    pub(crate) slowdown: Slowdown,
+    refusals: Refusals,
     /// What is held in memory for each token.
     pub(crate) held: Arc<HeldByToken>,
     pub(crate) sessions: Sessions,
@@ -85,24 +84,26 @@ pub struct HttpEndpoint {
     pub(crate) closed: CancellationToken,
 }
 
+/// What slows down and limits clients that send nothing but what is refused.
+struct Refusals {
+    attempts: LoginAttempts,
+    slowdown: Slowdown,
+}
+
 impl HttpEndpoint {
     /// An endpoint for a gateway and its management.
-    pub fn new(
-        operations: Arc<Operations>,
-        access: Arc<Access>,
-        settings: HttpSettings,
-        tls: Option<Arc<Tls>>,
-    ) -> Arc<Self> {
+    pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
         let held = HeldByToken::new(settings.limits.held_bytes);
         Arc::new(Self {
             frontends: Frontends::new(&operations, settings.limits),
             operations,
             access,
-            tls,
-            attempts: LoginAttempts::new(settings.limits.wrong_tokens, gateway.clock().clone()),
+            refusals: Refusals {
+                attempts: LoginAttempts::new(settings.limits.wrong_tokens, gateway.clock().clone()),
+                slowdown: Slowdown::new(gateway.clock().clone()),
+            },
             connections: Connections::new(settings.limits, gateway.clock().clone()),
-            slowdown: Slowdown::new(gateway.clock().clone()),
             sessions: Sessions::new(
                 settings.session_idle,
                 settings.limits,
@@ -170,7 +171,7 @@ impl HttpEndpoint {
         token: &str,
     ) -> Option<Duration> {
         let address = self.access.client_address(connection.address, headers);
-        if address.is_loopback() { None } else { self.attempts.refuses(address, token) }
+        if address.is_loopback() { None } else { self.refusals.attempts.refuses(address, token) }
     }
 
     /// Counts and records a wrong token; how long its sender is refused, if it is one too many.
@@ -182,7 +183,7 @@ impl HttpEndpoint {
     ) -> Option<Duration> {
         let address = self.access.client_address(connection.address, headers);
         let audit = self.gateway.audit();
-        match self.attempts.wrong(address, token) {
+        match self.refusals.attempts.wrong(address, token) {
             WrongToken::Counted => {
                 audit.record_refused("the token is not known", address);
                 None
@@ -195,7 +196,8 @@ impl HttpEndpoint {
                     LimitOf::Token(id) => (id.to_string(), "too many wrong secrets for the id of one token"),
                 };
                 tracing::warn!(client.address = %address, about, "{reason}");
-                let context = json!({"address": address.to_string(), "about": about, "refused_s": rest.as_secs()});
+                let context =
+                    json!({"address": address.to_string(), "about": about, "refused_s": rest.as_secs()});
                 audit.record_login_limit(reason, context);
                 Some(rest)
             }
@@ -206,7 +208,7 @@ impl HttpEndpoint {
     /// Refuses a request: at once, or later and for the last time while too many are refused. A flood of
     /// them then costs as little as its connections allow.
     pub(crate) async fn refuse_slowly(&self, reply: Reply) -> Reply {
-        let Some(delay) = self.slowdown.delay() else {
+        let Some(delay) = self.refusals.slowdown.delay() else {
             return reply;
         };
         tokio::select! {

@@ -14,7 +14,8 @@ pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, proxies: &[Netwo
     if !is_trusted(peer, proxies) {
         return peer;
     }
-    let chains = [chain(headers, FOR, "", address), chain(headers, header::FORWARDED.as_str(), "for", address)];
+    let chains =
+        [chain(headers, FOR, "", address), chain(headers, header::FORWARDED.as_str(), "for", address)];
     match chains {
         [None, None] => peer,
         [Some(chain), None] | [None, Some(chain)] => last_untrusted(peer, chain, proxies),

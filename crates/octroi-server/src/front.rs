@@ -55,7 +55,7 @@ impl Front {
 
     /// The certificate for clients, if they are served over TLS.
     pub(crate) fn tls(&self) -> Option<Arc<Tls>> {
-        self.endpoint.tls.clone()
+        self.endpoint.settings.tls.clone()
     }
 
     /// The same for one connection.

@@ -79,7 +79,8 @@ impl LoginAttempts {
         let counted = self.counted.lock();
         let by_address = counted.addresses.get(&address).copied();
         let by_token = token_id(token).and_then(|id| counted.tokens.get(id));
-        let by_token = by_token.filter(|(_, addresses)| addresses.contains(&address)).map(|(count, _)| *count);
+        let by_token =
+            by_token.filter(|(_, addresses)| addresses.contains(&address)).map(|(count, _)| *count);
         drop(counted);
         let refused = [(by_address, self.limits.per_address), (by_token, self.limits.per_token)];
         let rest = |(count, limit): (Option<Count>, usize)| {
@@ -162,7 +163,8 @@ fn make_room<K: Eq + Hash, V>(counts: &mut HashMap<K, V>, counts_still: impl Fn(
 pub(crate) fn token_id(token: &str) -> Option<&str> {
     let (kind, rest) = token.strip_prefix("oct_")?.split_once('_')?;
     let (id, secret) = rest.split_once('_')?;
-    let is_id = !id.is_empty() && id.len() <= ID_BYTES_MAX && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_id =
+        !id.is_empty() && id.len() <= ID_BYTES_MAX && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_id && !kind.is_empty() && !secret.is_empty()).then_some(id)
 }
 

@@ -227,7 +227,8 @@ impl Listening {
         let session = &context.principal.id;
         let client =
             ListeningClient { principal: context.principal, capabilities, era: Era::Modern, session };
-        let listener = context.frontends.listen(context.frontend, client, filter, move |notice| queue.push(notice));
+        let listener =
+            context.frontends.listen(context.frontend, client, filter, move |notice| queue.push(notice));
         let mut watched = Vec::new();
         for uri in requested.resource_subscriptions {
             match context.frontends.watch(context.frontend, context.principal, &listener, &uri).await {

@@ -64,9 +64,11 @@ mod tests {
             queue.push(Notice::ListChanged(Method::ToolsChanged));
             (0..1_000).for_each(|n| queue.push(updated(n)));
         }
-        let told: Vec<Notice> = std::iter::from_fn(|| queue.take()).map(|notice| Notice::clone(&notice)).collect();
-        let expected: Vec<Notice> =
-            std::iter::once(Notice::ListChanged(Method::ToolsChanged)).chain((0..1_000).map(updated)).collect();
+        let told: Vec<Notice> =
+            std::iter::from_fn(|| queue.take()).map(|notice| Notice::clone(&notice)).collect();
+        let expected: Vec<Notice> = std::iter::once(Notice::ListChanged(Method::ToolsChanged))
+            .chain((0..1_000).map(updated))
+            .collect();
         assert_eq!(told, expected);
         queue.push(updated(1));
         assert_eq!(queue.take().as_deref(), Some(&updated(1)), "a later change is told again");

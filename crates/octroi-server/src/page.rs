@@ -171,7 +171,10 @@ async fn sign_in(
     if let Err(reply) = person(endpoint, id, &token) {
         if holder.is_some() {
             let address = endpoint.access.client_address(connection.address, headers);
-            endpoint.gateway.audit().record_refused("an agent's token was used on the approval page", address);
+            endpoint
+                .gateway
+                .audit()
+                .record_refused("an agent's token was used on the approval page", address);
         }
         return endpoint.refuse_slowly(*reply).await;
     }

@@ -256,8 +256,9 @@ async fn opened(connection: &Connection, filter: &Value) -> Result<(LiveCall, Ho
             }
         }
     };
-    let honoured =
-        tokio::time::timeout(PATIENCE, acknowledged).await.map_err(|_| UpstreamError::Timeout(PATIENCE))??;
+    let honoured = tokio::time::timeout(PATIENCE, acknowledged)
+        .await
+        .map_err(|_| UpstreamError::Timeout(PATIENCE))??;
     Ok((call, honoured))
 }
 

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, StatusCode, header};
-use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use octroi_api::{ApiError, ErrorCode, Operation};
@@ -20,6 +19,7 @@ use crate::cli::Target;
 use crate::config::data_directory;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
+use crate::tls::{self, Trust};
 
 const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
 
@@ -27,6 +27,7 @@ const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!(
 pub(crate) struct Client {
     pub(crate) url: String,
     token: String,
+    trust: Trust,
 }
 
 impl Client {
@@ -52,7 +53,14 @@ impl Client {
                 .map(|text| text.trim().to_owned())
                 .map_err(|error| no_token("no token".to_owned()).cause(error))?,
         };
-        Ok(Self { url, token })
+        // It may be another gateway's that is named by its address.
+        let is_announced = Announced::read(&data).is_some_and(|endpoint| endpoint.url == url);
+        let trust = match &target.ca_file {
+            Some(file) => Trust::File(file.clone()),
+            None if is_announced => Trust::Exactly(tls::announced_certificate(&data)),
+            None => Trust::System,
+        };
+        Ok(Self { url, token, trust })
     }
 
     /// Performs an operation. An error from the gateway fails the command.
@@ -74,13 +82,7 @@ impl Client {
         let request = builder
             .body(Full::new(request.body))
             .map_err(|error| Failure::new(format!("`{}` is not a valid address", self.url)).cause(error))?;
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
-            .map_err(|error| Failure::new("cannot set up TLS").cause(error))?
-            .https_or_http()
-            .enable_http1()
-            .build();
-        let http = HttpClient::builder(TokioExecutor::new()).build(connector);
+        let http = HttpClient::builder(TokioExecutor::new()).build(tls::connector(&self.trust)?);
         let response = http.request(request).await.map_err(|error| self.unreachable(&error))?;
         let status = response.status();
         let is_stream = response
@@ -102,10 +104,9 @@ impl Client {
 
     fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
         let message = format!("cannot reach the gateway at {}", self.url);
-        Failure {
-            causes: Failure::from_error(error).causes,
-            ..Failure::of(ErrorCode::GatewayGone, message).hint("is it running? start one with `octroi up`")
-        }
+        let causes = Failure::from_error(error).causes;
+        let hint = tls::hint(&causes).unwrap_or("is it running? start one with `octroi up`");
+        Failure { causes, ..Failure::of(ErrorCode::GatewayGone, message).hint(hint) }
     }
 }
 

@@ -16,6 +16,7 @@ mod logging;
 mod printer;
 mod relay;
 mod terminal;
+mod tls;
 mod token;
 
 /// A tenth less CPU per call than the system's allocator, and a thread that returns memory soon: after large messages

@@ -51,9 +51,12 @@ impl Servers {
             Ok(()) => Ok(()),
             Err(UpstreamError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => {
                 listener.forget(key, own);
-                Err(unsupported(ErrorCode::SubscribeUnsupported, &format!(
-                    "server `{key}` does not report changes of this resource; read it again instead"
-                )))
+                Err(unsupported(
+                    ErrorCode::SubscribeUnsupported,
+                    &format!(
+                        "server `{key}` does not report changes of this resource; read it again instead"
+                    ),
+                ))
             }
             Err(UpstreamError::Refused(error)) => {
                 listener.forget(key, own);
@@ -74,9 +77,12 @@ impl Servers {
         }
         let (key, own) = self.resource(listener.view(), uri)?;
         if !listener.unwatch(&key, &own) && !self.reports_changes(&key) {
-            return Err(unsupported(ErrorCode::UnsubscribeUnsupported, &format!(
-                "server `{key}` does not report changes of this resource, so there is no subscription to end"
-            )));
+            return Err(unsupported(
+                ErrorCode::UnsubscribeUnsupported,
+                &format!(
+                    "server `{key}` does not report changes of this resource, so there is no subscription to end"
+                ),
+            ));
         }
         Ok(())
     }
@@ -87,7 +93,8 @@ impl Servers {
         connection.is_none_or(|connection| {
             // In the modern era a subscription is part of a stream, which ends without an error.
             connection.era() == Era::Modern
-                || connection.identity().capabilities["resources"]["subscribe"] == serde_json::Value::Bool(true)
+                || connection.identity().capabilities["resources"]["subscribe"]
+                    == serde_json::Value::Bool(true)
         })
     }
 

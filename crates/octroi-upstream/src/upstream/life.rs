@@ -139,20 +139,18 @@ impl Upstream {
             let should_connect = keeps_connected() && (is_first || self.spec.reconnect) && !is_idle;
             let connection = match self.shared.ready() {
                 Some(connection) => Some(connection),
-                None if should_connect => {
-                    match self.connection().await {
-                        Ok(connection) => Some(connection),
-                        Err(error) => {
-                            warn!(server.name = %self.spec.key, %error, retry_ms = backoff.as_millis(), "cannot connect");
-                            if !self.rest(jittered(backoff)).await {
-                                return;
-                            }
-                            backoff = (backoff * 2).min(BACKOFF_LAST);
-                            is_first = false;
-                            continue;
+                None if should_connect => match self.connection().await {
+                    Ok(connection) => Some(connection),
+                    Err(error) => {
+                        warn!(server.name = %self.spec.key, %error, retry_ms = backoff.as_millis(), "cannot connect");
+                        if !self.rest(jittered(backoff)).await {
+                            return;
                         }
+                        backoff = (backoff * 2).min(BACKOFF_LAST);
+                        is_first = false;
+                        continue;
                     }
-                }
+                },
                 None => None,
             };
             is_first = false;

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::certificate::GatewayCertificate;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
@@ -36,6 +37,7 @@ pub(super) struct Reloader {
     /// The longest shutdown timeout of any server.
     grace: Option<Duration>,
     access: Arc<Access>,
+    certificate: Arc<GatewayCertificate>,
     state: Mutex<WatchState>,
     reloading: Arc<tokio::sync::Mutex<()>>,
 }
@@ -69,10 +71,16 @@ pub(super) struct Decided {
 }
 
 impl Reloader {
-    pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
+    pub(super) fn new(
+        sources: Sources,
+        own: OwnTokens,
+        grace: Option<Duration>,
+        certificate: Arc<GatewayCertificate>,
+    ) -> Arc<Self> {
         // No token is valid before the first configuration was applied.
         let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
-        Arc::new(Self { sources, own, grace, access, state: Mutex::default(), reloading: Arc::default() })
+        let (state, reloading) = (Mutex::default(), Arc::default());
+        Arc::new(Self { sources, own, grace, access, certificate, state, reloading })
     }
 
     pub(super) fn access(&self) -> Arc<Access> {
@@ -98,6 +106,7 @@ impl Reloader {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
             admin_token: settings.server.admin_token,
+            trusted_proxies: settings.server.trusted_proxies,
         };
         self.access.replace(settings.tokens, &rules);
         let mut problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
@@ -105,6 +114,7 @@ impl Reloader {
             tracing::error!(%error, "the accepted configuration could not be kept");
             problems.push(format!("the accepted configuration could not be kept: {error}"));
         }
+        self.certificate.look(settings.server.tls.as_ref(), gateway);
         *self.state.lock() = WatchState { watched, accepted: Some(accepted) };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
@@ -186,8 +196,8 @@ impl Reloader {
         }))
     }
 
-    /// Reloads when a file changes or SIGHUP comes, until it is aborted.
-    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>) {
+    /// Reloads when a file changes, also that of the certificate, or SIGHUP comes, until it is aborted.
+    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>, gateway: Arc<Gateway>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
@@ -199,6 +209,12 @@ impl Reloader {
                 _ = hangup.recv() => (!terminal.is_closed()).then_some(ReloadTrigger::Signal),
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
+            // A renewed certificate is no change of the configuration.
+            let state = self.state.lock();
+            let files =
+                state.accepted.as_ref().and_then(|accepted| accepted.complete.settings.server.tls.clone());
+            drop(state);
+            self.certificate.look(files.as_ref(), &gateway);
             let found = self.fingerprint();
             let is_automatic = found != seen && self.is_automatic();
             if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {

@@ -93,7 +93,12 @@ pub const SERVER: &[Key] = &[
         "Wrong secrets for the id of one token, from all addresses together; then addresses that sent one are refused.",
     ),
     key("wrong_token_window", Kind::Duration, "1m", "How long wrong tokens count."),
-    key("header_timeout", Kind::Duration, "10s", "For the TLS handshake, and for the headers of a request, from their first byte."),
+    key(
+        "header_timeout",
+        Kind::Duration,
+        "10s",
+        "For the TLS handshake, and for the headers of a request, from their first byte.",
+    ),
     key("body_timeout", Kind::Duration, "30s", "For the body of a request."),
     key(
         "write_timeout",
