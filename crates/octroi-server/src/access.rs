@@ -150,11 +150,6 @@ impl Access {
     pub(crate) fn find(&self, token: &TokenHash) -> Option<Principal> {
         self.rules.load().tokens.find_hash(token).cloned()
     }
-
-    /// The principal whose token the request carries.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.rules.load().authenticate(headers)
-    }
 }
 
 impl Rules {
@@ -299,7 +294,7 @@ mod tests {
             (None, Some(AccessRefusal::NoToken)),
         ] {
             let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
-            assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");
+            assert_eq!(access().admit(&headers(&pairs)).err(), expected, "{value:?}");
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
             let is_admin = endpoint.access.is_admin(headers);
             let stream = PostStream::new(session, envelope.id());
             let mut caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
-            caller.base = post.base.clone();
+            caller.base.clone_from(&post.base);
             let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
             let work = Box::pin(async move {
                 let Post { endpoint, envelope, params, .. } = &*post;

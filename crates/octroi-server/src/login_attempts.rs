@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn a_flood_from_everywhere_is_counted_within_bounds() {
         let (attempts, time) = attempts();
-        for n in 0..COUNTED_MAX as u32 + 100 {
-            let _ = attempts.wrong(IpAddr::V4((0x0a00_0000 + n).into()), &format!("oct_usr_t{n}_x"));
+        for (n, address) in (0x0a00_0000_u32..).take(COUNTED_MAX + 100).enumerate() {
+            let _ = attempts.wrong(IpAddr::V4(address.into()), &format!("oct_usr_t{n}_x"));
         }
         let n_counted = |attempts: &LoginAttempts| {
             let counted = attempts.counted.lock();

@@ -70,7 +70,7 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
     let is_admin = endpoint.access.is_admin(headers);
     let outbox = Arc::new(Outbox::default());
     let mut caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
-    caller.base = post.base.clone();
+    caller.base.clone_from(&post.base);
     let endpoint = Arc::clone(endpoint);
     let mut work: ModernWork = Box::pin(async move {
         let Post { endpoint, frontend, envelope, params, .. } = &*post;

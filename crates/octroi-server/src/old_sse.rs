@@ -207,7 +207,7 @@ fn call(post: Post, headers: &HeaderMap, stream: Arc<OldStream>, session: Arc<Ht
     };
     let client = Arc::new(OldClient { stream: Arc::clone(&stream), session: Arc::clone(&session) });
     let mut caller = session.session.caller(client, endpoint.access.is_admin(headers));
-    caller.base = post.base.clone();
+    caller.base.clone_from(&post.base);
     let work = Box::pin(async move {
         let _running = running;
         let Post { endpoint, envelope, params, .. } = &post;

@@ -23,7 +23,8 @@ const HANDSHAKE: u8 = 0x16;
 /// How much of a plain request is read before it is answered, and for how long afterwards.
 const PLAIN_BYTES: usize = 16 << 10;
 const PLAIN_REST: Duration = Duration::from_secs(1);
-const HTTPS_ONLY: &str = "this port speaks HTTPS only; use its address with https:// instead of http:// before it";
+const HTTPS_ONLY: &str =
+    "this port speaks HTTPS only; use its address with https:// instead of http:// before it";
 
 /// A certificate with its private key, ready for handshakes.
 #[derive(Clone)]

@@ -90,3 +90,86 @@ impl Merging {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::ServerKey;
+    use octroi_core::clock::TimeSource;
+    use octroi_mcp::Era;
+    use octroi_mcp::capability::ClientCapabilities;
+
+    use super::*;
+    use crate::subscriptions::{Filter, ReleaseWatch, Subscriber, Subscriptions};
+    use crate::view::View;
+
+    #[derive(Clone)]
+    struct Movable(Arc<Mutex<Instant>>);
+
+    impl TimeSource for Movable {
+        fn wall_ms(&self) -> i64 {
+            0
+        }
+
+        fn monotonic(&self) -> Instant {
+            *self.0.lock()
+        }
+    }
+
+    struct NoServers;
+
+    impl ReleaseWatch for NoServers {
+        fn release(&self, _: &Listener, _: &ServerKey, _: &str) {}
+    }
+
+    #[test]
+    fn changes_of_one_resource_within_a_moment_are_one() {
+        #[expect(clippy::disallowed_methods, reason = "only its differences matter")]
+        let time = Movable(Arc::new(Mutex::new(Instant::now())));
+        let subscriptions = Arc::new(Subscriptions::new(Clock::new(time.clone())));
+        let server = ServerKey::parse("files").unwrap();
+        let listen = |era: Era| {
+            let subscriber = Subscriber {
+                view: View::Server(server.clone()),
+                capabilities: ClientCapabilities::default(),
+                era,
+                user: "ann".into(),
+                agent: None,
+                session: "s".into(),
+            };
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let deliver = Arc::clone(&told);
+            let listener =
+                subscriptions.listen(subscriber, Filter::ALL, Arc::new(NoServers), move |notice| {
+                    deliver.lock().push(notice)
+                });
+            for uri in ["a", "b"] {
+                listener.watch(&server, uri);
+            }
+            (listener, told)
+        };
+        let (_modern, told_modern) = listen(Era::Modern);
+        let (legacy, told_legacy) = listen(Era::Legacy);
+        let take = || std::mem::take(&mut *told_modern.lock());
+        let updated = |uri: &str| Notice::ResourceUpdated(uri.to_owned());
+        let change = |uri: &str| subscriptions.resource_updated(&server, uri);
+        let wait = |ms: u64| {
+            *time.0.lock() += Duration::from_millis(ms);
+            subscriptions.merging.deliver_due()
+        };
+        for uri in ["a", "b", "a", "a"] {
+            change(uri);
+        }
+        assert_eq!((wait(49), take()), (Some(Duration::from_millis(1)), Vec::new()));
+        change("a");
+        assert_eq!((wait(1), take()), (None, vec![updated("a"), updated("b")]));
+        assert_eq!(*told_legacy.lock(), [updated("a"), updated("b")], "clients of both eras");
+        change("b");
+        wait(30);
+        change("a");
+        assert_eq!((wait(20), take()), (Some(Duration::from_millis(30)), vec![updated("b")]));
+        drop(legacy);
+        assert_eq!((wait(30), take()), (None, vec![updated("a")]));
+        let waiting = subscriptions.merging.waiting.lock();
+        assert!(waiting.known.is_empty() && waiting.in_order.is_empty(), "nothing is left of who is gone");
+    }
+}

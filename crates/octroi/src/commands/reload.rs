@@ -210,11 +210,7 @@ impl Reloader {
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
             // A renewed certificate is no change of the configuration.
-            let state = self.state.lock();
-            let files =
-                state.accepted.as_ref().and_then(|accepted| accepted.complete.settings.server.tls.clone());
-            drop(state);
-            self.certificate.look(files.as_ref(), &gateway);
+            self.look_at_certificate(&gateway);
             let found = self.fingerprint();
             let is_automatic = found != seen && self.is_automatic();
             if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {
@@ -222,6 +218,15 @@ impl Reloader {
             }
             seen = found;
         }
+    }
+
+    /// Notices a new certificate.
+    fn look_at_certificate(&self, gateway: &Gateway) {
+        let files = {
+            let state = self.state.lock();
+            state.accepted.as_ref().and_then(|accepted| accepted.complete.settings.server.tls.clone())
+        };
+        self.certificate.look(files.as_ref(), gateway);
     }
 
     /// Whether a changed file does something by itself.
