@@ -61,8 +61,8 @@ fn wrapped(builder: HttpsConnectorBuilder<WantsSchemes>) -> HttpsConnector {
     builder.https_or_http().enable_http1().wrap_connector(http)
 }
 
-/// Trusts the certificates of a file. A server may also present one of them itself: self-signed certificates are
-/// usually marked as those of an authority, which servers must not have otherwise.
+/// Trusts the certificates of a file, and what they have signed. A server may also present one of them itself, whoever
+/// signed it: self-signed ones are usually marked as those of an authority, which servers must not have otherwise.
 #[derive(Debug)]
 struct OfFile {
     certificates: Vec<CertificateDer<'static>>,
@@ -97,9 +97,9 @@ impl ServerCertVerifier for OfFile {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match self.signed.verify_server_cert(own, intermediates, name, ocsp_response, now) {
-            // Its time and everything else about it was checked before.
-            Err(Error::InvalidCertificate(CertificateError::Other(error)))
-                if self.certificates.iter().any(|known| known == own) && is_of_authority(&error) =>
+            // The library finds these errors last: its time and everything else about it was checked before.
+            Err(Error::InvalidCertificate(error))
+                if self.certificates.iter().any(|known| known == own) && is_about_authority(&error) =>
             {
                 rustls::client::verify_server_name(&ParsedCertificate::try_from(own)?, name)?;
                 Ok(ServerCertVerified::assertion())
@@ -131,10 +131,14 @@ impl ServerCertVerifier for OfFile {
     }
 }
 
-/// Whether the one thing wrong with a server's certificate is that it is an authority's. The library names the reason
-/// only in a text.
-fn is_of_authority(error: &rustls::OtherError) -> bool {
-    error.to_string().contains("CaUsedAsEndEntity")
+/// Whether the one thing wrong with a server's certificate is who signed it, or that it may sign others. The library
+/// names the latter only in a text.
+fn is_about_authority(error: &CertificateError) -> bool {
+    match error {
+        CertificateError::UnknownIssuer => true,
+        CertificateError::Other(error) => error.to_string().contains("CaUsedAsEndEntity"),
+        _ => false,
+    }
 }
 
 /// Trusts the one certificate of a file, as it is now: the gateway may have replaced it since the last connection.

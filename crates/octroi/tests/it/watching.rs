@@ -118,12 +118,15 @@ async fn an_unknown_resource_has_the_number_of_the_clients_era() {
     for (era, code) in [(Era::Modern, -32602), (Era::Legacy("2025-11-25"), -32002)] {
         let (agent, person) =
             (connect(&gateway, era, ClientOptions::default()).await, person(&gateway, era).await);
-        for uri in ["resource://nothing/like/this", "resource://agents/other/policy/state", "nobody://x"] {
-            for client in [&agent, &person] {
-                let unknown =
-                    client.request("resources/read", json!({ "uri": uri })).await.expect_err("unknown");
-                assert_eq!(unknown.code(), Some(code), "{era:?} {uri}: {unknown}");
-            }
+        for (client, uri) in [
+            (&agent, "resource://nothing/like/this"),
+            (&person, "resource://nothing/like/this"),
+            (&agent, "nobody://x"),
+            (&person, "nobody://x"),
+            (&agent, "resource://agents/other/policy/state"),
+        ] {
+            let unknown = client.request("resources/read", json!({ "uri": uri })).await.expect_err("unknown");
+            assert_eq!(unknown.code(), Some(code), "{era:?} {uri}: {unknown}");
         }
     }
     let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
