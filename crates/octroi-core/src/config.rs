@@ -40,12 +40,13 @@ mod secrets;
 mod sections;
 mod settings;
 mod show;
+mod tls;
 mod tokens;
 mod variables;
 
 pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
-pub use client_limits::ClientLimits;
+pub use client_limits::{ClientLimits, WrongTokenLimits};
 pub use fields::Layer;
 pub use gates::GateSpec;
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
@@ -53,6 +54,7 @@ pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
 pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
+pub use tls::TlsFiles;
 pub use tokens::TokenSettings;
 
 /// The inputs of a configuration.

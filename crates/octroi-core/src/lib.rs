@@ -18,6 +18,7 @@ pub mod glob;
 pub mod health;
 mod json;
 pub mod name;
+pub mod network;
 pub mod pin;
 mod plural;
 pub mod policy;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
+use octroi_api::ErrorCode;
 use octroi_core::Secret;
 use octroi_core::agent::AgentContext;
 use octroi_core::approval::{
@@ -62,7 +63,16 @@ pub struct Approvals {
     clock: SteadyClock,
     waiting: Waiting,
     /// The base URL of the pages for people, once Octroi listens.
-    page: ArcSwapOption<String>,
+    page: ArcSwapOption<PageBase>,
+}
+
+/// Where people reach the approval pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageBase {
+    /// As the configuration says.
+    Configured(String),
+    /// Where Octroi listens; a proxy in front of it may know better.
+    Listening(String),
 }
 
 /// A call that needs approval.
@@ -192,8 +202,18 @@ impl Approvals {
     }
 
     /// Sets the base URL of the pages for people, once it is known.
-    pub fn set_page(&self, base: Option<String>) {
-        self.page.store(base.map(Arc::new));
+    pub fn set_page(&self, page: PageBase) {
+        self.page.store(Some(Arc::new(page)));
+    }
+
+    /// The address of the page about an approval, as the client of this caller reaches it.
+    fn page_of(&self, caller: &Caller, id: &str) -> Option<String> {
+        let page = self.page.load();
+        let base = match (page.as_deref()?, &caller.base) {
+            (PageBase::Configured(base), _) | (PageBase::Listening(base), None) => base,
+            (PageBase::Listening(_), Some(base)) => &**base,
+        };
+        Some(format!("{base}/approvals/{id}"))
     }
 
     /// The base URL of the pages for people, once it is known.
@@ -202,10 +222,9 @@ impl Approvals {
     }
 
     /// The instruction for the person who has to approve.
-    pub(crate) fn invitation(&self, approval: &Approval) -> String {
+    pub(crate) fn invitation(&self, caller: &Caller, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
-        let page = self.page.load();
-        let page = page.as_deref().map(|base| format!(", or open {base}/approvals/{id}"));
+        let page = self.page_of(caller, id).map(|page| format!(", or open {page}"));
         format!(
             "A person has to approve this call of {}: run `octroi approve {id}`{}. Asked because: {}.",
             binding.tool,
@@ -240,7 +259,7 @@ impl Approvals {
     ) -> Result<Settled, StoreError> {
         let Some(persistence) = &self.persistence else {
             let reason = "approval is required, but this gateway has no persistent storage; run `octroi up`";
-            return Ok(Settled::Refused(denial::evaluator_error(reason)));
+            return Ok(Settled::Refused(denial::not_made(ErrorCode::StorageUnavailable, reason)));
         };
         let store = persistence.store();
         let binding = binding(asking, question.trace().revision);
@@ -377,12 +396,11 @@ impl Approvals {
 
     /// The elicitation for a client that can show a page, if it can.
     fn elicitation(&self, asking: &CallToApprove<'_>, approval: &Approval) -> Option<Bytes> {
-        let base = self.page.load();
-        let base = base.as_deref()?;
+        let page = self.page_of(asking.caller, &approval.id)?;
         let tool = &approval.binding.tool;
         let mut params = json!({
             "mode": "url",
-            "url": format!("{base}/approvals/{}", approval.id),
+            "url": page,
             "elicitationId": approval.id,
             "message": format!("A person has to approve this call of {tool}."),
         });

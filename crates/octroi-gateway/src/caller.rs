@@ -27,6 +27,8 @@ pub struct Caller {
     pub log_level: Option<String>,
     /// Whether it presented the admin token.
     pub has_admin_token: bool,
+    /// Where its client reaches Octroi, as in `https://gate.example`, if a proxy in front of Octroi says that.
+    pub base: Option<Arc<str>>,
     /// Principal and session: the calls of one owner may see each other's questions.
     pub owner: Owner,
     /// The connection to the client.

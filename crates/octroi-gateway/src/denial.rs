@@ -1,6 +1,7 @@
 //! Denials as answers. The error codes are reserved for Octroi: a server that uses one forges a decision.
 
 use bytes::Bytes;
+use octroi_api::ErrorCode;
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
@@ -65,19 +66,26 @@ pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
     denial_answer(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
 }
 
-/// The decision failed, so the call is denied.
-pub(crate) fn evaluator_error(reason: &str) -> Answer {
-    let data = json!({"type": "policy_evaluator_error", "decision": "deny_continue", "reason": reason});
-    denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, DenialStyle::Rpc)
+/// Octroi itself failed before the call was made. No policy and no gate failed, so this is no denial of theirs.
+pub(crate) fn not_made(code: ErrorCode, reason: &str) -> Answer {
+    let spec = code.spec();
+    let data = json!({"code": spec.word, "reason": reason});
+    RpcError::new(spec.rpc, format!("{}: {reason}", spec.word)).with_data(data).into()
+}
+
+/// A person would have to be asked, and cannot be.
+pub(crate) fn unaskable() -> Answer {
+    let reason = "approval is not possible for this request";
+    let data =
+        json!({"type": "policy_denied", "decision": "deny_continue", "gate": "person", "reason": reason});
+    denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, DenialStyle::Rpc)
 }
 
 /// The store failed, so the call is denied. People find the details in the log and in the status.
 pub(crate) fn store_failed(what: &str, error: &StoreError) -> Answer {
     tracing::error!(%error, hint = error.hint(), "{what}");
-    evaluator_error(&format!(
-        "{what}: {}; the operator finds out more with `octroi status`",
-        error.for_caller()
-    ))
+    let reason = format!("{what}: {}; the operator finds out more with `octroi status`", error.for_caller());
+    not_made(ErrorCode::StorageUnavailable, &reason)
 }
 
 /// The token of a waiting call was taken away before it was made.
@@ -134,7 +142,8 @@ pub(crate) fn pending(approval: &Approval) -> Answer {
 
 /// The audit log cannot be written, so the call is not made.
 pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
-    evaluator_error(&format!("the call cannot be recorded, so it is not made: {error}"))
+    let reason = format!("the call cannot be recorded, so it is not made: {error}");
+    not_made(ErrorCode::AuditUnavailable, &reason)
 }
 
 /// Whether a server's error uses a code or a word that is reserved for Octroi.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
 use octroi_core::audit::{Kind, Level};
@@ -46,6 +46,7 @@ use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
 use crate::view::View;
 
+mod problems;
 mod recording;
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,7 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     problems: ArcSwap<Vec<String>>,
+    certificate_problem: ArcSwapOption<String>,
     waiting_changes: ArcSwap<WaitingChanges>,
 }
 
@@ -129,7 +131,7 @@ impl Gateway {
         let persistence = persistence.map(Arc::new);
         let kept = || persistence.clone();
         let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
-        let subscriptions = Arc::new(Subscriptions::default());
+        let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
         let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
@@ -171,6 +173,7 @@ impl Gateway {
             inspector,
             pipeline,
             problems: ArcSwap::default(),
+            certificate_problem: ArcSwapOption::default(),
             waiting_changes: ArcSwap::default(),
         });
         gateway.record_losses().await;
@@ -178,6 +181,10 @@ impl Gateway {
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
         tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        tasks.spawn(
+            "deliver-notices",
+            Arc::clone(&gateway.subscriptions).deliver(gateway.context.shutdown.clone()),
+        );
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
         let shutdown = gateway.context.shutdown.clone();
         tasks.spawn("tokens", Arc::clone(&gateway.identity).look_after(shutdown));
@@ -432,48 +439,6 @@ impl Gateway {
     /// The metrics of every tool.
     pub fn readings(&self) -> Vec<ToolReading> {
         self.pipeline.exchanges.readings()
-    }
-
-    /// The problems of the configuration, and what else people should know about.
-    pub fn problems(&self) -> Vec<String> {
-        let mut problems = self.problems.load().to_vec();
-        if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
-            problems.push(
-                "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \
-                 backup, or move it away to make a new one, and restart"
-                    .to_owned(),
-            );
-        }
-        for upstream in self.servers.upstreams() {
-            let server = &upstream.spec().key;
-            let times = match upstream.n_killed_reapers() {
-                0 => continue,
-                1 => "once".to_owned(),
-                n_times => format!("{n_times} times"),
-            };
-            problems.push(format!(
-                "the reaper of server `{server}` was killed {times}, and what it watched was ended; see what the server \
-                 wrote with `octroi logs {server}`"
-            ));
-        }
-        problems
-    }
-
-    /// Changes of the configuration that wait for a person.
-    pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
-        self.waiting_changes.load_full()
-    }
-
-    /// Sets the changes of the configuration that wait for a person.
-    pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
-        self.waiting_changes.store(Arc::new(waiting));
-        self.servers.announce();
-    }
-
-    /// Sets the problems of the configuration.
-    pub fn set_problems(&self, problems: Vec<String>) {
-        self.problems.store(Arc::new(problems));
-        self.servers.announce();
     }
 }
 

@@ -44,7 +44,7 @@ mod tasks;
 mod view;
 
 pub use answer::Answer;
-pub use approvals::{Approvals, Choice, Remember, RememberScope, ShownArguments, Until};
+pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownArguments, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_api::ErrorCode;
 use octroi_core::agent::AgentContext;
 use octroi_core::audit::CallId;
 use octroi_core::decision::Denial;
@@ -311,7 +312,10 @@ impl Pipeline {
             None => None,
             Some(Some(edited)) => Some(edited),
             Some(None) => {
-                return Err(denial::evaluator_error("the edited arguments cannot be put into the call"));
+                return Err(denial::not_made(
+                    ErrorCode::InternalError,
+                    "the edited arguments cannot be put into the call",
+                ));
             }
         };
         Ok(Granted { permit, approval, edited, reservation })

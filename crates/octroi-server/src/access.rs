@@ -1,14 +1,18 @@
 //! Access to the HTTP endpoint: bearer tokens, and the Host and Origin checks that keep web pages out.
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use octroi_core::Principal;
+use octroi_core::network::Network;
 use octroi_core::principal::{AdminToken, TokenHash};
 use octroi_gateway::{Identity, TokenRefusal};
 use tokio_util::sync::CancellationToken;
+
+use crate::forwarded;
 
 /// Which requests the HTTP endpoint admits.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,8 @@ pub struct AccessSettings {
     pub origins: Vec<String>,
     /// The second token that tools for administrators require.
     pub admin_token: Option<AdminToken>,
+    /// Proxies whose headers about the client are believed.
+    pub trusted_proxies: Vec<Network>,
 }
 
 /// The access rules in effect. A new configuration replaces them as a whole.
@@ -32,6 +38,7 @@ struct Rules {
     hosts: HashSet<String>,
     origins: HashSet<String>,
     admin_token: Option<AdminToken>,
+    trusted_proxies: Vec<Network>,
 }
 
 /// Why a request is not admitted.
@@ -77,6 +84,30 @@ impl Access {
         self.rules.load().is_admin(headers)
     }
 
+    /// The address that a request comes from: the peer's, or what a trusted proxy says about its client.
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let rules = self.rules.load();
+        if rules.trusted_proxies.is_empty() {
+            return peer;
+        }
+        forwarded::client_address(peer, headers, &rules.trusted_proxies)
+    }
+
+    /// Where the client of a trusted proxy reaches Octroi.
+    pub(crate) fn client_base(&self, peer: IpAddr, headers: &HeaderMap) -> Option<Arc<str>> {
+        let rules = self.rules.load();
+        if rules.trusted_proxies.is_empty() {
+            return None;
+        }
+        let base = forwarded::client_base(peer, headers, &rules.trusted_proxies, |host| rules.has_host(host));
+        base.map(Into::into)
+    }
+
+    /// Whether connections from this address are those of a proxy, which many clients share.
+    pub(crate) fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.rules.load().trusted_proxies.iter().any(|proxy| proxy.contains(peer))
+    }
+
     /// Whether the configuration names this origin.
     pub(crate) fn names_origin(&self, origin: &HeaderValue) -> bool {
         origin.to_str().is_ok_and(|origin| self.rules.load().origins.contains(&origin.to_ascii_lowercase()))
@@ -112,6 +143,7 @@ impl Rules {
             hosts: lower(&settings.hosts),
             origins: lower(&settings.origins),
             admin_token: settings.admin_token,
+            trusted_proxies: settings.trusted_proxies.clone(),
         }
     }
 
@@ -125,12 +157,17 @@ impl Rules {
     fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         if let Some(host) = headers.get(header::HOST) {
             let host = host.to_str().map_err(|_| AccessRefusal::Host)?.to_ascii_lowercase();
-            let name = host_name(&host);
-            if !is_loopback(name) && !self.hosts.contains(name) && !self.hosts.contains(&host) {
+            if !self.has_host(&host) {
                 return Err(AccessRefusal::Host);
             }
         }
         Ok(())
+    }
+
+    /// Whether clients may reach Octroi under this host.
+    fn has_host(&self, host: &str) -> bool {
+        let name = host_name(host);
+        is_loopback(name) || self.hosts.contains(name) || self.hosts.contains(host)
     }
 
     fn check_sender(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
@@ -151,7 +188,7 @@ impl Rules {
 }
 
 /// The bearer token of a request.
-fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
     let value = headers.get(header::AUTHORIZATION).ok_or(AccessRefusal::NoToken)?;
     let value = value.to_str().map_err(|_| AccessRefusal::UnknownToken)?;
     let (scheme, token) = value.split_once(' ').ok_or(AccessRefusal::NoToken)?;
@@ -184,6 +221,7 @@ mod tests {
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
             admin_token: Some(AdminToken::new(hash_token("root"))),
+            ..AccessSettings::default()
         })
     }
 

@@ -100,6 +100,7 @@ pub(crate) fn modern_caller(
         info: params.client_info(),
         log_level: params.log_level().map(std::borrow::Cow::into_owned),
         has_admin_token,
+        base: None,
         owner: Arc::clone(principal.id()),
         client,
     }

@@ -39,6 +39,15 @@ struct ConnectionCounts {
     tokens: HashMap<u64, Arc<str>>,
 }
 
+/// Who opens a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// Whether many clients share the address, so that it is no sign of too many connections: those of this machine,
+    /// and those behind a proxy.
+    pub(crate) is_shared: bool,
+}
+
 /// A connection that counts until this is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenConnection {
@@ -64,11 +73,12 @@ impl Connections {
     }
 
     /// Counts a new connection. Returns how long to wait for the next one, while they come too quickly.
-    pub(crate) fn open(self: &Arc<Self>, address: IpAddr) -> (OpenConnection, Option<Duration>) {
+    pub(crate) fn open(self: &Arc<Self>, peer: Peer) -> (OpenConnection, Option<Duration>) {
+        let Peer { address, is_shared } = peer;
         let mut state = self.state.lock();
         let ConnectionCounts { next, open, new, by_address, .. } = &mut *state;
         let n_from_address = by_address.entry(address).or_default();
-        let is_beyond = !address.is_loopback() && *n_from_address >= self.limits.per_address;
+        let is_beyond = !is_shared && *n_from_address >= self.limits.per_address;
         *n_from_address += 1;
         let is_reserved = is_beyond || open.len() >= self.limits.connections - self.limits.reserved;
         *next += 1;

@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use octroi_api::ErrorCode;
 use octroi_core::config::ClientLimits;
 use octroi_core::{Principal, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Method, RpcError, Version};
+use octroi_mcp::{Envelope, Era, Method, RpcError, Version, code};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
@@ -89,11 +90,12 @@ impl Frontends {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
-        match frontend {
+        let answer = match frontend {
             // Boxed, so that what people ask for does not make the future of every call large.
             Frontend::Management => Box::pin(self.management.request(caller, envelope, params)).await,
             Frontend::Compositor(view) => self.gateway.request(view, caller, envelope, params).await,
-        }
+        };
+        in_era(answer, caller.era)
     }
 
     /// Registers a client for notifications of changes. `deliver` must not wait.
@@ -175,6 +177,21 @@ impl Frontends {
             Frontend::Compositor(_) => self.gateway.unwatch(listener, uri),
         }
     }
+}
+
+/// An answer for a client of this era: the eras have different numbers for an unknown resource of Octroi's own.
+pub(crate) fn in_era(answer: Answer, era: Era) -> Answer {
+    match answer {
+        Answer::Error(error) if era == Era::Legacy && is_unknown_resource(&error) => {
+            RpcError { code: code::RESOURCE_NOT_FOUND, ..error }.into()
+        }
+        answer => answer,
+    }
+}
+
+fn is_unknown_resource(error: &RpcError) -> bool {
+    let word = error.data.as_ref().and_then(|data| data["code"].as_str());
+    error.code == code::INVALID_PARAMS && word == Some(ErrorCode::ResourceNotFound.spec().word)
 }
 
 /// A client that subscribes to changes.

@@ -36,8 +36,8 @@ pub(crate) async fn single(
     match view_of_server(&endpoint, &name) {
         Ok(view) => admit(endpoint, view, connection, request).await,
         // A client without a valid token must not learn which servers exist.
-        Err(unknown) => match endpoint.access.admit(request.headers()) {
-            Err(refusal) => endpoint.refuse(refusal).await,
+        Err(unknown) => match endpoint.admit(&connection, request.headers()).await {
+            Err(refusal) => *refusal,
             Ok(_) => *unknown,
         },
     }
@@ -95,9 +95,10 @@ pub(crate) async fn authenticate(
     connection: &Connection,
     headers: &HeaderMap,
 ) -> Result<Principal, Box<Reply>> {
-    let principal = match endpoint.access.admit(headers) {
+    // Boxed, because refusing waits and admitting does not.
+    let principal = match endpoint.admit_now(connection, headers) {
         Ok(principal) => principal,
-        Err(refusal) => return Err(Box::new(Box::pin(endpoint.refuse(refusal)).await)),
+        Err(refusal) => return Err(Box::new(Box::pin(endpoint.refuse_slowly(*refusal)).await)),
     };
     match endpoint.connections.authenticate(connection, &principal) {
         Ok(()) => Ok(principal),
@@ -123,7 +124,10 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     };
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
-        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params, _held: held }),
+        Ok(params) => {
+            let base = endpoint.access.client_base(connection.address, headers);
+            Box::new(Post { endpoint, frontend, principal, envelope, params, base, _held: held })
+        }
         Err(error) => {
             let reply = bad_request(envelope.id().as_ref(), &error);
             return Box::pin(endpoint.refuse_slowly(reply)).await;

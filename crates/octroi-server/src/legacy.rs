@@ -35,7 +35,8 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         Kind::Request => {
             let is_admin = endpoint.access.is_admin(headers);
             let stream = PostStream::new(session, envelope.id());
-            let caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
+            let mut caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
+            caller.base.clone_from(&post.base);
             let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
             let work = Box::pin(async move {
                 let Post { endpoint, envelope, params, .. } = &*post;

@@ -3,19 +3,25 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
+use crate::connection::Connection;
 use crate::endpoint::HttpEndpoint;
 use crate::reply::{self, Reply};
 
 /// All metrics. They name every server, so they need the token of a service or of an administrator.
-pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
-    match endpoint.access.admit(&headers) {
-        Err(refusal) => return endpoint.refuse(refusal).await,
+pub(crate) async fn metrics(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Extension(connection): Extension<Arc<Connection>>,
+    headers: HeaderMap,
+) -> Reply {
+    match endpoint.admit(&connection, &headers).await {
+        Err(refusal) => return *refusal,
         Ok(Principal::Service(_)) => {}
         Ok(who) if who.is_admin() => {}
         Ok(_) => return reply::empty(StatusCode::FORBIDDEN),

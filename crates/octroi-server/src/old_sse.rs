@@ -156,7 +156,8 @@ async fn receive(
             "this transport has only the versions with sessions; use /mcp",
         ));
     }
-    let post = Post { endpoint, frontend, principal, envelope, params, _held: held };
+    let base = endpoint.access.client_base(connection.address, &parts.headers);
+    let post = Post { endpoint, frontend, principal, envelope, params, base, _held: held };
     let is_initialize = *post.envelope.method() == Method::Initialize;
     Ok(match (post.envelope.kind(), stream.session()) {
         (Kind::Request, None) if is_initialize => Box::pin(initialize(post, &stream)).await,
@@ -207,7 +208,8 @@ fn call(post: Post, headers: &HeaderMap, stream: Arc<OldStream>, session: Arc<Ht
         return too_much_held();
     };
     let client = Arc::new(OldClient { stream: Arc::clone(&stream), session: Arc::clone(&session) });
-    let caller = session.session.caller(client, endpoint.access.is_admin(headers));
+    let mut caller = session.session.caller(client, endpoint.access.is_admin(headers));
+    caller.base.clone_from(&post.base);
     let work = Box::pin(async move {
         let _running = running;
         let Post { endpoint, envelope, params, .. } = &post;

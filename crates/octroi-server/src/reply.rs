@@ -114,6 +114,19 @@ pub(crate) fn crowded(crowded: Crowded) -> Reply {
     closing(limit(status, None, &error))
 }
 
+/// The response to a client that sent too many wrong tokens.
+pub(crate) fn wrong_tokens(rest: Duration) -> Reply {
+    // Rounded up: one second earlier would be refused again.
+    let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
+    let error = limit_error(
+        &format!("too many wrong tokens came from this address; it is refused for {seconds} s"),
+        "send the right token, then wait; see `max_wrong_tokens_per_address` under [server]",
+    );
+    let mut reply = error_with(StatusCode::TOO_MANY_REQUESTS, None, &error);
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    reply
+}
+
 /// The response to a request that is not admitted.
 pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     let (status, kind, message) = match refusal {

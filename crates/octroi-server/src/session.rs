@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::admit::check_declared_size;
-use crate::frontend::{Frontend, Frontends, ListeningClient};
+use crate::frontend::{Frontend, Frontends, ListeningClient, in_era};
 
 /// How long a client, and the person in front of it, may take to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
@@ -144,6 +144,7 @@ impl LegacySession {
             info: self.info.clone(),
             log_level: Some(level.unwrap_or_else(|| DEFAULT_LEVEL.to_owned())),
             has_admin_token,
+            base: None,
             owner: Arc::clone(&self.owner),
             client,
         }
@@ -207,7 +208,7 @@ impl LegacySession {
         };
         match outcome {
             Ok(()) => Answer::Result(Bytes::from_static(b"{}")),
-            Err(error) => error.into(),
+            Err(error) => in_era(error.into(), Era::Legacy),
         }
     }
 

@@ -163,6 +163,11 @@ impl UpstreamError {
         matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
     }
 
+    /// Whether the server did not answer in time.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout(_))
+    }
+
     /// Whether the server is unreachable, as opposed to reachable but failing.
     pub(crate) fn is_absence(&self) -> bool {
         match self {

@@ -113,6 +113,11 @@ pub(crate) struct Target {
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
 
+    /// Certificates to trust over HTTPS, as PEM, instead of those of the system [default: for the gateway that
+    /// uses the data directory, its own].
+    #[arg(long, value_name = "FILE", env = "OCTROI_CA_FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

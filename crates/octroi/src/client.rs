@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, StatusCode, header};
-use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use octroi_api::operations::servers::ServersList;
@@ -21,6 +20,7 @@ use crate::cli::Target;
 use crate::config::data_directory;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
+use crate::tls::{self, Trust};
 
 mod address;
 mod unreachable;
@@ -38,6 +38,7 @@ pub(crate) struct Client {
     token: String,
     /// The file that the token was read from; `None` if it was given.
     token_file: Option<PathBuf>,
+    trust: Trust,
 }
 
 impl Client {
@@ -73,7 +74,14 @@ impl Client {
         if header::HeaderValue::from_str(&token).is_err() {
             return Err(no_token("the token contains characters that no token has".to_owned()));
         }
-        Ok(Self { url, token, token_file })
+        // It may be another gateway's that is named by its address.
+        let is_announced = Announced::read(&data).is_some_and(|endpoint| endpoint.url == url);
+        let trust = match &target.ca_file {
+            Some(file) => Trust::File(file.clone()),
+            None if is_announced => Trust::Exactly(tls::announced_certificate(&data)),
+            None => Trust::System,
+        };
+        Ok(Self { url, token, token_file, trust })
     }
 
     /// Performs an operation. An error from the gateway fails the command.
@@ -125,13 +133,7 @@ impl Client {
         let request = builder
             .body(Full::new(request.body))
             .map_err(|error| Failure::new(format!("`{}` is not a valid address", self.url)).cause(error))?;
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
-            .map_err(|error| Failure::new("cannot set up TLS").cause(error))?
-            .https_or_http()
-            .enable_http1()
-            .build();
-        let http = HttpClient::builder(TokioExecutor::new()).build(connector);
+        let http = HttpClient::builder(TokioExecutor::new()).build(tls::connector(&self.trust)?);
         let response = http.request(request).await.map_err(|error| unreachable(&self.url, &error))?;
         let status = response.status();
         let is_stream = response

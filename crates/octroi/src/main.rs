@@ -17,6 +17,7 @@ mod printer;
 mod relay;
 mod table;
 mod terminal;
+mod tls;
 mod token;
 
 /// A tenth less CPU per call than the system's allocator, and a thread that returns memory soon: after large messages

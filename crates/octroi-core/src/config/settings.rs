@@ -13,7 +13,9 @@ use super::keys::{ASK, DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
+use super::tls::{self, TlsFiles};
 use super::tokens::admin_token;
+use crate::network::Network;
 use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
 use crate::syntax::{Map, Origin, Value};
@@ -36,6 +38,10 @@ pub struct ServerSection {
     pub listen_origin: Origin,
     /// Accepted host names besides localhost.
     pub allowed_hosts: Vec<String>,
+    /// The certificate of the listen address; without one Octroi speaks HTTP.
+    pub tls: Option<TlsFiles>,
+    /// Peers whose headers about the client are believed.
+    pub trusted_proxies: Vec<Network>,
     /// Origins of web pages that may call.
     pub allowed_origins: Vec<String>,
     /// The largest request body, in bytes.
@@ -119,6 +125,8 @@ impl Context<'_> {
             listen,
             listen_origin,
             allowed_hosts: reader.texts("allowed_hosts"),
+            tls: tls::files(&mut reader),
+            trusted_proxies: tls::trusted_proxies(&mut reader),
             allowed_origins: reader.texts("allowed_origins"),
             body_bytes: reader.count("max_body_bytes", 1, DEFAULT_BODY_BYTES),
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),

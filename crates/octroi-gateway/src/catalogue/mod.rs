@@ -245,8 +245,7 @@ impl Catalogue {
             .collect();
         match owners[..] {
             [server] => Ok((server.clone(), published.to_owned())),
-            [] => Err(RpcError::invalid_params(format!("unknown resource `{published}`"))
-                .with_data(json!({"code": "resource_not_found", "uri": published}))),
+            [] => Err(unknown_resource(published)),
             _ => {
                 let forms: Vec<String> =
                     owners.iter().map(|server| uri::publish(&server.name, published)).collect();
@@ -329,6 +328,12 @@ impl ViewProfile {
 /// The list methods, in the order they are fetched.
 pub(crate) const LISTS: [Method; 4] =
     [Method::ToolsList, Method::PromptsList, Method::ResourcesList, Method::TemplatesList];
+
+/// The error for a resource that nobody offers.
+pub(crate) fn unknown_resource(uri: &str) -> RpcError {
+    RpcError::invalid_params(format!("unknown resource `{uri}`"))
+        .with_data(json!({"code": "resource_not_found", "uri": uri}))
+}
 
 #[cfg(test)]
 mod tests;

@@ -113,7 +113,7 @@ async fn a_program_adds_a_handler_of_its_own() {
     assert_eq!(gateway.audit().handler_readings().len(), 1);
     let waiting = async {
         while !counter.0.lock().iter().any(|event| event.contains("auth_failed")) {
-            gateway.audit().record_refused("the token is not known");
+            gateway.audit().record_refused("the token is not known", std::net::Ipv4Addr::LOCALHOST.into());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

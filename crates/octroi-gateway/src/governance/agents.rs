@@ -98,7 +98,7 @@ impl Governance {
     ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let id = valid(id)?;
-        if !self.is_known(id).await? {
+        if !self.knows_agent(id) {
             return Err(OperatorError::UnknownAgent(id.to_owned()));
         }
         let before = self.store()?.agent(id).await?;

@@ -36,7 +36,7 @@ impl Pipeline {
         if *era == Era::Legacy || !capabilities.has_tasks() || !is_open {
             return None;
         }
-        let message = self.approvals.invitation(approval);
+        let message = self.approvals.invitation(asking.caller, approval);
         let n_bytes = asking.envelope.json().len();
         match self.tasks.begin(approval, principal, message, n_bytes, self.now_ms()) {
             TaskBegun::Full => return None,

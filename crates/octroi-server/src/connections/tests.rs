@@ -34,7 +34,8 @@ fn limits() -> ClientLimits {
 }
 
 fn open(connections: &Arc<Connections>, address: &str) -> OpenConnection {
-    connections.open(address.parse().unwrap()).0
+    let address: IpAddr = address.parse().unwrap();
+    connections.open(Peer { address, is_shared: address.is_loopback() }).0
 }
 
 fn agent(name: &str) -> Principal {

@@ -65,6 +65,7 @@ fn acting_as(agent: &str, owner: &str, requester: &Requester) -> Caller {
         info: requester.client_info.clone(),
         log_level: None,
         has_admin_token: requester.has_admin_token,
+        base: None,
         client: Arc::new(NoClient),
     }
 }

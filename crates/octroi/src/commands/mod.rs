@@ -11,6 +11,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod call;
+mod certificate;
 mod config;
 mod db;
 mod pins;

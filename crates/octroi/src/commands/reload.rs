@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::certificate::GatewayCertificate;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub(super) struct Reloader {
     /// The longest shutdown timeout of any server.
     grace: Option<Duration>,
     access: OnceLock<Arc<Access>>,
+    certificate: Arc<GatewayCertificate>,
     state: Mutex<WatchState>,
     reloading: Arc<tokio::sync::Mutex<()>>,
 }
@@ -56,9 +58,13 @@ pub(super) struct Decided {
 }
 
 impl Reloader {
-    pub(super) fn new(sources: Sources, grace: Option<Duration>) -> Arc<Self> {
+    pub(super) fn new(
+        sources: Sources,
+        grace: Option<Duration>,
+        certificate: Arc<GatewayCertificate>,
+    ) -> Arc<Self> {
         let (access, state, reloading) = (OnceLock::new(), Mutex::default(), Arc::default());
-        Arc::new(Self { sources, grace, access, state, reloading })
+        Arc::new(Self { sources, grace, access, certificate, state, reloading })
     }
 
     /// Who may reach a gateway.
@@ -82,6 +88,7 @@ impl Reloader {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
             admin_token: settings.server.admin_token,
+            trusted_proxies: settings.server.trusted_proxies,
         };
         self.access(gateway).replace(&rules);
         gateway.identity().set_entries(settings.tokens);
@@ -90,6 +97,7 @@ impl Reloader {
             tracing::error!(%error, "the accepted configuration could not be kept");
             problems.push(format!("the accepted configuration could not be kept: {error}"));
         }
+        self.certificate.look(settings.server.tls.as_ref(), gateway);
         *self.state.lock() = WatchState { watched, accepted: Some(accepted) };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
@@ -171,8 +179,8 @@ impl Reloader {
         }))
     }
 
-    /// Reloads when a file changes or SIGHUP comes, until it is aborted.
-    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>) {
+    /// Reloads when a file changes, also that of the certificate, or SIGHUP comes, until it is aborted.
+    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>, gateway: Arc<Gateway>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
@@ -184,6 +192,8 @@ impl Reloader {
                 _ = hangup.recv() => (!terminal.is_closed()).then_some(ReloadTrigger::Signal),
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
+            // A renewed certificate is no change of the configuration.
+            self.look_at_certificate(&gateway);
             let found = self.fingerprint();
             let is_automatic = found != seen && self.is_automatic();
             if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {
@@ -191,6 +201,15 @@ impl Reloader {
             }
             seen = found;
         }
+    }
+
+    /// Notices a new certificate.
+    fn look_at_certificate(&self, gateway: &Gateway) {
+        let files = {
+            let state = self.state.lock();
+            state.accepted.as_ref().and_then(|accepted| accepted.complete.settings.server.tls.clone())
+        };
+        self.certificate.look(files.as_ref(), gateway);
     }
 
     /// Whether a changed file does something by itself.

@@ -12,7 +12,7 @@ use octroi_core::config::ClientLimits;
 use octroi_core::principal::{BUILT_IN_ADMIN, DEFAULT_AGENT, LOCAL_AGENT};
 use octroi_core::syntax::Origin;
 use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, Persistence,
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, PageBase, Persistence,
     PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use super::certificate::GatewayCertificate;
 use super::reload::{Decided, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
@@ -50,6 +51,8 @@ pub(super) enum Pace {
 pub(super) struct OwnGateway {
     pub(super) gateway: Arc<Gateway>,
     pub(super) address: SocketAddr,
+    /// `http` or `https`.
+    pub(super) scheme: &'static str,
     pub(super) operations: Arc<Operations>,
     pub(super) admin: KeptToken,
     /// The token of the agent `default`, for clients.
@@ -80,6 +83,7 @@ impl OwnGateway {
         let (admin, local) = (kept(token::admin(&data))?, kept(token::local(&data))?);
         let agent = kept(token::default_agent(&data))?;
         let settings = &start.accepted.complete.settings;
+        let certificate = Arc::new(GatewayCertificate::open(&data, settings.server.tls.as_ref())?);
         let address = settings.server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Failure::new(format!("cannot listen at {address}"))
@@ -93,6 +97,7 @@ impl OwnGateway {
             session_idle: settings.server.session_idle,
             session_restore: settings.server.session_restore,
             limits: within_open_files(settings.server.limits),
+            tls: certificate.tls(),
             ..HttpSettings::default()
         };
         let grace = match pace {
@@ -102,7 +107,8 @@ impl OwnGateway {
                 Some(limit)
             }
         };
-        let reloader = Reloader::new(sources, grace);
+        let scheme = certificate.scheme();
+        let reloader = Reloader::new(sources, grace, certificate);
         let agent_tools = Arc::new(AgentTools::default());
         let gateway = start_gateway(&data, persistence, Arc::clone(&agent_tools)).await?;
         let control = Arc::clone(&reloader) as Arc<dyn Control>;
@@ -115,10 +121,11 @@ impl OwnGateway {
         record_start(&gateway, &start).await?;
         let StartConfig { accepted, waiting, digest, watched, .. } = start;
         reloader.apply(Decided { accepted, waiting, digest, watched }, &gateway).await?;
-        gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
+        let listening = || PageBase::Listening(format!("{scheme}://{address}"));
+        gateway.approvals().set_page(approvals_url.map_or_else(listening, PageBase::Configured));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);
-        let endpoint = Endpoint::announce(&data, address);
-        Ok(Self { gateway, address, operations, admin, agent, listener, http, reloader, endpoint })
+        let endpoint = Endpoint::announce(&data, scheme, address);
+        Ok(Self { gateway, address, scheme, operations, admin, agent, listener, http, reloader, endpoint })
     }
 
     /// Serves clients until `stopping` completes, then shuts everything down.
@@ -130,7 +137,10 @@ impl OwnGateway {
         let grace = self.http.drain() + STOP_LIMIT + STOP_MARGIN;
         start_watchdog(heartbeats.clone(), grace, clock::system())
             .map_err(|error| Failure::new("cannot start the watchdog").cause(error))?;
-        let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.operations)));
+        let watcher = tasks.spawn(
+            "watch-configuration",
+            self.reloader.watch(Arc::clone(&self.operations), Arc::clone(&self.gateway)),
+        );
         let until = async {
             let stopped = stopping.await;
             shutdown.cancel();

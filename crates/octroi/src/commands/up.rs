@@ -43,7 +43,7 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
     let OwnGateway { address, admin, agent, .. } = own;
     let servers = printer::count(own.gateway.servers().status().len(), "server");
     printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
-    printer::fact("MCP", &format!("http://{address}/mcp"));
+    printer::fact("MCP", &format!("{}://{address}/mcp", own.scheme));
     // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();
     if agent.is_new {

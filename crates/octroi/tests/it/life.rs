@@ -231,3 +231,21 @@ async fn the_demo_server_shows_an_approval() {
     assert_eq!(long["isError"], true, "{long}");
     gateway.stop().await;
 }
+
+/// A server that hangs while it starts is tried three times, a second apart, before that counts as one failure.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_answer_in_time_is_tried_three_times() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let starts = directory.path().join("starts");
+    let script = format!("echo start >> {}; exec sleep 100", starts.display());
+    let command = json!(["sh", "-c", script]);
+    let config =
+        format!("[[mcp.servers]]\nname = \"hangs\"\ncommand = {command}\nconnect_timeout = \"300ms\"\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let begun = Instant::now();
+    until(&gateway, "state", "failed").await;
+    assert!(begun.elapsed() > Duration::from_secs(2), "a second between two tries");
+    let starts = std::fs::read_to_string(starts).expect("it was started");
+    assert_eq!(starts.lines().count(), 3);
+    gateway.stop().await;
+}

@@ -73,3 +73,65 @@ async fn agents_that_may_not_propose_watch_nothing_of_octroi() {
     }
     gateway.stop().await;
 }
+
+/// A server of a few lines that has a resource and reports no changes.
+const SILENT: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed 's/^{"jsonrpc":"2.0","id":\([0-9]*\).*/\1/')
+  case "$line" in
+    *'"notifications/'*) continue ;;
+    *'"initialize"'*)
+      result='"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"silent","version":"0"}}' ;;
+    *'"resources/list"'*) result='"result":{"resources":[{"uri":"note://one","name":"one"}]}' ;;
+    *'"resources/templates/list"'*) result='"result":{"resourceTemplates":[]}' ;;
+    *'"ping"'*) result='"result":{}' ;;
+    *) result='"error":{"code":-32601,"message":"Method not found"}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$result"
+done
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscriptions_that_a_server_does_not_have_are_refused_with_their_own_codes() {
+    let command = json!(["sh", "-c", SILENT]);
+    let config = format!("[[mcp.servers]]\nname = \"silent\"\nera = \"legacy\"\ncommand = {command}\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let uri = {
+        let listed = agent.request("resources/list", json!({})).await.expect("a list");
+        listed["resources"][0]["uri"].as_str().expect("a resource").to_owned()
+    };
+    for (method, code, word) in [
+        ("resources/subscribe", -32960, "subscribe_unsupported"),
+        ("resources/unsubscribe", -32961, "unsubscribe_unsupported"),
+    ] {
+        let refused = agent.request(method, json!({ "uri": uri })).await.expect_err("it has none");
+        assert_eq!(refused.code(), Some(code), "{refused}");
+        assert!(format!("{refused:?}").contains(word), "{refused:?}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_resource_has_the_number_of_the_clients_era() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"\nproposals = true")).await;
+    for (era, code) in [(Era::Modern, -32602), (Era::Legacy("2025-11-25"), -32002)] {
+        let (agent, person) =
+            (connect(&gateway, era, ClientOptions::default()).await, person(&gateway, era).await);
+        for (client, uri) in [
+            (&agent, "resource://nothing/like/this"),
+            (&person, "resource://nothing/like/this"),
+            (&agent, "nobody://x"),
+            (&person, "nobody://x"),
+            (&agent, "resource://agents/other/policy/state"),
+        ] {
+            let unknown = client.request("resources/read", json!({ "uri": uri })).await.expect_err("unknown");
+            assert_eq!(unknown.code(), Some(code), "{era:?} {uri}: {unknown}");
+        }
+    }
+    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let unknown =
+        agent.request("resources/subscribe", json!({"uri": "nobody://x"})).await.expect_err("unknown");
+    assert_eq!(unknown.code(), Some(-32002), "{unknown}");
+    gateway.stop().await;
+}
