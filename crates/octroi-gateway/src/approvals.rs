@@ -201,14 +201,18 @@ impl Approvals {
     /// The instruction for the person who has to approve.
     pub(crate) fn invitation(&self, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
-        let page = self.page.load();
-        let page = page.as_deref().map(|base| format!(", or open {base}/approvals/{id}"));
+        let page = self.page_of(id).map(|page| format!(", or open {page}"));
         format!(
             "A person has to approve this call of {}: run `octroi approve {id}`{}. Asked because: {}.",
             binding.tool,
             page.unwrap_or_default(),
             reasons.join("; "),
         )
+    }
+
+    /// The address of the page of an approval, once Octroi listens.
+    pub fn page_of(&self, id: &str) -> Option<String> {
+        self.page.load().as_deref().map(|base| format!("{base}/approvals/{id}"))
     }
 
     /// The next round of a call that was approved and begun.
@@ -292,7 +296,7 @@ impl Approvals {
             }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => refuse(asking, denial::pending(&decided)),
+                _ => refuse(asking, denial::pending(&decided, self.page_of(&decided.id).as_deref())),
             }),
             _ => Ok(refuse(
                 asking,
@@ -331,7 +335,7 @@ impl Approvals {
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),
             side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
-            reasons: question.trace().asks().map(str::to_owned).collect(),
+            reasons: question.trace().asks().to_vec(),
             requested_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
             decided_at_ms: None,
@@ -369,14 +373,13 @@ impl Approvals {
 
     /// The elicitation for a client that can show a page, if it can.
     fn elicitation(&self, asking: &CallToApprove<'_>, approval: &Approval) -> Option<Bytes> {
-        let base = self.page.load();
-        let base = base.as_deref()?;
+        let page = self.page_of(&approval.id)?;
         let tool = &approval.binding.tool;
         let mut params = json!({
             "mode": "url",
-            "url": format!("{base}/approvals/{}", approval.id),
+            "url": page,
             "elicitationId": approval.id,
-            "message": format!("A person has to approve this call of {tool}."),
+            "message": format!("A person has to approve this call of {tool}: {}.", approval.reasons.join("; ")),
         });
         if asking.caller.era == Era::Legacy {
             params["_meta"] = own_metadata(approval);

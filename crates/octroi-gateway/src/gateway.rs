@@ -70,6 +70,7 @@ pub struct Gateway {
     approvals: Arc<Approvals>,
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
+    notifier: Arc<Notifier>,
     problems: ArcSwap<Vec<String>>,
     waiting_changes: ArcSwap<WaitingChanges>,
 }
@@ -153,6 +154,7 @@ impl Gateway {
             exchanges,
             tasks: Tasks::default(),
         });
+        let notifier = Arc::new(Notifier::new(&context, &recorder));
         let gateway = Arc::new(Self {
             context,
             persistence,
@@ -166,6 +168,7 @@ impl Gateway {
             approvals,
             inspector,
             pipeline,
+            notifier,
             problems: ArcSwap::default(),
             waiting_changes: ArcSwap::default(),
         });
@@ -174,6 +177,8 @@ impl Gateway {
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
         tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        let telling = Arc::clone(&gateway.notifier).run(gateway.subscriptions.alerts());
+        tasks.spawn("notify", telling);
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
         gateway.servers.apply(specs, true);
         Ok(gateway)
@@ -239,6 +244,7 @@ impl Gateway {
         self.context.redactor.set(Arc::clone(&redactor));
         self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
+        self.notifier.set(settings.notify.clone());
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
         if is_other_list {
@@ -340,6 +346,11 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
+    /// What people should hear of at once, from now on. Whoever does not keep up misses some.
+    pub fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.subscriptions.alerts()
+    }
+
     /// How many subscriptions a principal has.
     pub fn n_subscriptions(&self, principal: &str) -> usize {
         self.subscriptions.count_of(principal)
@@ -423,6 +434,7 @@ impl Gateway {
     /// The problems of the configuration, and what else people should know about.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.problems.load().to_vec();
+        problems.extend(self.notifier.problems());
         if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
             problems.push(
                 "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \

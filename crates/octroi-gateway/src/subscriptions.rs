@@ -10,7 +10,9 @@ use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Method};
 use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::broadcast;
 
+use crate::alerts::{Alert, Alerts};
 use crate::catalogue::Builtins;
 use crate::view::View;
 
@@ -83,6 +85,8 @@ pub struct Listener {
 pub(crate) struct Subscriptions {
     next: AtomicU64,
     listeners: RwLock<HashMap<u64, Weak<Listener>>>,
+    /// What people hear of without subscribing.
+    alerts: Alerts,
 }
 
 /// Ends the watches at servers that listeners no longer need.
@@ -112,6 +116,16 @@ impl Subscriptions {
         });
         self.listeners.write().insert(number, Arc::downgrade(&listener));
         listener
+    }
+
+    /// Tells people something at once.
+    pub(crate) fn alert(&self, alert: Alert) {
+        self.alerts.raise(alert);
+    }
+
+    /// The alerts from now on.
+    pub(crate) fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.alerts.listen()
     }
 
     pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {

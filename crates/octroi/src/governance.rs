@@ -18,6 +18,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         agents: settings.agents.clone(),
         tokens: settings.tokens.clone(),
         approvals: settings.approvals.clone(),
+        notify: settings.notify.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,
             new_tools: settings.pins.new_tools.unwrap_or_else(|| settings.policy.profile.new_tools()),
