@@ -42,6 +42,7 @@ mod remember;
 mod showing;
 mod steady_clock;
 mod waiting;
+mod word;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
@@ -49,6 +50,7 @@ pub use remember::{Remember, RememberScope, Until};
 pub use showing::ShownArguments;
 use steady_clock::SteadyClock;
 use waiting::Waiting;
+pub(crate) use word::PersonsWord;
 
 /// Calls that wait for approval, and the decisions about them.
 pub struct Approvals {
@@ -126,6 +128,8 @@ pub(crate) struct GrantedCall {
     pub(crate) approval: Option<String>,
     /// Parameters that replace the caller's, if a person edited them.
     pub(crate) edited: Option<Box<Params>>,
+    /// What a person said about it, for its client.
+    pub(crate) word: Option<Box<PersonsWord>>,
     /// Its reservation in the quotas.
     pub(crate) reservation: QuotaReservation,
 }

@@ -19,10 +19,11 @@ use octroi_store::Cipher;
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::alerts::Alert;
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
@@ -34,6 +35,7 @@ use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
 use crate::inspector::Inspector;
 use crate::metrics::ToolReading;
+use crate::notifier::Notifier;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
@@ -45,6 +47,7 @@ use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
 use crate::view::View;
 
+mod problems;
 mod recording;
 #[cfg(test)]
 mod tests;
@@ -429,49 +432,6 @@ impl Gateway {
     /// The metrics of every tool.
     pub fn readings(&self) -> Vec<ToolReading> {
         self.pipeline.exchanges.readings()
-    }
-
-    /// The problems of the configuration, and what else people should know about.
-    pub fn problems(&self) -> Vec<String> {
-        let mut problems = self.problems.load().to_vec();
-        problems.extend(self.notifier.problems());
-        if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
-            problems.push(
-                "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \
-                 backup, or move it away to make a new one, and restart"
-                    .to_owned(),
-            );
-        }
-        for upstream in self.servers.upstreams() {
-            let server = &upstream.spec().key;
-            let times = match upstream.n_killed_reapers() {
-                0 => continue,
-                1 => "once".to_owned(),
-                n_times => format!("{n_times} times"),
-            };
-            problems.push(format!(
-                "the reaper of server `{server}` was killed {times}, and what it watched was ended; see what the server \
-                 wrote with `octroi logs {server}`"
-            ));
-        }
-        problems
-    }
-
-    /// Changes of the configuration that wait for a person.
-    pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
-        self.waiting_changes.load_full()
-    }
-
-    /// Sets the changes of the configuration that wait for a person.
-    pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
-        self.waiting_changes.store(Arc::new(waiting));
-        self.servers.announce();
-    }
-
-    /// Sets the problems of the configuration.
-    pub fn set_problems(&self, problems: Vec<String>) {
-        self.problems.store(Arc::new(problems));
-        self.servers.announce();
     }
 }
 

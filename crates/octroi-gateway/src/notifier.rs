@@ -73,37 +73,46 @@ impl Notifier {
             tokio::select! {
                 biased;
                 () = self.context.shutdown.cancelled() => return,
-                alert = alerts.recv() => match alert {
-                    Ok(alert) => self.collect(&mut digest, alert),
-                    Err(RecvError::Lagged(n_missed)) => digest.miss(n_missed),
-                    Err(RecvError::Closed) => return,
-                },
                 () = until(due) => {
                     let settings = Arc::clone(&self.settings.borrow());
-                    let notices = digest.take();
                     next = self.now() + settings.every;
-                    for notice in &notices {
-                        self.deliver(notice, &settings).await;
+                    let notices = digest.take();
+                    tokio::select! {
+                        biased;
+                        () = self.context.shutdown.cancelled() => return,
+                        () = self.deliver_all(&notices, &settings) => {}
                     }
                 }
+                alert = alerts.recv() => match alert {
+                    Ok(alert) => self.collect(&mut digest, alert),
+                    Err(RecvError::Lagged(n_missed)) if self.tells(Told::Approvals) => digest.miss(n_missed),
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                },
             }
-            due = match (digest.is_empty(), due) {
-                (true, _) => None,
-                (false, Some(due)) if due > self.now() => Some(due),
-                (false, _) => Some((self.now() + GATHERING).max(next)),
-            };
+            due = if digest.is_empty() { None } else { due.or_else(|| Some((self.now() + GATHERING).max(next))) };
         }
     }
 
     fn collect(&self, digest: &mut Digest, alert: Alert) {
-        let settings = self.settings.borrow();
-        let is_told = |told: Told| !settings.is_silent() && settings.about.contains(&told);
         match alert {
-            Alert::CallWaits(call) if is_told(Told::Approvals) => digest.add_call(call),
-            Alert::Quarantined(definition) if is_told(Told::Quarantine) => digest.add_definition(definition),
+            Alert::CallWaits(call) if self.tells(Told::Approvals) => digest.add_call(call),
+            Alert::Quarantined(one) if self.tells(Told::Quarantine) => digest.add_definition(one),
             // Nobody needs to hear of it any more.
             Alert::CallSettled(call) => digest.remove_call(&call.id),
             Alert::CallWaits(_) | Alert::Quarantined(_) => {}
+        }
+    }
+
+    /// Whether anybody is told of this.
+    fn tells(&self, told: Told) -> bool {
+        let settings = self.settings.borrow();
+        !settings.is_silent() && settings.about.contains(&told)
+    }
+
+    async fn deliver_all(&self, notices: &[Notice], settings: &NotifySection) {
+        for notice in notices {
+            self.deliver(notice, settings).await;
         }
     }
 

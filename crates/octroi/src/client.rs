@@ -6,7 +6,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, StatusCode, header};
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode, header};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
@@ -20,6 +21,8 @@ use crate::cli::Target;
 use crate::config::data_directory;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
+
+mod listen;
 
 const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
 
@@ -64,6 +67,21 @@ impl Client {
     }
 
     async fn send(&self, request: ClientRequest) -> Result<Envelope, Failure> {
+        let response = self.open(request).await?;
+        let status = response.status();
+        let is_stream = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let body = response.into_body().collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
+        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
+        answer.ok_or_else(|| {
+            Failure::new(format!("the gateway answered HTTP {status} without a readable message"))
+        })
+    }
+
+    /// Sends a request; the body of the response is still to come.
+    async fn open(&self, request: ClientRequest) -> Result<Response<Incoming>, Failure> {
         let mut builder = Request::post(&self.url)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
@@ -82,22 +100,13 @@ impl Client {
             .build();
         let http = HttpClient::builder(TokioExecutor::new()).build(connector);
         let response = http.request(request).await.map_err(|error| self.unreachable(&error))?;
-        let status = response.status();
-        let is_stream = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let body = response.into_body().collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
-        if status == StatusCode::UNAUTHORIZED {
+        if response.status() == StatusCode::UNAUTHORIZED {
             let message = format!("the gateway at {} does not know the token", self.url);
             return Err(Failure::of(ErrorCode::Unauthenticated, message).hint(
                 "set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data",
             ));
         }
-        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
-        answer.ok_or_else(|| {
-            Failure::new(format!("the gateway answered HTTP {status} without a readable message"))
-        })
+        Ok(response)
     }
 
     fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> Failure {

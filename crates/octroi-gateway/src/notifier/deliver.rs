@@ -77,7 +77,7 @@ impl Notifier {
 }
 
 /// The program that shows a text on the desktop. The text is an argument of its own, never part of a script.
-fn desktop_program(text: &str) -> Program {
+pub(super) fn desktop_program(text: &str) -> Program {
     const TITLE: &str = "Octroi";
     let (command, args) = if cfg!(target_os = "macos") {
         let script = "display notification (item 2 of argv) with title (item 1 of argv)";

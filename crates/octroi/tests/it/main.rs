@@ -39,6 +39,7 @@ mod long_calls;
 mod lost;
 mod manage;
 mod memory;
+mod notified;
 mod once;
 mod operations;
 mod output;

@@ -21,15 +21,21 @@ fn row(server: &ServerStatus, width: usize) -> String {
             padded.dimmed().to_string()
         }
     };
-    let tools = format!("{} tools", server.tools);
+    let tools = printer::count(usize::try_from(server.tools).unwrap_or(usize::MAX), "tool");
+    let held = quarantined(server).map(|held| format!(": {held}")).unwrap_or_default();
     let line = format!(
         "  {:<width$}  {state} {:<9}  {:<5}  {tools:>9}",
         server.name, server.health, server.transport
     );
     match &server.error {
-        Some(error) => format!("{line}  {}", visible(error)),
-        None => line,
+        Some(error) => format!("{line}{held}  {}", visible(error)),
+        None => format!("{line}{held}"),
     }
+}
+
+/// How many definitions of a server are quarantined, and where to see them; `None` if none are.
+fn quarantined(server: &ServerStatus) -> Option<String> {
+    (server.quarantined > 0).then(|| format!("{} quarantined, see `octroi pins`", server.quarantined))
 }
 
 /// Every member of a server's status, in labelled lines.
@@ -48,6 +54,7 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
         ("era", server.era.as_deref().map(visible)),
         ("version", server.version.as_deref().map(visible)),
         ("tools", Some(server.tools.to_string())),
+        ("quarantined", quarantined(server)),
         ("latency ms", server.latency_ms.map(|ms| ms.to_string())),
         ("consecutive failures", Some(server.consecutive_failures.to_string())),
         ("restarts", Some(server.restarts.to_string())),
@@ -97,6 +104,7 @@ mod tests {
             era: None,
             version: None,
             tools: 16,
+            quarantined: 0,
             latency_ms: None,
             consecutive_failures: 0,
             restarts: 1,
@@ -115,10 +123,12 @@ mod tests {
     fn servers_stand_in_columns() {
         let failed =
             ServerStatus { error: Some("gone\nfor good".to_owned()), ..server("mail", Lifecycle::NeedsAuth) };
-        let servers = [server("a", Lifecycle::Running), failed];
+        let held = ServerStatus { tools: 0, quarantined: 5, ..server("new", Lifecycle::Running) };
+        let servers = [server("a", Lifecycle::Running), failed, held];
         let expected = [
             "  a     running    healthy    stdio   16 tools",
             "  mail  needs_auth healthy    stdio   16 tools  gone\\nfor good",
+            "  new   running    healthy    stdio    0 tools: 5 quarantined, see `octroi pins`",
         ];
         assert_eq!(plain(&table(&servers)), expected.join("\n"));
     }
