@@ -28,6 +28,7 @@ mod forms;
 mod gates;
 pub mod keys;
 mod listed;
+mod notify;
 mod overrides;
 mod policy;
 mod problem;
@@ -49,6 +50,7 @@ pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults,
 pub use client_limits::{ClientLimits, WrongTokenLimits};
 pub use fields::Layer;
 pub use gates::GateSpec;
+pub use notify::{NotifySection, Told};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
@@ -149,6 +151,8 @@ pub struct Config {
     pub approvals: ApprovalsSection,
     /// `[pins]`: how new or changed tools are treated.
     pub pins: PinsSection,
+    /// `[notify]`: who is told that a person is needed.
+    pub notify: NotifySection,
     /// `[audit]`: what is recorded.
     pub audit: AuditSection,
     /// `[[quotas]]`: limits on calls.

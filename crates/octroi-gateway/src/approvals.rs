@@ -43,6 +43,7 @@ mod remember;
 mod showing;
 mod steady_clock;
 mod waiting;
+mod word;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
@@ -50,6 +51,7 @@ pub use remember::{Remember, RememberScope, Until};
 pub use showing::ShownArguments;
 use steady_clock::SteadyClock;
 use waiting::Waiting;
+pub(crate) use word::PersonsWord;
 
 /// Calls that wait for approval, and the decisions about them.
 pub struct Approvals {
@@ -134,6 +136,8 @@ pub(crate) struct GrantedCall {
     pub(crate) approval: Option<String>,
     /// Parameters that replace the caller's, if a person edited them.
     pub(crate) edited: Option<Box<Params>>,
+    /// What a person said about it, for its client.
+    pub(crate) word: Option<Box<PersonsWord>>,
     /// Its reservation in the quotas.
     pub(crate) reservation: QuotaReservation,
 }
@@ -207,7 +211,7 @@ impl Approvals {
     }
 
     /// The address of the page about an approval, as the client of this caller reaches it.
-    fn page_of(&self, caller: &Caller, id: &str) -> Option<String> {
+    pub(super) fn page_for(&self, caller: &Caller, id: &str) -> Option<String> {
         let page = self.page.load();
         let base = match (page.as_deref()?, &caller.base) {
             (PageBase::Configured(base), _) | (PageBase::Listening(base), None) => base,
@@ -217,20 +221,27 @@ impl Approvals {
     }
 
     /// The base URL of the pages for people, once it is known.
-    pub fn page(&self) -> Option<Arc<String>> {
-        self.page.load_full()
+    pub fn page(&self) -> Option<String> {
+        self.page.load().as_deref().map(|base| match base {
+            PageBase::Configured(base) | PageBase::Listening(base) => base.clone(),
+        })
     }
 
     /// The instruction for the person who has to approve.
     pub(crate) fn invitation(&self, caller: &Caller, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
-        let page = self.page_of(caller, id).map(|page| format!(", or open {page}"));
+        let page = self.page_for(caller, id).map(|page| format!(", or open {page}"));
         format!(
             "A person has to approve this call of {}: run `octroi approve {id}`{}. Asked because: {}.",
             binding.tool,
             page.unwrap_or_default(),
             reasons.join("; "),
         )
+    }
+
+    /// The address of the page of an approval, once Octroi listens.
+    pub fn page_of(&self, id: &str) -> Option<String> {
+        self.page().map(|base| format!("{base}/approvals/{id}"))
     }
 
     /// The next round of a call that was approved and begun.
@@ -318,7 +329,7 @@ impl Approvals {
             }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => refuse(asking, denial::pending(&decided)),
+                _ => refuse(asking, denial::pending(&decided, self.page_for(asking.caller, &decided.id).as_deref())),
             }),
             _ => Ok(refuse(
                 asking,
@@ -357,7 +368,7 @@ impl Approvals {
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),
             side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
-            reasons: question.trace().asks().map(str::to_owned).collect(),
+            reasons: question.trace().asks().to_vec(),
             requested_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
             decided_at_ms: None,
@@ -396,13 +407,13 @@ impl Approvals {
 
     /// The elicitation for a client that can show a page, if it can.
     fn elicitation(&self, asking: &CallToApprove<'_>, approval: &Approval) -> Option<Bytes> {
-        let page = self.page_of(asking.caller, &approval.id)?;
+        let page = self.page_for(asking.caller, &approval.id)?;
         let tool = &approval.binding.tool;
         let mut params = json!({
             "mode": "url",
             "url": page,
             "elicitationId": approval.id,
-            "message": format!("A person has to approve this call of {tool}."),
+            "message": format!("A person has to approve this call of {tool}: {}.", approval.reasons.join("; ")),
         });
         if asking.caller.era == Era::Legacy {
             params["_meta"] = own_metadata(approval);

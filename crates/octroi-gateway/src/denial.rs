@@ -128,15 +128,19 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
 }
 
 /// The decision is pending: a result that explains how to come back, because a model can read it.
-pub(crate) fn pending(approval: &Approval) -> Answer {
+pub(crate) fn pending(approval: &Approval, page: Option<&str>) -> Answer {
     let Approval { id, reasons, expires_at_ms, .. } = approval;
+    let at_page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
+    let expires = show_time(*expires_at_ms);
     let text = format!(
-        "This call waits for a person's approval ({id}): {}. Nothing has been done yet. Ask your user to run \
-         `octroi approve {id}`, then make the identical call again before {}; do not change its arguments.",
+        "This call waits for a person's approval ({id}): {}. Nothing has been done yet. Tell your user to decide \
+         {at_page}with `octroi approve {id}`, then make the identical call again before {expires}; do not change \
+         its arguments.",
         reasons.join("; "),
-        show_time(*expires_at_ms),
     );
-    let data = json!({"code": "approval_pending", "approval": id, "reasons": reasons, "expires": show_time(*expires_at_ms)});
+    let data = json!({
+        "code": "approval_pending", "approval": id, "page": page, "reasons": reasons, "expires": expires,
+    });
     failed_result(&text, "approval_pending", &data)
 }
 

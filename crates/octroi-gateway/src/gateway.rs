@@ -19,10 +19,11 @@ use octroi_store::Cipher;
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::alerts::Alert;
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
@@ -35,6 +36,7 @@ use crate::governance::{Governance, GovernanceSettings};
 use crate::identity::Identity;
 use crate::inspector::Inspector;
 use crate::metrics::ToolReading;
+use crate::notifier::Notifier;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
@@ -73,6 +75,7 @@ pub struct Gateway {
     approvals: Arc<Approvals>,
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
+    notifier: Arc<Notifier>,
     problems: ArcSwap<Vec<String>>,
     certificate_problem: ArcSwapOption<String>,
     waiting_changes: ArcSwap<WaitingChanges>,
@@ -158,6 +161,7 @@ impl Gateway {
             exchanges,
             tasks: Tasks::default(),
         });
+        let notifier = Arc::new(Notifier::new(&context, &recorder));
         let gateway = Arc::new(Self {
             context,
             persistence,
@@ -172,6 +176,7 @@ impl Gateway {
             approvals,
             inspector,
             pipeline,
+            notifier,
             problems: ArcSwap::default(),
             certificate_problem: ArcSwapOption::default(),
             waiting_changes: ArcSwap::default(),
@@ -185,6 +190,8 @@ impl Gateway {
             "deliver-notices",
             Arc::clone(&gateway.subscriptions).deliver(gateway.context.shutdown.clone()),
         );
+        let telling = Arc::clone(&gateway.notifier).run(gateway.subscriptions.alerts());
+        tasks.spawn("notify", telling);
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
         let shutdown = gateway.context.shutdown.clone();
         tasks.spawn("tokens", Arc::clone(&gateway.identity).look_after(shutdown));
@@ -254,6 +261,7 @@ impl Gateway {
         self.context.redactor.set(Arc::clone(&redactor));
         self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
+        self.notifier.set(settings.notify.clone());
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
         if is_other_list {
@@ -354,6 +362,11 @@ impl Gateway {
     ) -> Arc<Listener> {
         let servers = Arc::clone(&self.servers);
         self.subscriptions.listen(subscriber, filter, servers, deliver)
+    }
+
+    /// What people should hear of at once, from now on. Whoever does not keep up misses some.
+    pub fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.subscriptions.alerts()
     }
 
     /// How many subscriptions a principal has.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use octroi_core::agent::{AgentContext, Mode, Profile};
-use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, QuotaSpec};
+use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
 use octroi_core::Principal;
@@ -50,6 +50,8 @@ pub struct GovernanceSettings {
     pub agents: Vec<AgentSpec>,
     /// How approvals work.
     pub approvals: ApprovalsSection,
+    /// Who is told that a person is needed.
+    pub notify: NotifySection,
     /// How definitions are accepted.
     pub pins: PinSettings,
     /// Operator rules about the risk and side effects of tools.

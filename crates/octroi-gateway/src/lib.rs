@@ -3,6 +3,7 @@
 //! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A door (HTTP,
 //! stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
+mod alerts;
 mod answer;
 mod approvals;
 pub mod audit;
@@ -24,6 +25,7 @@ mod inspector;
 mod lost_state;
 mod methods;
 mod metrics;
+mod notifier;
 mod operator_error;
 mod outcome;
 mod persistence;
@@ -43,6 +45,7 @@ mod subscriptions;
 mod tasks;
 mod view;
 
+pub use alerts::{Alert, QuarantinedDefinition, WaitingCall};
 pub use answer::Answer;
 pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownArguments, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tracing::error;
 
 use crate::answer::{self, Answer};
-use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, Settled};
+use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, PersonsWord, Settled};
 use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, OtherParams, Violation};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
@@ -87,6 +87,7 @@ struct Granted {
     approval: Option<ApprovalInUse>,
     /// The request with the arguments that a person edited.
     edited: Option<Box<(Envelope, Params)>>,
+    word: Option<Box<PersonsWord>>,
     reservation: QuotaReservation,
 }
 
@@ -234,8 +235,12 @@ impl Pipeline {
         let mut granted = self.ask(&call, decision).await?;
         let record = self.record_begin(&call, &mut granted).await?;
         let (answer, outcome) = self.make(&call, &granted).await;
+        let word = granted.word.take().filter(|_| outcome != RecordedOutcome::InputRequired);
         self.record_end(record, granted, outcome, &answer).await;
-        Ok(answer)
+        Ok(match word {
+            Some(word) => word.add_to(answer),
+            None => answer,
+        })
     }
 
     /// Identifies the caller, and the state that the call continues from.
@@ -285,7 +290,7 @@ impl Pipeline {
             Decision::Allow(permit) => match &call.state {
                 None => match self.governance.reserve(call.to_decide(), &call.context) {
                     Ok(reservation) => {
-                        return Ok(Granted { permit, approval: None, edited: None, reservation });
+                        return Ok(Granted { permit, approval: None, edited: None, word: None, reservation });
                     }
                     Err(denial) => Settled::Denied(denial),
                 },
@@ -306,7 +311,7 @@ impl Pipeline {
     }
 
     fn take_grant(self: &Arc<Self>, call: &ToolCall<'_>, granted: GrantedCall) -> Result<Granted, Answer> {
-        let GrantedCall { permit, approval, edited, reservation } = granted;
+        let GrantedCall { permit, approval, edited, word, reservation } = granted;
         let approval = approval.map(|id| ApprovalInUse::new(&self.approvals, id));
         let edited = match edited.map(|edited| with_arguments_of(call.request.envelope, &edited)) {
             None => None,
@@ -318,7 +323,7 @@ impl Pipeline {
                 ));
             }
         };
-        Ok(Granted { permit, approval, edited, reservation })
+        Ok(Granted { permit, approval, edited, word, reservation })
     }
 
     /// Records a denial; returns the answer for the client.

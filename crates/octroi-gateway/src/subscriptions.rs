@@ -10,8 +10,10 @@ use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Method};
 use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
+use crate::alerts::{Alert, Alerts};
 use crate::catalogue::Builtins;
 use crate::subscriptions::merging::Merging;
 use crate::view::View;
@@ -87,6 +89,8 @@ pub(crate) struct Subscriptions {
     merging: Merging,
     next: AtomicU64,
     listeners: RwLock<HashMap<u64, Weak<Listener>>>,
+    /// What people hear of without subscribing.
+    alerts: Alerts,
 }
 
 /// Ends the watches at servers that listeners no longer need.
@@ -97,7 +101,12 @@ pub(crate) trait ReleaseWatch: Send + Sync {
 
 impl Subscriptions {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { merging: Merging::new(clock), next: AtomicU64::default(), listeners: RwLock::default() }
+        Self {
+            merging: Merging::new(clock),
+            next: AtomicU64::default(),
+            listeners: RwLock::default(),
+            alerts: Alerts::default(),
+        }
     }
 
     /// Delivers notices once others like them had time to come, until `closing`.
@@ -125,6 +134,16 @@ impl Subscriptions {
         });
         self.listeners.write().insert(number, Arc::downgrade(&listener));
         listener
+    }
+
+    /// Tells people something at once.
+    pub(crate) fn alert(&self, alert: Alert) {
+        self.alerts.raise(alert);
+    }
+
+    /// The alerts from now on.
+    pub(crate) fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.alerts.listen()
     }
 
     pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, StatusCode, header};
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode, header};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use octroi_api::operations::servers::ServersList;
@@ -27,6 +28,8 @@ mod unreachable;
 
 use address::{endpoint, is_loopback};
 use unreachable::{no_gateway, unreachable};
+
+mod listen;
 
 const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
 
@@ -123,6 +126,20 @@ impl Client {
     }
 
     async fn send(&self, request: ClientRequest) -> Result<Envelope, Failure> {
+        let response = self.open(request).await?;
+        let status = response.status();
+        let is_stream = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let body =
+            response.into_body().collect().await.map_err(|error| unreachable(&self.url, &error))?.to_bytes();
+        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
+        answer.ok_or_else(|| no_gateway(&self.url, status))
+    }
+
+    /// Sends a request; the body of the response is still to come.
+    async fn open(&self, request: ClientRequest) -> Result<Response<Incoming>, Failure> {
         let mut builder = Request::post(&self.url)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
@@ -135,21 +152,11 @@ impl Client {
             .map_err(|error| Failure::new(format!("`{}` is not a valid address", self.url)).cause(error))?;
         let http = HttpClient::builder(TokioExecutor::new()).build(tls::connector(&self.trust)?);
         let response = http.request(request).await.map_err(|error| unreachable(&self.url, &error))?;
-        let status = response.status();
-        let is_stream = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let body =
-            response.into_body().collect().await.map_err(|error| unreachable(&self.url, &error))?.to_bytes();
-        if status == StatusCode::UNAUTHORIZED {
-            return Err(self.unknown_token());
+        match response.status() {
+            StatusCode::UNAUTHORIZED => Err(self.unknown_token()),
+            StatusCode::NOT_FOUND => Err(no_gateway(&self.url, StatusCode::NOT_FOUND)),
+            _ => Ok(response),
         }
-        if status == StatusCode::NOT_FOUND {
-            return Err(no_gateway(&self.url, status));
-        }
-        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
-        answer.ok_or_else(|| no_gateway(&self.url, status))
     }
 
     fn unknown_token(&self) -> Failure {

@@ -17,6 +17,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
         approvals: settings.approvals.clone(),
+        notify: settings.notify.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,
             new_tools: settings.pins.new_tools.unwrap_or_else(|| settings.policy.profile.new_tools()),

@@ -59,6 +59,9 @@ pub struct ServerStatus {
     pub version: Option<String>,
     /// The number of its tools
     pub tools: u64,
+    /// The number of its definitions that are quarantined; `pins_list` has them
+    #[serde(default)]
+    pub quarantined: u64,
     /// The latency of its last check, in milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,

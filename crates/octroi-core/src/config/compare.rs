@@ -97,6 +97,7 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
         agents,
         approvals,
         pins,
+        notify,
         audit,
         quotas,
         gates,
@@ -125,6 +126,9 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     merge("pins", &mut view.pins, &shown.pins, &mut |fields| {
         let is_same_lock = accepted.lock == new.lock;
         sections::pins(fields, &mut kept.pins, pins, is_same_lock);
+    });
+    merge("notify", &mut view.notify, &shown.notify, &mut |fields| {
+        sections::notify(fields, &mut kept.notify, notify);
     });
     merge("audit", &mut view.audit, &shown.audit, &mut |fields| {
         sections::audit(fields, &mut kept.audit, audit);

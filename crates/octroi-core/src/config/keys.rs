@@ -13,7 +13,7 @@ mod server;
 
 pub use server::SERVER;
 
-use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, PINS, POLICY, QUOTA};
+use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, NOTIFY, PINS, POLICY, QUOTA};
 
 /// One key.
 #[derive(Debug)]
@@ -174,6 +174,7 @@ pub const ROOT: &[Key] = &[
     key("agents", Kind::Tables(AGENT), "", "Settings of single agents."),
     key("approvals", Kind::Table(APPROVALS), "", "How people approve calls."),
     key("pins", Kind::Table(PINS), "", "What happens to tools that are new or have changed."),
+    key("notify", Kind::Table(NOTIFY), "", "Who is told that a person is needed."),
     key("audit", Kind::Table(AUDIT), "", "What is recorded."),
     key("quotas", Kind::Tables(QUOTA), "", "Limits on calls."),
     key("gates", Kind::Tables(GATE), "", "Custom gates: programs that check calls."),

@@ -24,6 +24,7 @@ impl Context<'_> {
         let agents = all(self.agents(&root.agents, &effective.policy), &mut effective.agents, &mut problems);
         let approvals = one(self.approvals(&root.approvals), &mut effective.approvals, &mut problems);
         let pins = one(self.pins(&root.pins), &mut effective.pins, &mut problems);
+        let notify = one(self.notify(&root.notify), &mut effective.notify, &mut problems);
         let (audit, handlers) = self.audit(&root.audit);
         let audit = AuditSection {
             handlers: all(self.handlers(&handlers), &mut effective.handlers, &mut problems),
@@ -42,6 +43,7 @@ impl Context<'_> {
             agents,
             approvals,
             pins,
+            notify,
             audit,
             quotas,
             gates,

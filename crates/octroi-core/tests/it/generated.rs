@@ -5,7 +5,7 @@ use std::path::Path;
 
 use expect_test::{expect, expect_file};
 use octroi_core::config::keys::governance::{
-    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA,
+    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
 };
 use octroi_core::config::keys::{ENTRY, Key, Kind, MCP, ROOT, SERVER, TOKEN};
 use octroi_core::config::reference;
@@ -50,7 +50,7 @@ fn the_reference_is_fresh() {
 
 #[test]
 fn no_key_has_two_meanings() {
-    let governance = [POLICY, AGENT, APPROVALS, PINS, AUDIT, HANDLER, QUOTA, GATE, INFERENCE];
+    let governance = [POLICY, AGENT, APPROVALS, PINS, NOTIFY, AUDIT, HANDLER, QUOTA, GATE, INFERENCE];
     for keys in [ROOT, SERVER, MCP, ENTRY, TOKEN].into_iter().chain(governance) {
         let spellings = |key: &'static Key| std::iter::once(key.name).chain(key.synonyms.iter().copied());
         let all: Vec<&str> = keys.iter().flat_map(spellings).collect();
@@ -103,6 +103,7 @@ fn every_key_of_what_is_decided_and_kept_is_read() {
         ("agents", AGENT, effective.agents.iter().collect()),
         ("approvals", APPROVALS, vec![&effective.approvals]),
         ("pins", PINS, vec![&effective.pins]),
+        ("notify", NOTIFY, vec![&effective.notify]),
         ("audit", AUDIT, vec![&effective.audit]),
         ("audit.handlers", HANDLER, effective.handlers.iter().collect()),
         ("quotas", QUOTA, effective.quotas.iter().collect()),

@@ -145,6 +145,7 @@ impl Approvals {
         let decided =
             decided.map_err(|refusal| OperatorError::Refused { id: approval.id.clone(), refusal })?;
         self.settled(&decided);
+        self.alert(&decided);
         Ok(decided)
     }
 

@@ -10,7 +10,7 @@ use octroi_mcp::params::Params;
 use octroi_store::{Store, StoreError};
 
 use super::{
-    Approvals, CallToApprove, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable,
+    Approvals, CallToApprove, GrantedCall, PersonsWord, Settled, arguments_of, binding, refuse, refused, unusable,
 };
 use crate::audit_recorder::{Initiator, Violation};
 use crate::denial;
@@ -92,7 +92,7 @@ impl Approvals {
     pub(crate) fn grant_without_person(&self, permit: Permit, asking: &CallToApprove<'_>) -> Settled {
         match self.reserve(asking) {
             Ok(reservation) => {
-                Settled::Granted(GrantedCall { permit, approval: None, edited: None, reservation })
+                Settled::Granted(GrantedCall { permit, approval: None, edited: None, word: None, reservation })
             }
             Err(denial) => Settled::Denied(denial),
         }
@@ -141,8 +141,9 @@ impl Approvals {
         };
         let settled = match granted {
             Ok((permit, edited)) => {
+                let word = PersonsWord::of(&claimed);
                 let approval = Some(claimed.id);
-                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+                Settled::Granted(GrantedCall { permit, approval, edited, word, reservation })
             }
             Err(refused) => {
                 self.finish(&claimed.id, "denied").await;
@@ -233,8 +234,9 @@ impl Approvals {
         let binding = claimed.binding.clone();
         Ok(match authorization.permit(&claimed, &binding) {
             Ok(permit) => {
+                let word = PersonsWord::of(&claimed);
                 let approval = Some(claimed.id);
-                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+                Settled::Granted(GrantedCall { permit, approval, edited, word, reservation })
             }
             Err(refusal) => unusable(&claimed.id, &refusal),
         })

@@ -120,7 +120,7 @@ impl Approvals {
                 _ = decided.changed() => {}
                 () = tokio::time::sleep_until(deadline.min(now() + PROGRESS_EVERY)) => {
                     n_sent += 1;
-                    send_progress(asking, &approval.id, n_sent);
+                    send_progress(asking, &approval.id, self.page_for(asking.caller, &approval.id).as_deref(), n_sent);
                 }
                 () = &mut showing => {}
             }
@@ -171,11 +171,12 @@ impl Approvals {
     }
 }
 
-fn send_progress(asking: &CallToApprove<'_>, id: &str, n_sent: u32) {
+fn send_progress(asking: &CallToApprove<'_>, id: &str, page: Option<&str>, n_sent: u32) {
     let Some(token) = asking.params.progress_token() else {
         return;
     };
-    let message = format!("waiting for a person to approve {id}: octroi approve {id}");
+    let page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
+    let message = format!("waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`");
     let params = format!(
         r#"{{"progressToken":{},"progress":{n_sent},"message":{}}}"#,
         String::from_utf8_lossy(&token),

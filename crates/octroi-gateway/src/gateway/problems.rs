@@ -9,6 +9,7 @@ impl Gateway {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.problems.load().to_vec();
         problems.extend(self.certificate_problem.load().as_deref().cloned());
+        problems.extend(self.notifier.problems());
         if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
             problems.push(
                 "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \

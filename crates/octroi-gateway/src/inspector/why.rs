@@ -174,7 +174,7 @@ impl Inspector {
 pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
     match decision {
         Decision::Allow(_) => None,
-        Decision::Ask(question) => Some(question.trace().asks().collect::<Vec<_>>().join("; ")),
+        Decision::Ask(question) => Some(question.trace().asks().join("; ")),
         Decision::Deny(denial) => Some(denial.reason.clone()),
     }
 }

@@ -30,6 +30,8 @@ pub struct ServerStatus {
     pub version: Option<&'static str>,
     /// The number of tools it offers.
     pub tools: usize,
+    /// The number of its definitions that are quarantined.
+    pub quarantined: usize,
     /// The duration of its last health check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -71,6 +73,7 @@ impl Servers {
         let connection = member.upstream.current();
         let condition = member.upstream.condition();
         let catalogue = self.registry.catalogue();
+        let quarantined = catalogue.offer(&spec.key).map_or(0, |offer| offer.held.len());
         let strays = catalogue.offer(&spec.key).map(|offer| offer.strays.clone());
         ServerStatus {
             name: spec.key.to_string(),
@@ -86,6 +89,7 @@ impl Servers {
             era: connection.as_ref().map(|connection| connection.era().as_str()),
             version: connection.as_ref().map(|connection| connection.identity().version.as_str()),
             tools: catalogue.server(&spec.key).map_or(0, |lists| lists.tools.len()),
+            quarantined,
             latency_ms: condition
                 .checks
                 .latency

@@ -170,16 +170,16 @@ pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval)
     if approval.n_bytes() <= LISTED_BYTES_MAX {
         return describe(approvals, approval);
     }
-    Approval { arguments: None, ..of_shown(approval, ShownArguments::preview(approval)) }
+    Approval { arguments: None, ..of_shown(approvals, approval, ShownArguments::preview(approval)) }
 }
 
 /// An approval as people see it: with the whole arguments and other params, in which secrets
 /// are masked.
 pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
-    of_shown(approval, approvals.shown(approval, &[]))
+    of_shown(approvals, approval, approvals.shown(approval, &[]))
 }
 
-fn of_shown(approval: &StoredApproval, shown: ShownArguments) -> Approval {
+fn of_shown(approvals: &Approvals, approval: &StoredApproval, shown: ShownArguments) -> Approval {
     let masked = shown.masked.into_iter().map(|masked| MaskedArgument {
         path: masked.path,
         kind: masked.kind.to_owned(),
@@ -205,6 +205,7 @@ fn of_shown(approval: &StoredApproval, shown: ShownArguments) -> Approval {
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),
         reasons: approval.reasons.clone(),
+        page: approvals.page_of(&approval.id),
         requested_at: show_time(approval.requested_at_ms),
         expires_at: show_time(approval.expires_at_ms),
         state: approval.state.into(),

@@ -19,12 +19,15 @@ use crate::printer::{self, visible};
 use crate::table::line_width;
 
 mod render;
+mod watch;
 
+pub(super) use render::waiting_lines;
 use render::{ArgumentLength, detail_lines, list_lines, revealed_lines, time_left, tool_name};
 
 pub(super) async fn run(approvals: &Approvals) -> Result<(), Failure> {
     match &approvals.command {
         Some(ApprovalsCommand::Show(one)) => show(one).await,
+        None if approvals.options.watch => watch::run(&approvals.options).await,
         None => list(&approvals.options).await,
     }
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::{logging, printer};
 
 mod agents;
+mod alerts;
 mod approvals;
 mod audit;
 mod call;

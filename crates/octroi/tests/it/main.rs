@@ -41,6 +41,7 @@ mod lost;
 mod manage;
 mod memory;
 mod misleading;
+mod notified;
 mod once;
 mod operations;
 mod output;

@@ -6,7 +6,7 @@ use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::agent::Profile;
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
-    PinsSection, PolicySection, ServerSection, WrongTokenLimits,
+    NotifySection, PinsSection, PolicySection, ServerSection, WrongTokenLimits,
 };
 use crate::pin::{NewTools, PinPolicy};
 
@@ -163,6 +163,17 @@ fn pin_rank(policy: PinPolicy) -> u8 {
         PinPolicy::Ask => 1,
         PinPolicy::Strict => 2,
     }
+}
+
+pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new: &NotifySection) {
+    let NotifySection { about, command, webhook, desktop, every, timeout } = new;
+    fields.field(&["about"], &mut kept.about, about, harmless);
+    // Nobody may start a program or send what agents do elsewhere by writing a file.
+    fields.field(&["command", "args", "env"], &mut kept.command, command, |_, after| after.is_none());
+    fields.field(&["webhook", "headers"], &mut kept.webhook, webhook, |_, after| after.is_none());
+    fields.field(&["desktop"], &mut kept.desktop, desktop, harmless);
+    fields.field(&["every"], &mut kept.every, every, harmless);
+    fields.field(&["timeout"], &mut kept.timeout, timeout, harmless);
 }
 
 pub(super) fn audit(fields: &mut FieldMerger<'_>, kept: &mut AuditSection, new: &AuditSection) {

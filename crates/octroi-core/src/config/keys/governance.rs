@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, RISKS, Word, key, names};
 use crate::agent::{Mode, Profile};
-use crate::config::{DenialStyle, Durability, KeptResults};
+use crate::config::{DenialStyle, Durability, KeptResults, Told};
 use crate::pin::{NewTools, PinPolicy};
 
 /// The `kind` of an audit handler, as written.
@@ -42,6 +42,9 @@ pub(in crate::config) const HANDLERS: [Word<HandlerWord>; 4] = [
     ("syslog", HandlerWord::Syslog, &[]),
     ("otlp", HandlerWord::Otlp, &[]),
 ];
+
+pub(in crate::config) const TOLD: [Word<Told>; 2] =
+    [(Told::Approvals.as_str(), Told::Approvals, &[]), (Told::Quarantine.as_str(), Told::Quarantine, &[])];
 
 /// `[policy]`.
 pub const POLICY: &[Key] = &[
@@ -142,6 +145,51 @@ pub const PINS: &[Key] = &[
         `guarded` and `allow` for `open`.",
     ),
     key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
+];
+
+/// `[notify]`.
+pub const NOTIFY: &[Key] = &[
+    key(
+        "about",
+        Kind::Texts,
+        "approvals, quarantine",
+        "What is told: `approvals` are calls that begin to wait for approval, `quarantine` definitions of tools that are \
+        quarantined.",
+    ),
+    key(
+        "command",
+        Kind::Command,
+        "none",
+        "A program that gets each notice as JSON on its standard input, alone or with its arguments; never run through a \
+        shell.",
+    ),
+    key("args", Kind::Texts, "none", "More arguments."),
+    key(
+        "env",
+        Kind::TextMap,
+        "none",
+        "Environment variables for the program, besides the few that every program gets.",
+    ),
+    key(
+        "webhook",
+        Kind::Text,
+        "none",
+        "Where each notice is posted as JSON: an https:// address, or an http:// address of this machine.",
+    ),
+    key("headers", Kind::TextMap, "none", "Headers for every request to the webhook."),
+    key(
+        "desktop",
+        Kind::Flag,
+        "false",
+        "Whether the desktop of this machine shows each notice: `notify-send` on Linux, `osascript` on macOS.",
+    ),
+    key(
+        "every",
+        Kind::Duration,
+        "10s",
+        "The shortest time between two notices; what happens meanwhile is told together.",
+    ),
+    key("timeout", Kind::Duration, "10s", "For one delivery."),
 ];
 
 /// `[audit]`.

@@ -88,10 +88,39 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
             cut(&visible(&approval.other_params.to_string()), &approval.id)
         ));
     }
-    if !approval.reasons.is_empty() {
-        lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
-    }
+    lines.extend(approval.reasons.iter().map(|reason| format!("    {}", visible(reason).dimmed())));
+    let page = approval.page.as_ref().filter(|_| approval.state.0 == ApprovalState::Pending);
+    lines.extend(page.map(|page| format!("    {}", visible(page))));
     lines
+}
+
+/// A call that waits, for the status: who waits and why, and the page to decide at.
+pub(in crate::commands) fn waiting_lines(approval: &Approval) -> Vec<String> {
+    let agent = approval.agent_id.as_ref().unwrap_or(&approval.principal);
+    let why = approval.reasons.first().map_or_else(|| tool_name(&approval.tool), Clone::clone);
+    let mut lines = vec![format!("  {}: {}", visible(agent), visible(&why))];
+    lines.push(match &approval.page {
+        Some(page) => format!("      {}", visible(page).cyan()),
+        None => format!("      {}", approval.id),
+    });
+    lines
+}
+
+/// What became of a call that waited, in one line.
+pub(super) fn settled_line(approval: &Approval) -> String {
+    let by = approval.decided_by.as_ref().map(|by| format!(" by {}", visible(by))).unwrap_or_default();
+    let edited = if approval.edited { " with other arguments" } else { "" };
+    let reason = approval.reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+    let state = match approval.state.0 {
+        ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => "denied".red().to_string(),
+        // It was approved before it was used.
+        ApprovalState::Approved | ApprovalState::Claimed | ApprovalState::Done => "approved".green().to_string(),
+        state @ (ApprovalState::Pending
+        | ApprovalState::Expired
+        | ApprovalState::Cancelled
+        | ApprovalState::Orphaned) => state.as_str().yellow().to_string(),
+    };
+    format!("{}  {state}{by}{edited}{reason}", approval.id.bold())
 }
 
 /// The state of an approval, and since when.
@@ -131,7 +160,8 @@ pub(super) fn detail_lines(approval: &Approval, length: ArgumentLength) -> Vec<S
         ("masked", Some(masked.join("\n")).filter(|_| !masked.is_empty())),
         ("risk", Some(approval.risk.clone())),
         ("side effects", list(&approval.side_effects)),
-        ("reasons", list(&approval.reasons)),
+        ("reasons", Some(approval.reasons.join("\n")).filter(|reasons| !reasons.is_empty())),
+        ("page", approval.page.clone()),
         ("requested at", Some(approval.requested_at.clone())),
         ("expires at", Some(approval.expires_at.clone())),
         ("state", Some(approval.state.to_string())),

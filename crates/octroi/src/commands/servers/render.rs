@@ -24,7 +24,7 @@ pub(super) fn table(servers: &[ServerStatus]) -> Table {
             server.health.to_string().into(),
             Cell::new(&server.transport),
             server.tools.to_string().into(),
-            Cell::new(server.error.as_deref().unwrap_or_default()),
+            Cell::new([quarantined(server), server.error.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")),
         ]);
     }
     table
@@ -38,6 +38,11 @@ fn style_of(state: Lifecycle) -> Style {
             Style::new().dimmed()
         }
     }
+}
+
+/// How many definitions of a server are quarantined, and where to see them; `None` if none are.
+fn quarantined(server: &ServerStatus) -> Option<String> {
+    (server.quarantined > 0).then(|| format!("{} quarantined, see `octroi pins`", server.quarantined))
 }
 
 /// Every member of a server's status, in labelled lines.
@@ -56,6 +61,7 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
         ("era", server.era.as_deref().map(visible)),
         ("version", server.version.as_deref().map(visible)),
         ("tools", Some(server.tools.to_string())),
+        ("quarantined", quarantined(server)),
         ("latency ms", server.latency_ms.map(|ms| ms.to_string())),
         ("consecutive failures", Some(server.consecutive_failures.to_string())),
         ("restarts", Some(server.restarts.to_string())),
@@ -105,6 +111,7 @@ mod tests {
             era: None,
             version: None,
             tools: 16,
+            quarantined: 0,
             latency_ms: None,
             consecutive_failures: 0,
             restarts: 1,
@@ -123,11 +130,13 @@ mod tests {
     fn servers_stand_in_columns() {
         let failed =
             ServerStatus { error: Some("gone\nfor good".to_owned()), ..server("mail", Lifecycle::NeedsAuth) };
-        let servers = [server("a", Lifecycle::Running), failed];
+        let held = ServerStatus { tools: 0, quarantined: 5, ..server("new", Lifecycle::Running) };
+        let servers = [server("a", Lifecycle::Running), failed, held];
         expect![[r"
             NAME  STATE       HEALTH   TRANSPORT  TOOLS  ERROR
             a     running     healthy  stdio         16
-            mail  needs_auth  healthy  stdio         16  gone\nfor good"]]
+            mail  needs_auth  healthy  stdio         16  gone\nfor good
+            new   running     healthy  stdio          0  5 quarantined, see `octroi pins`"]]
         .assert_eq(&plain(&table(&servers).lines(80)));
     }
 
