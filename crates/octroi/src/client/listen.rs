@@ -68,7 +68,7 @@ impl ChangeStream<'_> {
                 None => return Ok(None),
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 // A gateway that is killed ends the stream like this.
-                Some(Err(error)) => return Err(self.client.unreachable(&error)),
+                Some(Err(error)) => return Err(unreachable(&self.client.url, &error)),
             };
             self.reader.push(&chunk).map_err(|error| super::unreadable(&error))?;
         }
