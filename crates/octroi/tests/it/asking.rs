@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::harness::{answering, connect, octroi, remote_entry, stdio_entry};
 use crate::processes::descendants;
+use crate::roots::script;
 
 const LEGACY: Era = Era::Legacy("2025-11-25");
 
@@ -68,6 +69,25 @@ async fn no_question_is_lost_after_the_first_one() {
     ada.close().await.expect("the session ends");
     let cid = user(&gateway, LEGACY, "Cid").await;
     assert_eq!(cid.call_text("peer_touch", json!({})).await.as_deref(), Ok("1"), "another process");
+    gateway.stop().await;
+}
+
+/// `server-everything` with two clients that it asks at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_real_server_asks_each_of_two_clients() {
+    let command = json!(["node", script("server-everything/dist/index.js"), "stdio"]);
+    let config = format!("[[mcp.servers]]\nname = \"all\"\ncommand = {command}\n");
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let (ada, bob) = (user(&gateway, LEGACY, "Ada").await, user(&gateway, LEGACY, "Bob").await);
+    let ask = async |client: &TestClient| {
+        let result = client.call("all_trigger-elicitation-request", json!({})).await;
+        result.expect("a result")["content"].to_string()
+    };
+    let first = ask(&ada).await;
+    assert!(first.contains("Ada"), "{first}");
+    let (of_ada, of_bob) = tokio::join!(ask(&ada), ask(&bob));
+    assert!(of_ada.contains("Ada") && !of_ada.contains("Bob"), "{of_ada}");
+    assert!(of_bob.contains("Bob") && !of_bob.contains("Ada"), "{of_bob}");
     gateway.stop().await;
 }
 
