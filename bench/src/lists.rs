@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::http_load::{LoadClient, LoadTarget};
 use crate::process::{BenchGateway, BenchPolicy, program};
-use crate::report::{self, grouped};
+use crate::report::{self, grouped_size};
 use crate::{BenchResult, cpu};
 
 const SERVERS: usize = 50;
@@ -40,7 +40,7 @@ pub(crate) async fn remembered() -> BenchResult<()> {
     }
     let used = cpu::time_of(octroi).saturating_sub(before) / LISTS;
     report::table("Lists", &["servers, none running", "tools", "octroi µs per list"]);
-    println!("| {SERVERS} | {} | {:.0} |", grouped(n_tools as u64), used.as_secs_f64() * 1e6);
+    println!("| {SERVERS} | {} | {:.0} |", grouped_size(n_tools), used.as_secs_f64() * 1e6);
     Ok(())
 }
 

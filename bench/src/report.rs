@@ -31,6 +31,11 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// The same of a count.
+pub(crate) fn grouped_size(number: usize) -> String {
+    grouped(u64::try_from(number).unwrap_or(u64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::grouped;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::http_load::{self, LoadClient, LoadTarget};
 use crate::process::{BenchGateway, BenchPeer, http_entry};
-use crate::report::{self, grouped};
+use crate::report::{self, grouped, grouped_size};
 use crate::{BenchResult, cpu};
 
 const SESSIONS: usize = 10_000;
@@ -25,7 +25,7 @@ pub(crate) async fn opened_and_dropped() -> BenchResult<()> {
         let open = cpu::memory_of(octroi);
         // Idle for longer than the configured five seconds, and swept at most that much later.
         tokio::time::sleep(Duration::from_secs(12)).await;
-        println!("| {} sessions opened, round {round} | {} |", grouped(SESSIONS as u64), grouped(open));
+        println!("| {} sessions opened, round {round} | {} |", grouped_size(SESSIONS), grouped(open));
         println!("| all dropped, round {round} | {} |", grouped(cpu::memory_of(octroi)));
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::http_load::{self, LoadClient, LoadTarget, Measured};
 use crate::process::{BenchGateway, BenchPeer, http_entry, stdio_entry};
-use crate::report::{self, grouped};
+use crate::report::{self, grouped, grouped_size};
 use crate::{BenchResult, CLIENTS, SPAN, cpu, stdio_load};
 
 const ERAS: [&str; 2] = ["modern", "legacy"];
@@ -44,12 +44,17 @@ pub(crate) async fn calls(words: &[String]) -> BenchResult<()> {
     // What users want to know first, from the same measurements.
     report::table(
         "What Octroi adds to a call",
-        &["server, era, clients", "p50 through a relay", "through Octroi", "p99 through a relay", "through Octroi"],
+        &[
+            "server, era, clients",
+            "p50 through a relay",
+            "through Octroi",
+            "p99 through a relay",
+            "through Octroi",
+        ],
     );
     for (row, (relay, octroi)) in &rows {
-        let [p50, p99] = [0.5, 0.99].map(|share| {
-            [relay, octroi].map(|way| milliseconds(way.measured.quantile(share))).join(" | ")
-        });
+        let [p50, p99] = [0.5, 0.99]
+            .map(|share| [relay, octroi].map(|way| milliseconds(way.measured.quantile(share))).join(" | "));
         println!("| {row} | {p50} | {p99} |");
     }
     Ok(())
@@ -147,7 +152,7 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         through.text(),
         through.compared_with(&floor),
         through.cpu() / per_call(server_used, &through.measured),
-        grouped((through.measured.calls() as f64 / through.measured.span.as_secs_f64()) as u64),
+        grouped(per_second(&through.measured)),
     );
     Ok((floor, through))
 }
@@ -169,13 +174,18 @@ pub(crate) async fn flat() -> BenchResult<()> {
         let before = cpu::time_of(octroi);
         let measured = http_load::run(&target, 16, SPAN).await?;
         let used = per_call(cpu::time_of(octroi).saturating_sub(before), &measured);
-        println!("| {} | {} | {used:.1} |", grouped(tools as u64), grouped(sessions));
+        println!("| {} | {} | {used:.1} |", grouped_size(tools), grouped_size(sessions));
     }
     Ok(())
 }
 
 fn per_call(used: Duration, measured: &Measured) -> f64 {
     used.as_secs_f64() * 1e6 / measured.calls().max(1) as f64
+}
+
+fn per_second(measured: &Measured) -> u64 {
+    let calls = u128::try_from(measured.calls()).unwrap_or_default();
+    u64::try_from(calls * 1_000 / measured.span.as_millis().max(1)).unwrap_or(u64::MAX)
 }
 
 fn milliseconds(latency: Duration) -> String {

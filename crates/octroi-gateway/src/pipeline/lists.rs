@@ -55,7 +55,9 @@ impl Pipeline {
                     Answer::Result(rendered.result(method, era))
                 }
                 // What it has is announced once it is known.
-                _ if self.servers.is_starting(view) => Answer::Result(Rendered::default().result(method, era)),
+                _ if self.servers.is_starting(view) => {
+                    Answer::Result(Rendered::default().result(method, era))
+                }
                 _ => self.unavailable(view, method),
             },
         }

@@ -195,7 +195,7 @@ impl HttpCall {
     /// Resumes a broken stream where the server supports it (legacy, events with ids).
     async fn resume(&mut self) -> Result<(), UpstreamError> {
         let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
-        let State::Streaming { stream, resumed } = &mut self.state else {
+        let State::Streaming { stream, resumed, .. } = &mut self.state else {
             return Err(ended);
         };
         let Some(last_event) = stream.last_event.clone().filter(|_| self.link.era == Era::Legacy) else {
@@ -208,9 +208,12 @@ impl HttpCall {
         let asked = stream.retry_ms().map(Duration::from_millis);
         tokio::time::sleep(asked.unwrap_or(RESUME_DELAY).min(RESUME_DELAY_MAX)).await;
         let session = self.link.session.load_full();
-        let response = self.link.open_stream(&session, Some(&last_event)).await?;
+        // Whatever goes wrong now, the server may have executed the call.
+        let not_resumed =
+            |error: UpstreamError| UpstreamError::Closed(format!("its stream could not be resumed: {error}"));
+        let response = self.link.open_stream(&session, Some(&last_event)).await.map_err(not_resumed)?;
         if !response.status().is_success() {
-            return Err(status_error(response.status()));
+            return Err(not_resumed(status_error(response.status())));
         }
         if let State::Streaming { stream, .. } = &mut self.state {
             stream.reopen(response.into_body());

@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use super::*;
 
 const LOST: &str = r#""error":{"code":-32001,"message":"Session not found"}"#;
-const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+const PROGRESS: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
 
 /// What a server does with a request; its session is `new` once a second one was opened.
 #[derive(Clone, Copy)]

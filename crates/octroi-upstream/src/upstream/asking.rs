@@ -39,7 +39,11 @@ impl Upstream {
     }
 
     /// The connection that is kept for a client because the server asked it first: the server may keep state for it.
-    pub(super) fn kept_slot(&self, sharer: &Sharer<'_>, capabilities: &ClientCapabilities) -> Option<Arc<Slot>> {
+    pub(super) fn kept_slot(
+        &self,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<Slot>> {
         if self.spec.sharing != Sharing::Auto {
             return None;
         }

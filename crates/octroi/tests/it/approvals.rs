@@ -117,7 +117,10 @@ async fn waiting_callers_get_the_decision_immediately() {
         let agent = connect(&gateway, era, ClientOptions::default()).await;
         // Clients show the message and nothing else, so it has the code and the reason.
         let cases: [(&[&str], Result<&str, &str>); 6] = [
-            (&["deny", "--reason", "not today"], Err("-32951: policy_denied_continue: admin said no: not today")),
+            (
+                &["deny", "--reason", "not today"],
+                Err("-32951: policy_denied_continue: admin said no: not today"),
+            ),
             (&["deny", "--abort"], Err("-32950: policy_denied: admin said no")),
             (&["approve"], Ok("x")),
             (&["approve", "--args", "{\"text\":\"edited\"}"], Ok("edited")),

@@ -94,7 +94,10 @@ pub(crate) fn differences(baseline: &str) -> String {
     let baseline: Baseline = toml::from_str(&text).expect("the baseline is valid");
     let mut direct = String::new();
     for Direct { revision, scenarios, reason, fault } in &baseline.direct {
-        let _ = write!(direct, "\nAt {revision}, only `{scenarios}…` fail directly, by fault of {fault}. {reason}\n");
+        let _ = write!(
+            direct,
+            "\nAt {revision}, only `{scenarios}…` fail directly, by fault of {fault}. {reason}\n"
+        );
     }
     if baseline.expected.is_empty() {
         return format!("No check differs.\n{direct}");

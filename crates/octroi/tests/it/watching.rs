@@ -85,7 +85,8 @@ async fn every_session_hears_of_a_change_also_when_another_is_gone() {
         clients.push(connect(&gateway, era, ClientOptions::default()).await);
         clients.push(as_holder(&gateway, OTHER_TOKEN, era).await);
     }
-    let old = TestClient::connect(gateway.sse_transport(), Era::Legacy("2024-11-05"), ClientOptions::default());
+    let old =
+        TestClient::connect(gateway.sse_transport(), Era::Legacy("2024-11-05"), ClientOptions::default());
     clients.push(old.await.expect("a client of the old transport"));
     let mut watching = Vec::new();
     for client in &clients {

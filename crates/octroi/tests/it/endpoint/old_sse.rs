@@ -190,7 +190,11 @@ async fn a_client_that_goes_on_without_initialize_after_a_restart_has_a_new_sess
         if message["method"].as_str().is_some_and(|method| method.ends_with("/list_changed")) {
             changed += 1;
         } else {
-            assert_eq!((&message["id"], &message["result"]["isError"]), (&json!(1), &json!(true)), "{message}");
+            assert_eq!(
+                (&message["id"], &message["result"]["isError"]),
+                (&json!(1), &json!(true)),
+                "{message}"
+            );
             session = Some(id.expect("the id names the session"));
         }
     }
