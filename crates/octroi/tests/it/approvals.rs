@@ -172,7 +172,7 @@ async fn waiting_callers_get_the_decision_immediately() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_denial_without_a_person_has_its_reason_in_the_message_too() {
-    let config = format!("{}expires = \"1s\"\n", guarded("50s"));
+    let config = format!("{}expires = \"1s\"\n", guarded("1s"));
     let gateway = TestGateway::start(&octroi(), &config).await;
     let policy = "[[deny]]\nid = \"no-add\"\ntool = \"peer.add\"\nreason = \"sums are secret\"\n";
     std::fs::write(gateway.directory().join("p.toml"), policy).expect("a file");

@@ -56,7 +56,8 @@ async fn a_restart_is_noticed_while_nobody_calls() {
     let mut peer = start("127.0.0.1:0", "bad-request").await;
     let address = peer.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
     let config = format!("{}health_interval = \"300ms\"\n", remote_entry("remote", "http", &peer.url));
-    let gateway = TestGateway::start(&octroi(), &config).await;
+    let gateway = TestGateway::launch(&octroi(), &config, &["-v"]).await;
+    gateway.wait_until_settled().await;
     peer.stop().await.expect("it ends");
     let _peer = start(&address, "bad-request").await;
     let deadline = tokio::time::Instant::now() + SOON * 2;
