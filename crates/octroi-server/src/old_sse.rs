@@ -119,7 +119,11 @@ async fn open(
         return Ok(legacy::refuse_session(&SessionRefusal::NoRandom, None));
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
-    let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
+    // A client whose stream breaks opens another soon: until then its messages go to a stream that is no more.
+    let first = format!(
+        "retry: 1000\nevent: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n",
+        opened.0.id()
+    );
     let lease = endpoint.access.lease(headers, &endpoint.closing);
     Ok(reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease)))
 }
