@@ -35,7 +35,8 @@ pub(crate) struct HttpCall {
     events: Option<Arc<CallEventQueue>>,
     /// What it waits for before it is sent.
     opening: Option<Box<OpeningQuestions>>,
-    /// What is sent again, once, if the server lost the session and has not looked at it.
+    /// What is sent again, once, if the server lost the session and has not looked at it. Nothing as soon as the
+    /// server asked or reported.
     unread: Option<Bytes>,
     state: State,
     cancel_reason: CancelReason,
@@ -113,7 +114,10 @@ impl HttpCall {
                 State::Sending(sending) => {
                     let answered = tokio::select! {
                         biased;
-                        event = next_queued(self.events.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => {
+                            self.unread = None;
+                            return Ok(event);
+                        }
                         answered = sending => answered?,
                     };
                     match answered {
@@ -130,7 +134,10 @@ impl HttpCall {
                 State::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
-                        event = next_queued(self.events.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => {
+                            self.unread = None;
+                            return Ok(event);
+                        }
                         received = stream.next() => received,
                     };
                     match received {
