@@ -217,7 +217,7 @@ impl Persistence {
         Ok(servers.into_iter().filter_map(|server| Some((server.key, server.enabled_override?))).collect())
     }
 
-    /// Servers that ask while calls of several clients are in progress.
+    /// Servers that ask their clients over connections that several share.
     pub(crate) async fn asking(&self) -> Result<HashSet<ServerKey>, StoreError> {
         let servers = self.store.servers().await?;
         Ok(servers.into_iter().filter(|server| server.asks_clients).map(|server| server.key).collect())

@@ -107,7 +107,7 @@ pub(crate) fn end_session(endpoint: &HttpEndpoint, id: &str) {
 }
 
 /// Closes the connections to servers that a session had for itself.
-fn end_at_servers(endpoint: &HttpEndpoint, owner: Arc<str>) {
+pub(crate) fn end_at_servers(endpoint: &HttpEndpoint, owner: Arc<str>) {
     let gateway = Arc::clone(&endpoint.gateway);
     endpoint.tasks.spawn("end-session", async move { gateway.servers().end_session(&owner).await });
 }

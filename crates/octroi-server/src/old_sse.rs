@@ -3,6 +3,10 @@
 //! `GET /sse` opens a stream, whose first event names where to send messages. The stream brings everything
 //! else: answers, questions and notifications. The session begins with `initialize` and is one like all
 //! others; it ends soon after its stream, unless the client opens another with the id of the last event.
+//!
+//! Many clients open another stream when Octroi was restarted, and go on without either. Their session begins with
+//! their next request: who they are and what they may do depends on their token only, and what a session knows of
+//! its client besides is what it can be asked, which is nothing then.
 
 mod reader;
 
@@ -17,7 +21,7 @@ use http_body_util::{BodyExt as _, Collected};
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, Movable, View};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, code, sse};
+use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, Version, code, envelope, sse};
 
 use crate::admit::{era_of, read_params};
 use crate::access::AccessRefusal;
@@ -28,7 +32,7 @@ use crate::http::{authenticate, read_message, too_much_held, view_of_server};
 use crate::legacy;
 use crate::old_streams::OldStream;
 use crate::reply::{self, Reply};
-use crate::session::SendMessage;
+use crate::session::{InitializeParams, SendMessage};
 use crate::sessions::{HttpSession, SessionRefusal};
 
 /// Where a stream is opened, below the path of an endpoint.
@@ -119,7 +123,11 @@ async fn open(
         return Ok(legacy::refuse_session(&SessionRefusal::NoRandom, None));
     };
     let messages = path.strip_suffix(STREAM_PATH).unwrap_or_default();
-    let first = format!("event: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n", opened.0.id());
+    // A client whose stream breaks opens another soon: until then its messages go to a stream that is no more.
+    let first = format!(
+        "retry: 1000\nevent: endpoint\ndata: {messages}{MESSAGES_PATH}?{STREAM_ID}={}\n\n",
+        opened.0.id()
+    );
     Ok(reply::stream(reader::follow(endpoint, opened, Bytes::from(first), lease)))
 }
 
@@ -164,8 +172,22 @@ async fn receive(
         (Kind::Request, Some(_)) if is_initialize => {
             refuse(StatusCode::BAD_REQUEST, "the session of this stream has begun already")
         }
-        (_, None) => refuse(StatusCode::BAD_REQUEST, "begin with `initialize`"),
-        (Kind::Request, Some(session)) => call(post, &parts.headers, stream, session),
+        // A client may send it before it begins.
+        (Kind::Request, None) if *post.envelope.method() == Method::Ping => {
+            let id = post.envelope.id();
+            id.into_iter().for_each(|id| stream.push(sse::write(&envelope::result(&id, b"{}"), None)));
+            reply::empty(StatusCode::ACCEPTED)
+        }
+        (Kind::Request, None) => match go_on(&post, &stream) {
+            Ok(session) => {
+                let id = session.id.clone();
+                call(post, &parts.headers, stream, session, Some(id))
+            }
+            Err(refusal) => legacy::refuse_session(&refusal, post.envelope.id().as_ref()),
+        },
+        // They belong to a session that is no more.
+        (Kind::Notification | Kind::Response, None) => reply::empty(StatusCode::ACCEPTED),
+        (Kind::Request, Some(session)) => call(post, &parts.headers, stream, session, None),
         (Kind::Notification | Kind::Response, Some(session)) => {
             session.session.receive(&post.endpoint.frontends, &post.envelope);
             reply::empty(StatusCode::ACCEPTED)
@@ -200,9 +222,34 @@ async fn initialize(post: Post, stream: &Arc<OldStream>) -> Reply {
     }
 }
 
+/// Begins the session of a client that goes on without `initialize`. It may have missed changes.
+fn go_on(post: &Post, stream: &OldStream) -> Result<Arc<HttpSession>, SessionRefusal> {
+    let Post { endpoint, frontend, principal, .. } = post;
+    let client = InitializeParams::unknown(Version::V2024_11_05);
+    let (session, ended) =
+        endpoint.sessions.open(&endpoint.frontends, frontend.clone(), principal.clone(), client)?;
+    if let Some(ended) = ended {
+        legacy::end_at_servers(endpoint, ended);
+    }
+    if !stream.begin(Arc::clone(&session)) {
+        // Another request was faster, or the client is gone.
+        legacy::end_session(endpoint, &session.id);
+        return Ok(stream.session().unwrap_or(session));
+    }
+    tracing::debug!("client goes on without `initialize`, its session begins anew");
+    session.announce_missed();
+    Ok(session)
+}
+
 /// Answers a request in the background: the client sends its next message when this one was accepted, and
-/// that may be the answer to a question of this one.
-fn call(post: Post, headers: &HeaderMap, stream: Arc<OldStream>, session: Arc<HttpSession>) -> Reply {
+/// that may be the answer to a question of this one. The id names the session to a client that comes back.
+fn call(
+    post: Post,
+    headers: &HeaderMap,
+    stream: Arc<OldStream>,
+    session: Arc<HttpSession>,
+    id: Option<Box<str>>,
+) -> Reply {
     let endpoint = Arc::clone(&post.endpoint);
     let Some(running) = stream.run() else {
         return too_much_held();
@@ -214,7 +261,7 @@ fn call(post: Post, headers: &HeaderMap, stream: Arc<OldStream>, session: Arc<Ht
         let _running = running;
         let Post { endpoint, envelope, params, .. } = &post;
         let answer = session.session.answer(&endpoint.frontends, envelope, params, &caller).await?;
-        stream.push(sse::write(&answer.to_message(&envelope.id()?), None));
+        stream.push(sse::write(&answer.to_message(&envelope.id()?), id.as_deref()));
         Some(())
     });
     let work = Movable::new(work, endpoint.heavy.as_ref(), || None);

@@ -170,6 +170,8 @@ impl OldStream {
         if !state.is_over {
             let held = self.held.hold_always(event.len() + EVENT_BYTES);
             state.waiting.push_back((event, held));
+        } else {
+            tracing::debug!("event dropped, the stream of its client is over");
         }
         drop(state);
         self.changed.send_replace(());
@@ -180,6 +182,8 @@ impl OldStream {
         let has_room = self.state.lock().waiting.len() < QUEUED && !self.held.is_over();
         if has_room {
             self.push(event);
+        } else {
+            tracing::debug!("notification dropped, its client does not read its stream");
         }
     }
 }

@@ -69,6 +69,11 @@ impl InitializeParams {
         Ok(Self { version, capabilities, info })
     }
 
+    /// A client of which nothing is known but its version.
+    pub(crate) fn unknown(version: Version) -> Self {
+        Self { version, capabilities: ClientCapabilities::default(), info: None }
+    }
+
     /// Fails if the client declares more about itself than a session may keep.
     pub(crate) fn check_size(&self, limit: usize) -> Result<(), RpcError> {
         check_declared_size(self.capabilities.json().len() + self.info.as_ref().map_or(0, Bytes::len), limit)

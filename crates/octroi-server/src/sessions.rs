@@ -87,8 +87,8 @@ impl HttpSession {
         Some(stream)
     }
 
-    /// Notifies the client of a restored session that it may have missed changes.
-    fn announce_missed(&self) {
+    /// Notifies a client that comes back that it may have missed changes.
+    pub(crate) fn announce_missed(&self) {
         if self.session.frontend.list_changes(Filter::ALL) == Filter::ALL {
             for list in [Method::ToolsChanged, Method::PromptsChanged, Method::ResourcesChanged] {
                 self.own_stream().push(envelope::notification(&list, b"{}"));

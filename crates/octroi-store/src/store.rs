@@ -106,7 +106,7 @@ impl Store {
         }
     }
 
-    /// Saves whether a recorded server asks while calls of several clients are in progress.
+    /// Saves whether a recorded server asks its clients over connections that several share.
     pub async fn set_asks_clients(&self, key: &ServerKey, asks_clients: bool) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.set_asks_clients(key, asks_clients).await,

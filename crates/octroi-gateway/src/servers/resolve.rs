@@ -58,10 +58,10 @@ impl Servers {
         method: &Method,
         params: &Params,
     ) -> Result<Target, RpcError> {
-        if let View::Server(_) = view {
-            self.settled(view).await;
-        }
         let deadline_of = self.patience(view);
+        if let View::Server(_) = view {
+            self.all_settled(view, &deadline_of).await;
+        }
         loop {
             let found = self.find(view, caller, method, params);
             if found.is_ok() {

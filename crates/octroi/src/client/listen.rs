@@ -8,7 +8,7 @@ use octroi_mcp::sse::EventReader;
 use octroi_mcp::{Envelope, Method};
 use serde_json::{Map, json};
 
-use super::{COMMAND_LINE, Client};
+use super::{COMMAND_LINE, Client, unreachable};
 use crate::failure::Failure;
 
 /// The longest notification.

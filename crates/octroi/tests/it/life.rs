@@ -87,6 +87,22 @@ async fn a_server_that_hangs_is_found_out_and_started_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_checks_with_errors_is_not_healthy_and_started_again() {
+    let flags = ["--era", "legacy", "--fault", "ping-error"];
+    let config = format!("{}health_interval = \"300ms\"\n", stdio_entry("peer", &flags));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    until(&gateway, "health", "degraded").await;
+    assert_eq!(echo(&agent(&gateway).await).await, "x", "its tools work");
+    until(&gateway, "health", "unhealthy").await;
+    let deadline = Instant::now() + SOON * 2;
+    while server(&gateway).await["restarts"].as_u64() < Some(1) {
+        assert!(Instant::now() < deadline, "{}", server(&gateway).await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_beyond_the_queue_are_refused_at_once() {
     let gateway = gateway("max_concurrency = 1\nqueue = 1").await;
     let client = agent(&gateway).await;

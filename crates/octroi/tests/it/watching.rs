@@ -1,7 +1,8 @@
-//! Agents are notified about their own proposals, and not about the proposals of others.
+//! Who is notified: every session of a change that concerns all, and agents of their own proposals only.
 
 use std::time::Duration;
 
+use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
@@ -133,5 +134,36 @@ async fn an_unknown_resource_has_the_number_of_the_clients_era() {
     let unknown =
         agent.request("resources/subscribe", json!({"uri": "nobody://x"})).await.expect_err("unknown");
     assert_eq!(unknown.code(), Some(-32002), "{unknown}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_session_hears_of_a_change_also_when_another_is_gone() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
+    let legacy = Era::Legacy("2025-11-25");
+    let mut clients = Vec::new();
+    for era in [legacy, Era::Modern] {
+        clients.push(connect(&gateway, era, ClientOptions::default()).await);
+        clients.push(connect(&gateway, era, ClientOptions::default()).await);
+        clients.push(as_holder(&gateway, OTHER_TOKEN, era).await);
+    }
+    let old =
+        TestClient::connect(gateway.sse_transport(), Era::Legacy("2024-11-05"), ClientOptions::default());
+    clients.push(old.await.expect("a client of the old transport"));
+    let mut watching = Vec::new();
+    for client in &clients {
+        watching.push(client.watch(Watch::tools()).await.expect("a stream"));
+    }
+    // Sessions whose streams are gone, without a goodbye.
+    for n_gone in [3, 0] {
+        drop(watching.remove(n_gone));
+    }
+    for round in 0..2 {
+        clients[0].call("peer_grow", json!({})).await.expect("a result");
+        let heard = watching.iter_mut().map(|news| news.next(SOON));
+        let heard = futures_util::future::join_all(heard).await;
+        let n_heard = heard.iter().flatten().count();
+        assert_eq!(n_heard, watching.len(), "round {round}: {heard:?}");
+    }
     gateway.stop().await;
 }
