@@ -74,7 +74,7 @@ impl Initiator {
 
     /// The sender of a request: the person, if one tries a call as an agent.
     pub(crate) fn of_caller(caller: &Caller) -> Self {
-        let initiator = Self::of(&caller.principal);
+        let initiator = Self { session: caller.session.clone(), ..Self::of(&caller.principal) };
         match &caller.on_behalf_of {
             Some(person) => Self { kind: ActorKind::User, id: Arc::clone(person), ..initiator },
             None => initiator,

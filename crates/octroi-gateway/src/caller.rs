@@ -29,6 +29,8 @@ pub struct Caller {
     pub has_admin_token: bool,
     /// Principal and session: the calls of one owner may see each other's questions.
     pub owner: Owner,
+    /// How records name its session; `None` in the era without sessions.
+    pub session: Option<Arc<str>>,
     /// The connection to the client.
     pub client: Arc<dyn Client>,
 }

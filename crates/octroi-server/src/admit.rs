@@ -101,6 +101,7 @@ pub(crate) fn modern_caller(
         log_level: params.log_level().map(std::borrow::Cow::into_owned),
         has_admin_token,
         owner: Arc::clone(&principal.id),
+        session: None,
         client,
     }
 }

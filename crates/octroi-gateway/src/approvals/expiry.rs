@@ -2,7 +2,7 @@
 
 use octroi_api::ResourceChange;
 use octroi_core::approval::Approval;
-use octroi_core::audit::{Actor, ActorKind, Kind};
+use octroi_core::audit::{Actor, ActorKind, Kind, Ruling};
 use octroi_store::Store;
 use serde_json::json;
 use tracing::{error, warn};
@@ -105,6 +105,7 @@ impl Approvals {
         }
         event.agent = approval.binding.agent.as_deref();
         event.tool = Some(&approval.binding.tool);
+        event.ruling = (kind == Kind::ApprovalRequested).then_some(Ruling::Ask);
         self.recorder.record_later(&event);
     }
 

@@ -81,6 +81,7 @@ fn acting_as(agent: &str, requester: &Requester) -> Caller {
         info: requester.client_info.clone(),
         log_level: None,
         has_admin_token: requester.has_admin_token,
+        session: None,
         client: Arc::new(NoClient),
     }
 }

@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "servers",
     "catalogues",
     "health",
@@ -24,6 +24,7 @@ const NAMES: [&str; 14] = [
     "audit_logs",
     "whole_params",
     "asks_clients",
+    "task_audits",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -161,6 +161,7 @@ fn filter(filter: &RecordFilter) -> Result<Filter, Failure> {
         tool: filter.tool.as_deref().map(tool_pattern),
         agent: filter.agent.clone(),
         server: filter.server.clone(),
+        session: filter.session.clone(),
         text: filter.text.clone(),
     })
 }
