@@ -40,7 +40,7 @@ pub use handlers::{AuditHandler, Delivery, HandlerError, HandlerReading, Handlin
 pub use log::{AuditLog, Durability, Opened, Options};
 pub(crate) use missing::{MissingParts, missing_parts};
 pub use proof::{Proof, ProofError, check_proof, prove};
-pub use purge::Purged;
+pub use purge::{PurgeLimits, Purged};
 pub use reader::{LogReader, Record, Records};
 pub use recover::Cut;
 pub use unfinished::Unfinished;

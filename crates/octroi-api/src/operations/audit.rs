@@ -234,6 +234,9 @@ pub struct AuditVerification {
     pub node: String,
     /// The public key that verifies its checkpoints
     pub key: String,
+    /// The records up to this one were purged, as a signed record says; 0 if none were
+    #[serde(default)]
+    pub purged_until: u64,
     /// The first record
     pub first_seq: u64,
     /// The last record

@@ -56,3 +56,6 @@ FROM (
     UNION ALL
     SELECT node || ':' || seq || ':decision' AS audit_id, * FROM audit_decisions
 );
+
+-- Old results of health checks are removed.
+CREATE INDEX health_samples_by_time ON health_samples (at_ms);

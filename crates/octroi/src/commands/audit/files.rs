@@ -62,6 +62,10 @@ fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
     ];
     let line = |(label, value): (&str, String)| format!("{label:<12} {value}");
     let mut lines: Vec<String> = facts.into_iter().map(line).collect();
+    if report.purged_until() > 0 {
+        let purged = format!("records 1 to {}, as a signed record says", report.purged_until());
+        lines.insert(2, line(("purged", purged)));
+    }
     lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
     if report.is_intact() {
         lines.push(line(("intact", "yes".to_owned())));
