@@ -175,7 +175,11 @@ fn max_bytes(reader: &mut TableReader<'_>) -> Option<u64> {
     if (1..SMALLEST_MAX_BYTES).contains(&max_bytes) {
         let origin = reader.origin("max_bytes");
         let hint = format!("write at least {SMALLEST_MAX_BYTES}, or 0 for no limit");
-        reader.log.error_with_hint(&origin, "`max_bytes` is too small: the log is cut by whole segments", hint);
+        reader.log.error_with_hint(
+            &origin,
+            "`max_bytes` is too small: the log is cut by whole segments",
+            hint,
+        );
     }
     Some(max_bytes).filter(|max_bytes| *max_bytes > 0)
 }

@@ -69,11 +69,7 @@ struct Oldest {
 }
 
 /// The oldest segment, if it may be purged.
-fn oldest(
-    directory: &Path,
-    limits: PurgeLimits,
-    current: u32,
-) -> Result<Option<Oldest>, AuditError> {
+fn oldest(directory: &Path, limits: PurgeLimits, current: u32) -> Result<Option<Oldest>, AuditError> {
     let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
     let [first, second, ..] = files.as_slice() else { return Ok(None) };
     if first.number >= current {

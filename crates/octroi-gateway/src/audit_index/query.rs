@@ -8,9 +8,7 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{
-    AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify, wanted_events,
-};
+use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify, wanted_events};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -126,8 +126,7 @@ async fn make_version_3(directory: &Path) {
     .unwrap();
     assert!(!newer.is_empty());
     let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
-    let columns =
-        "ALTER TABLE servers DROP COLUMN asks_clients; DROP INDEX health_samples_by_time;";
+    let columns = "ALTER TABLE servers DROP COLUMN asks_clients; DROP INDEX health_samples_by_time;";
     let drops = format!("{} {columns} DELETE FROM migrations WHERE version > 3;", drops.join(" "));
     run_sql(directory, &drops).await;
     // What is left is exactly what version 3 created.

@@ -59,11 +59,9 @@ async fn the_decision_about_a_call_is_found_as_an_event() {
     // There is no third record, and lists do not repeat what is in one.
     let all = records(&data, &[]).await;
     assert!(of_kind(&all, "policy_decision").is_empty(), "{all:#?}");
-    for (arguments, expected) in [
-        (&["--decision", "allow"][..], 1),
-        (&["--kind", "policy_violation"], 3),
-        (&["--tool", "fail"], 1),
-    ] {
+    for (arguments, expected) in
+        [(&["--decision", "allow"][..], 1), (&["--kind", "policy_violation"], 3), (&["--tool", "fail"], 1)]
+    {
         let found = records(&data, &[&["--kind", "policy_decision"], arguments].concat()).await;
         assert_eq!(found.len(), expected, "{arguments:?}: {found:#?}");
     }
@@ -161,7 +159,18 @@ async fn the_log_says_what_an_operator_looks_for() {
     for (parts, n) in [
         (&["INFO", "connected", "server.name=peer"][..], 1),
         (&["INFO", "disabled, skipped", "server.name=unused"], 1),
-        (&["DEBUG", "called", "call.id=", "server.name=\"peer\"", "tool=\"mcp:peer:echo\"", "success=true", "duration_ms="], 1),
+        (
+            &[
+                "DEBUG",
+                "called",
+                "call.id=",
+                "server.name=\"peer\"",
+                "tool=\"mcp:peer:echo\"",
+                "success=true",
+                "duration_ms=",
+            ],
+            1,
+        ),
         (&["DEBUG", "called", "server.name=\"slow\"", "success=false"], 1),
         (&["WARN", "no answer in time", "server.name=slow", "method=tools/call", "request.id="], 1),
         // A client that is denied all the time does not fill the log.

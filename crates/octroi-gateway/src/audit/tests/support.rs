@@ -23,8 +23,7 @@ pub(super) fn small() -> Options {
 }
 
 /// The limits of a purge of everything but the segment in use.
-pub(super) const EVERYTHING: PurgeLimits =
-    PurgeLimits { before_ms: Some(u64::MAX), max_bytes: None };
+pub(super) const EVERYTHING: PurgeLimits = PurgeLimits { before_ms: Some(u64::MAX), max_bytes: None };
 
 pub(super) fn event(number: u64, context: &str) -> Event<'_> {
     Event {

@@ -7,7 +7,7 @@ use octroi_core::audit::{Actor, Checkpoint, Kind, SigningKey, chain};
 use tempfile::TempDir;
 
 use super::support::{
-    EVERYTHING,     FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
+    EVERYTHING, FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
 };
 use crate::audit::format::{Header, put_frame, segment_path, segments};
 use crate::audit::{

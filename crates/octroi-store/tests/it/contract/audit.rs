@@ -229,14 +229,29 @@ async fn decisions_are_found_in_the_records_that_contain_them() {
             let event = with(event(1), json!({ "kind": kind, "decision": decision, "session": "s1" }));
             with(event, changed)
         };
-        let arguments = json!({ "context": { "arguments": { "risk": "x" }, "risk": "low", "trace": ["scope"] } });
+        let arguments =
+            json!({ "context": { "arguments": { "risk": "x" }, "risk": "low", "trace": ["scope"] } });
         let mut bare = event(1);
         bare.as_object_mut().unwrap().remove("decision");
         let events = [
             (1, of_kind("tool_invocation_start", "allow", arguments)),
             (2, of_kind("tool_invocation_end", "allow", json!({}))),
-            (3, of_kind("approval_requested", "ask", json!({ "session": "s2", "context": { "reasons": ["r"] } }))),
-            (4, of_kind("policy_violation", "deny_continue", json!({ "level": "warn", "context": { "gate": "mode" } }))),
+            (
+                3,
+                of_kind(
+                    "approval_requested",
+                    "ask",
+                    json!({ "session": "s2", "context": { "reasons": ["r"] } }),
+                ),
+            ),
+            (
+                4,
+                of_kind(
+                    "policy_violation",
+                    "deny_continue",
+                    json!({ "level": "warn", "context": { "gate": "mode" } }),
+                ),
+            ),
             (5, with(bare, json!({ "kind": "policy_violation" }))),
         ];
         assert_eq!(add(&store, "n1", &events).await, 5);
@@ -249,7 +264,9 @@ async fn decisions_are_found_in_the_records_that_contain_them() {
         let found: Vec<_> = found
             .rows
             .iter()
-            .map(|row| (row.seq, &*row.event_type, &*row.level, row.decision.as_deref().unwrap(), &*row.context))
+            .map(|row| {
+                (row.seq, &*row.event_type, &*row.level, row.decision.as_deref().unwrap(), &*row.context)
+            })
             .collect();
         let expected = [
             (4, "policy_decision", "warn", "deny_continue", r#"{"gate":"mode"}"#),
@@ -260,7 +277,8 @@ async fn decisions_are_found_in_the_records_that_contain_them() {
 
         let both = kinds(&["policy_decision", "policy_violation", "tool_invocation_start"]);
         let decided = AuditFilter { decision: some("deny_continue"), ..kinds(&["policy_decision"]) };
-        let in_session = AuditFilter { session: some("s2"), ..kinds(&["policy_decision", "approval_requested"]) };
+        let in_session =
+            AuditFilter { session: some("s2"), ..kinds(&["policy_decision", "approval_requested"]) };
         for (filter, expected) in [
             (AuditFilter::default(), vec![5, 4, 3, 2, 1]),
             (both, vec![5, 4, 4, 3, 1, 1]),
