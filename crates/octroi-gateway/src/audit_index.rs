@@ -61,7 +61,12 @@ impl AuditIndex {
             persistence,
             recorder: Arc::clone(recorder),
             subscriptions: Arc::clone(subscriptions),
-            settings: watch::Sender::new(Arc::default()),
+            // Nothing is removed before the configuration says what is kept.
+            settings: watch::Sender::new(Arc::new(AuditSection {
+                retention: None,
+                max_bytes: None,
+                ..AuditSection::default()
+            })),
             projected: watch::Sender::new(0),
             hurry: Notify::new(),
             reader: Mutex::default(),

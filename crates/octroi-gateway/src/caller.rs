@@ -31,6 +31,8 @@ pub struct Caller {
     pub base: Option<Arc<str>>,
     /// Principal and session: the calls of one owner may see each other's questions.
     pub owner: Owner,
+    /// How records name its session; `None` in the era without sessions.
+    pub session: Option<Arc<str>>,
     /// The connection to the client.
     pub client: Arc<dyn Client>,
 }

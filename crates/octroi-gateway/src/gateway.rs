@@ -59,6 +59,7 @@ const EVENTS_QUEUED: usize = 1024;
 /// Lists are fetched again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 /// The data plane: each part owns its own state and knows only those below it.
 pub struct Gateway {
@@ -277,6 +278,7 @@ impl Gateway {
     async fn look_after(self: Arc<Self>) {
         let mut refresh = tokio::time::interval(REFRESH_EVERY);
         let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        let mut forget = tokio::time::interval(FORGET_EVERY);
         refresh.reset();
         loop {
             tokio::select! {
@@ -291,7 +293,16 @@ impl Gateway {
                     self.servers.sweep().await;
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
+                _ = forget.tick() => self.forget_checks().await,
             }
+        }
+    }
+
+    /// Removes old results of health checks.
+    async fn forget_checks(&self) {
+        if let Some(persistence) = &self.persistence {
+            let retention = self.governance.settings().health_retention;
+            persistence.forget_checks(retention).await;
         }
     }
 

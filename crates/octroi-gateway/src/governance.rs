@@ -72,6 +72,8 @@ pub struct GovernanceSettings {
     pub wire_name_max: Option<usize>,
     /// How long a list waits for servers that were never seen, unless it is the default.
     pub list_wait: Option<Duration>,
+    /// How long the results of health checks are kept; `None` for as long as there is space.
+    pub health_retention: Option<Duration>,
 }
 
 /// Everything that decides about calls.

@@ -277,7 +277,9 @@ impl Servers {
         if known.is_some() || !spec.enabled || spec.start == Start::Manual {
             member.refresher.settle();
         }
-        if spec.enabled && spec.start == Start::Eager {
+        if !spec.enabled {
+            info!(server.name = %spec.key, "disabled, skipped");
+        } else if spec.start == Start::Eager {
             self.wake(member);
         }
         let (subscriptions, upstream) = (Arc::clone(&self.subscriptions), Arc::clone(&member.upstream));

@@ -102,6 +102,7 @@ pub(crate) fn modern_caller(
         has_admin_token,
         base: None,
         owner: Arc::clone(principal.id()),
+        session: None,
         client,
     }
 }

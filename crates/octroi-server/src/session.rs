@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
+use octroi_core::audit::session_name;
 use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Listener, Notice};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
@@ -35,6 +36,8 @@ pub(crate) struct LegacySession {
     capabilities: ClientCapabilities,
     info: Option<Bytes>,
     owner: Arc<str>,
+    /// How audit records name it.
+    name: Arc<str>,
     level: Mutex<Option<String>>,
     next_question: AtomicU64,
     questions: Mutex<HashMap<Id, oneshot::Sender<Result<Bytes, RpcError>>>>,
@@ -88,7 +91,7 @@ impl LegacySession {
         principal: Principal,
         client: InitializeParams,
     ) -> Self {
-        let owner = format!("{}/{name}", principal.id()).into();
+        let owner: Arc<str> = format!("{}/{name}", principal.id()).into();
         // Copied, so that the session does not keep the whole request in memory.
         let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(client.capabilities.json()));
         Self {
@@ -97,6 +100,7 @@ impl LegacySession {
             version: client.version,
             capabilities,
             info: client.info,
+            name: session_name(&owner).into(),
             owner,
             level: Mutex::default(),
             next_question: AtomicU64::new(1),
@@ -151,6 +155,7 @@ impl LegacySession {
             has_admin_token,
             base: None,
             owner: Arc::clone(&self.owner),
+            session: Some(Arc::clone(&self.name)),
             client,
         }
     }

@@ -148,11 +148,18 @@ impl Store {
         }
     }
 
-    /// Adds a sample to the health history of a recorded server, and drops those beyond
-    /// [`SAMPLES_MAX`](crate::SAMPLES_MAX).
+    /// Adds a sample to the health history of a recorded server.
     pub async fn add_health_sample(&self, key: &ServerKey, sample: &HealthSample) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.add_health_sample(key, sample).await,
+        }
+    }
+
+    /// Drops the samples before a time, and those of each server beyond [`SAMPLES_MAX`](crate::SAMPLES_MAX); returns
+    /// how many.
+    pub async fn purge_health(&self, before_ms: i64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.purge_health(before_ms).await,
         }
     }
 

@@ -36,6 +36,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         policies: policies.collect(),
         wire_name_max: Some(settings.mcp.wire_name_max),
         list_wait: Some(settings.mcp.list_wait),
+        health_retention: settings.mcp.health_retention,
     }
 }
 

@@ -101,7 +101,7 @@ pub struct AuditQueryRequest {
     /// Before this moment, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
-    /// Only these kinds of records
+    /// Only these kinds of records; `policy_decision` stands for the decisions that other records contain
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Wire<Kind>>,
     /// The agent
@@ -110,6 +110,9 @@ pub struct AuditQueryRequest {
     /// The server
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// The session, as records name it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The canonical id of the tool; `*` matches any characters
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -231,6 +234,9 @@ pub struct AuditVerification {
     pub node: String,
     /// The public key that verifies its checkpoints
     pub key: String,
+    /// The records up to this one were purged, as a signed record says; 0 if none were
+    #[serde(default)]
+    pub purged_until: u64,
     /// The first record
     pub first_seq: u64,
     /// The last record

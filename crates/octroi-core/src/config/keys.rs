@@ -206,6 +206,12 @@ pub const MCP: &[Key] = &[
         "1m",
         "How often the health of servers is checked, unless their entry says otherwise.",
     ),
+    key(
+        "health_retention",
+        Kind::DurationOrOff,
+        "7d",
+        "How long the results of health checks are kept, up to 12000 for each server; `false` for as long as that.",
+    ),
     key("strict", Kind::Flag, "true", "Whether an unknown key is an error; `false` makes it a warning."),
     key(
         "wire_name_max",

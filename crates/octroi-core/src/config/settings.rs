@@ -28,6 +28,7 @@ const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
 const DEFAULT_SESSION_RESTORE: Duration = Duration::from_hours(7 * 24);
 const DEFAULT_LIST_WAIT: Duration = Duration::from_millis(1500);
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
+const DEFAULT_HEALTH_RETENTION: Duration = Duration::from_hours(7 * 24);
 
 /// `[server]`: how clients reach Octroi.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct McpSection {
     pub auto_reload: AutoReload,
     /// The default interval of health checks.
     pub health_check_interval: Option<Duration>,
+    /// How long the results of health checks are kept; `None` for as long as there is space.
+    pub health_retention: Option<Duration>,
     /// The longest name of a tool or prompt in lists.
     pub wire_name_max: usize,
     /// How long a list waits for servers that were never seen.
@@ -169,6 +172,7 @@ impl Context<'_> {
             auto_reload: auto_reload(&mut reader),
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
+            health_retention: reader.duration_or_off("health_retention", Some(DEFAULT_HEALTH_RETENTION)),
             wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
             list_wait: reader.duration("list_wait", DEFAULT_LIST_WAIT),
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expect_test::{expect, expect_file};
+use octroi_core::audit;
 use octroi_core::config::keys::governance::{
     AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
 };
@@ -46,6 +47,20 @@ fn the_reference_is_fresh() {
     let (_, after) = rest.split_once(END).expect("the place should have an end");
     let fresh = format!("{before}{BEGIN}{}{END}{after}", reference::tables());
     expect_file!["../../../../docs/configuration.md"].assert_eq(&fresh);
+}
+
+/// Every kind of record is explained on the page, and no other.
+#[test]
+fn the_page_on_the_audit_log_has_every_kind_of_record() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
+    let page = std::fs::read_to_string(file).expect("the page is there");
+    let (_, section) = page.split_once("### Kinds\n").expect("the kinds have a section");
+    let (table, _) = section.split_once("\n\n**").expect("the section has a table");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('|'));
+    let explained: BTreeSet<&str> =
+        rows.flat_map(|(words, _)| words.split(',').map(|word| word.trim().trim_matches('`'))).collect();
+    let known: BTreeSet<&str> = audit::Kind::WORDS.iter().map(|(word, _)| *word).collect();
+    assert_eq!(explained, known);
 }
 
 #[test]

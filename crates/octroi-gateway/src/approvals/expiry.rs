@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use octroi_api::ResourceChange;
 use octroi_core::approval::{Approval, ApprovalState};
-use octroi_core::audit::{Actor, ActorKind, Kind};
+use octroi_core::audit::{Actor, ActorKind, Kind, Ruling};
 use octroi_store::Store;
 use serde_json::json;
 use tracing::{error, warn};
@@ -118,6 +118,7 @@ impl Approvals {
         }
         event.agent = approval.binding.agent.as_deref();
         event.tool = Some(&approval.binding.tool);
+        event.ruling = (kind == Kind::ApprovalRequested).then_some(Ruling::Ask);
         self.recorder.record_later(&event);
     }
 

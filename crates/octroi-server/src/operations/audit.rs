@@ -52,6 +52,7 @@ async fn search(
             event_types: request.kinds.iter().map(ToString::to_string).collect(),
             agent: request.agent,
             server: request.server,
+            session: request.session,
             call_id: request.call,
             decision: request.decision.map(|decision| decision.to_string()),
             text: request.text,
@@ -94,6 +95,7 @@ async fn follow(
         tool: request.tool,
         agent: request.agent,
         server: request.server,
+        session: request.session,
         text: request.text,
     };
     let (records, last) = context.gateway.audit().after(after, filter, n_max).await?;

@@ -66,6 +66,7 @@ fn acting_as(agent: &str, owner: &str, requester: &Requester) -> Caller {
         log_level: None,
         has_admin_token: requester.has_admin_token,
         base: None,
+        session: None,
         client: Arc::new(NoClient),
     }
 }

@@ -65,6 +65,10 @@ pub(crate) struct RecordFilter {
     #[arg(long)]
     pub(crate) server: Option<String>,
 
+    /// The session of a client, as records name it.
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+
     /// A text that the record contains.
     #[arg(long)]
     pub(crate) text: Option<String>,

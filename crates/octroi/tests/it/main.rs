@@ -16,6 +16,7 @@ mod approver_view;
 mod asking;
 mod audit;
 mod audit_copies;
+mod audit_events;
 mod chaos;
 mod coding_agents;
 mod config;

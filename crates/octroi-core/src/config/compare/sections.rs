@@ -83,7 +83,15 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
 }
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
-    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max, list_wait } = new;
+    let McpSection {
+        enabled,
+        auto_reload,
+        health_check_interval,
+        health_retention,
+        wire_name_max,
+        list_wait,
+    } = new;
+    fields.field(&["health_retention"], &mut kept.health_retention, health_retention, harmless);
     fields.field(&["list_wait"], &mut kept.list_wait, list_wait, harmless);
     fields.field(&["wire_name_max"], &mut kept.wire_name_max, wire_name_max, harmless);
     fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
@@ -178,10 +186,14 @@ pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new
 
 pub(super) fn audit(fields: &mut FieldMerger<'_>, kept: &mut AuditSection, new: &AuditSection) {
     // Handlers are compared as a list.
-    let AuditSection { durability, retention, argument_bytes, results, handlers: _ } = new;
+    let AuditSection { durability, retention, max_bytes, argument_bytes, results, handlers: _ } = new;
     fields.field(&["durability"], &mut kept.durability, durability, |_, after| *after == Durability::Full);
     fields.field(&["retention"], &mut kept.retention, retention, |before, after| {
         let kept = |retention: &Option<Duration>| retention.unwrap_or(Duration::MAX);
+        kept(after) >= kept(before)
+    });
+    fields.field(&["max_bytes"], &mut kept.max_bytes, max_bytes, |before, after| {
+        let kept = |max_bytes: &Option<u64>| max_bytes.unwrap_or(u64::MAX);
         kept(after) >= kept(before)
     });
     fields.field(&["max_argument_bytes"], &mut kept.argument_bytes, argument_bytes, |before, after| {

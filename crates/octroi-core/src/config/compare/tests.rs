@@ -172,6 +172,7 @@ const CASES: &[Case] = &[
         "mcp: health_check_interval",
         "mcp: health_check_interval",
     ),
+    ("[mcp]\n", "", "health_retention = \"1d\"", "mcp: health_retention", "mcp: health_retention"),
     ("[policy]\n", "", "profile = \"open\"", "policy: profile!", "policy: profile"),
     ("[policy]\n", "", "profile = \"strict\"", "policy: profile", "policy: profile!"),
     ("[policy]\n", "", "proposals = true", "policy: proposals!", "policy: proposals"),
@@ -190,6 +191,8 @@ const CASES: &[Case] = &[
     ("[notify]\n", "", "every = \"1m\"\ntimeout = \"1s\"", "notify: every notify: timeout", "notify: every notify: timeout"),
     ("[audit]\n", "", "durability = \"full\"", "audit: durability", "audit: durability!"),
     ("[audit]\n", "", "retention = \"1d\"", "audit: retention!", "audit: retention"),
+    ("[audit]\n", "", "max_bytes = 1000000000", "audit: max_bytes!", "audit: max_bytes"),
+    ("[audit]\n", "", "max_bytes = 0", "audit: max_bytes", "audit: max_bytes!"),
     ("[audit]\n", "", "results = \"none\"", "audit: results!", "audit: results"),
     ("[audit]\n", "", "max_argument_bytes = 1", "audit: max_argument_bytes!", "audit: max_argument_bytes"),
     (

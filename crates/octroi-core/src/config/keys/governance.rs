@@ -204,8 +204,14 @@ pub const AUDIT: &[Key] = &[
     key(
         "retention",
         Kind::DurationOrOff,
-        "false",
+        "90d",
         "How long records are kept, at least `1d`; `false` keeps them forever.",
+    ),
+    key(
+        "max_bytes",
+        Kind::Count(0),
+        "10000000000",
+        "The maximum size of the log; beyond it the oldest records are removed. 0 for no limit.",
     ),
     key("max_argument_bytes", Kind::Count(0), "4096", "How many bytes of a call's arguments are kept."),
     key("results", Kind::Words(|| names(&KEPT_RESULTS)), "summary", "How much of a call's result is kept."),

@@ -63,6 +63,10 @@ fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
     ];
     let line = |(label, value): (&str, String)| format!("{label:<12} {value}");
     let mut lines: Vec<String> = facts.into_iter().map(line).collect();
+    if report.purged_until() > 0 {
+        let purged = format!("records 1 to {}, as a signed record says", report.purged_until());
+        lines.insert(2, line(("purged", purged)));
+    }
     lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
     if report.is_intact() {
         lines.push(line(("intact", "yes".to_owned())));
@@ -164,6 +168,7 @@ fn filter(filter: &RecordFilter) -> Result<Filter, Failure> {
         tool: filter.tool.as_deref().map(tool_pattern),
         agent: filter.agent.clone(),
         server: filter.server.clone(),
+        session: filter.session.clone(),
         text: filter.text.clone(),
     })
 }

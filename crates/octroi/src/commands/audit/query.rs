@@ -103,6 +103,7 @@ fn filter_request(filter: &RecordFilter) -> Result<AuditQueryRequest, Failure> {
         tool: filter.tool.as_deref().map(tool_pattern),
         agent: filter.agent.clone(),
         server: filter.server.clone(),
+        session: filter.session.clone(),
         text: filter.text.clone(),
         ..AuditQueryRequest::default()
     })
