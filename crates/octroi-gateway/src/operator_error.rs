@@ -134,9 +134,6 @@ pub enum OperatorError {
         /// The token's id.
         id: String,
     },
-    /// There is no such agent.
-    #[error("there is no agent `{0}`")]
-    UnknownAgent(String),
     /// Another user has an agent with this id.
     #[error("the agent id `{0}` is taken")]
     AgentTaken(String),
@@ -160,10 +157,6 @@ impl OperatorError {
         match self {
             Self::NotAPerson => "ask a person".to_owned(),
             Self::UnknownApproval(_) => "`octroi approvals` lists pending approvals".to_owned(),
-            Self::UnknownAgent(_) => {
-                "`octroi agents` lists those that are known; a new one needs a token, or an entry in [[agents]]"
-                    .to_owned()
-            }
             Self::Refused { id, refusal } => match refusal {
                 Refusal::Expired { .. } | Refusal::Cancelled | Refusal::Orphaned => {
                     "the agent can make the call again to ask anew".to_owned()
@@ -201,7 +194,7 @@ impl OperatorError {
                     .to_owned()
             }
             Self::UnknownAgent(agent) => {
-                format!("`octroi agents` lists agents, `octroi agents create {agent}` makes this one")
+                format!("`octroi agents` lists agents; `octroi token create --agent {agent}` makes this one, and a token for it")
             }
             Self::AgentTaken(_) => "choose another id".to_owned(),
             Self::NoRandom => "try again".to_owned(),

@@ -73,7 +73,7 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             Err(reply) => return *reply,
         };
         let Some(frontend) = Frontend::of(&principal, view) else {
-            return endpoint.refuse(AccessRefusal::Service).await;
+            return endpoint.refuse_slowly(reply::refusal(AccessRefusal::Service)).await;
         };
         match parts.method {
             HttpMethod::POST => post(endpoint, frontend, principal, &connection, &parts.headers, body).await,

@@ -103,7 +103,6 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::NothingAccepted(_)
         | OperatorError::UnknownUser(_)
         | OperatorError::UnknownToken(_)
-        | OperatorError::UnknownAgent(_)
         | OperatorError::NoInvitation => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }

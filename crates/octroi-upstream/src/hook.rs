@@ -66,7 +66,8 @@ async fn talk(process: &mut Process, streams: Streams, input: &[u8]) -> Result<(
         let _ = stdin.write_all(input).await;
     };
     let streaming = async {
-        let _ = tokio::join!(write, tokio::io::copy(&mut stdout, &mut tokio::io::sink()));
+        let mut nowhere = tokio::io::sink();
+        let _ = tokio::join!(write, tokio::io::copy(&mut stdout, &mut nowhere));
         std::future::pending::<()>().await;
     };
     tokio::select! {

@@ -11,6 +11,7 @@ pub(crate) mod calls;
 mod config;
 pub(crate) mod db;
 mod gateway;
+pub(crate) mod people;
 pub(crate) mod pins;
 pub(crate) mod policy;
 mod read;
@@ -93,6 +94,12 @@ pub(crate) enum Command {
     Pins(pins::Pins),
     /// List the agents and their settings.
     Agents(agents::Agents),
+    /// Manage users: the people who own tokens and agents.
+    #[command(subcommand)]
+    User(people::UserCommand),
+    /// Manage tokens of people, agents, sessions and services.
+    #[command(subcommand)]
+    Token(people::TokenCommand),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,
