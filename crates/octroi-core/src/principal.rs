@@ -123,8 +123,7 @@ impl Principal {
     /// under the label of the agent.
     pub fn trying(person: &Self, agent: &str, owner: &str) -> Self {
         let id = format!("{person} as agent:{agent}").into();
-        let token =
-            TokenName { id: Arc::clone(&person.token().id), label: format!("agent:{agent}").into() };
+        let token = TokenName { id: Arc::clone(&person.token().id), label: format!("agent:{agent}").into() };
         Self::Agent(Arc::new(AgentIdentity { id, agent: agent.into(), owner: owner.into(), token }))
     }
 
@@ -237,7 +236,13 @@ mod tests {
         for (principal, id, kind, agent, user) in [
             (Principal::person("ana", UserRole::Member, token()), "ana", "human", None, "ana"),
             (Principal::agent("ana", "bob", token()), "agent:ana", "agent", Some("ana"), "bob"),
-            (Principal::session("ana", "coder", "bob", token()), "session:ana", "session", Some("coder"), "bob"),
+            (
+                Principal::session("ana", "coder", "bob", token()),
+                "session:ana",
+                "session",
+                Some("coder"),
+                "bob",
+            ),
             (Principal::service("ana", TokenName::labelled("ana")), "service:ana", "service", None, "ana"),
         ] {
             assert_eq!(&**principal.id(), id);

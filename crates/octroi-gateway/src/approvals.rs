@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
-use crate::audit_recorder::{AuditRecorder, OtherParams, Initiator};
+use crate::audit_recorder::{AuditRecorder, Initiator, OtherParams};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -221,7 +221,7 @@ impl Approvals {
     }
 
     /// The base URL of the pages for people, once it is known.
-    pub fn page(&self) -> Option<String> {
+    fn page(&self) -> Option<String> {
         self.page.load().as_deref().map(|base| match base {
             PageBase::Configured(base) | PageBase::Listening(base) => base.clone(),
         })
@@ -329,7 +329,10 @@ impl Approvals {
             }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => refuse(asking, denial::pending(&decided, self.page_for(asking.caller, &decided.id).as_deref())),
+                _ => refuse(
+                    asking,
+                    denial::pending(&decided, self.page_for(asking.caller, &decided.id).as_deref()),
+                ),
             }),
             _ => Ok(refuse(
                 asking,

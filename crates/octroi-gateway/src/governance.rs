@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
-use octroi_core::Principal;
 use octroi_store::{AgentRecord, Store};
 use octroi_upstream::Context;
 use tracing::{error, warn};
 
 use crate::caller::Caller;
-use crate::identity::Identity;
 use crate::catalogue::Catalogue;
+use crate::identity::Identity;
 use crate::persistence::Persistence;
 use crate::pin_settings::PinSettings;
 use crate::subscriptions::Subscriptions;

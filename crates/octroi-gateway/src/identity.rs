@@ -30,7 +30,7 @@ mod users;
 
 pub use snapshot::{KnownUser, UserOrigin};
 pub use tokens::{CreatedToken, ListedToken, TokenRequest, TokenSubject};
-pub use users::{CreatedInvitation, UserChange};
+pub use users::UserChange;
 
 /// How often expired tokens are noticed.
 const EXPIRE_EVERY: Duration = Duration::from_millis(500);

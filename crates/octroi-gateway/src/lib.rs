@@ -59,8 +59,8 @@ pub use governance::{
     check_length, check_result, imagine, level_of,
 };
 pub use identity::{
-    CreatedInvitation, CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject,
-    UserChange, UserOrigin,
+    CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject, UserChange,
+    UserOrigin,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,

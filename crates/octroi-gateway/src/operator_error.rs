@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use octroi_core::Principal;
 use octroi_core::approval::{ApprovalState, Refusal};
 use octroi_core::time::show_time;
-use octroi_core::Principal;
 use octroi_store::StoreError;
 
 use crate::audit::AuditError;
@@ -111,9 +111,6 @@ pub enum OperatorError {
     /// The configuration names the user.
     #[error("the configuration names the user `{0}`")]
     UserInFile(String),
-    /// The invitation does not exist, has ended, or was used.
-    #[error("this invitation is not valid any more")]
-    NoInvitation,
     /// A token's settings are invalid.
     #[error("{0}")]
     Token(String),
@@ -186,7 +183,6 @@ impl OperatorError {
             Self::User(_) | Self::UnknownUser(_) => "`octroi user list` shows all users".to_owned(),
             Self::UserExists(user) => format!("`octroi token create --user {user}` makes a token for them"),
             Self::UserInFile(_) => "change its [[tokens]] in the configuration file".to_owned(),
-            Self::NoInvitation => "ask for another: `octroi user invite NAME`".to_owned(),
             Self::Token(_) => "`octroi token create --help` explains its options".to_owned(),
             Self::UnknownToken(_) | Self::TokenEnded { .. } => "`octroi token list` shows all tokens".to_owned(),
             Self::TokenInFile { .. } => {

@@ -348,7 +348,8 @@ impl Pipeline {
         match self.recorder.begin(call.id, described, granted.permit.trace(), now_ms).await {
             Ok(record) => {
                 granted.reservation.make();
-                let agent = call.request.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
+                let agent =
+                    call.request.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
                 self.governance.uses.count(agent, &call.tool.descriptor, now_ms);
                 self.warn_of_quotas(&call.initiator, &call.tool.descriptor, &granted.reservation.warnings);
                 Ok(record)

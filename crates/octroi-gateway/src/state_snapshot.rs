@@ -8,7 +8,8 @@ use octroi_core::ServerKey;
 use octroi_core::audit::{Entry, Kind};
 use octroi_core::pin::{PinKey, PinKind};
 use octroi_store::{
-    AgentRecord, Pause, CanonicalJson, KeptOut, ManagedBy, PinRecord, PolicyDraft, PolicyLevel, Store, StoreError,
+    AgentRecord, CanonicalJson, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft, PolicyLevel, Store,
+    StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -149,9 +149,7 @@ impl Rules {
 
     fn is_admin(&self, headers: &HeaderMap) -> bool {
         let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
-        presented
-            .zip(self.admin_token.as_ref())
-            .is_some_and(|(presented, token)| token.is(presented.trim()))
+        presented.zip(self.admin_token.as_ref()).is_some_and(|(presented, token)| token.is(presented.trim()))
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
@@ -245,11 +243,7 @@ mod tests {
             (header::ORIGIN, "http://localhost.evil.example", Err(AccessRefusal::Origin)),
             (header::ORIGIN, "null", Err(AccessRefusal::Origin)),
         ] {
-            assert_eq!(
-                rules().check_sender(&headers(&[(name.clone(), value)])),
-                expected,
-                "{name}: {value}"
-            );
+            assert_eq!(rules().check_sender(&headers(&[(name.clone(), value)])), expected, "{name}: {value}");
         }
     }
 

@@ -23,8 +23,8 @@ use octroi_gateway::{Asked, Client, Movable, View};
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, Version, code, envelope, sse};
 
-use crate::admit::{era_of, read_params};
 use crate::access::AccessRefusal;
+use crate::admit::{era_of, read_params};
 use crate::connection::Connection;
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::Frontend;

@@ -76,7 +76,6 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::users::UsersAdd>(users::add),
         change::<api::users::UsersUpdate>(users::update),
         change::<api::users::UsersRemove>(users::remove),
-        change::<api::users::UsersInvite>(users::invite),
         read::<api::tokens::TokensList>(tokens::list),
         change::<api::tokens::TokensCreate>(tokens::create),
         change::<api::tokens::TokensRotate>(tokens::rotate),

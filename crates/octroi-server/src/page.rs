@@ -17,9 +17,9 @@ use octroi_api::operations::approvals::{
     AgentsDecideRequest, ApprovalDecision, ApprovalsReveal, DecideRequest, RevealRequest,
 };
 use octroi_api::{ApiError, Operation as _};
+use octroi_core::Principal;
 use octroi_core::approval::{Approval, ApprovalState, Refusal};
 use octroi_core::principal::{TokenHash, hash_token};
-use octroi_core::Principal;
 use octroi_gateway::{OperatorError, ShownArguments};
 use serde_json::json;
 

@@ -161,10 +161,9 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     if status == StatusCode::UNAUTHORIZED {
         let challenge = match refusal {
             AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
-            AccessRefusal::NoToken
-            | AccessRefusal::Service
-            | AccessRefusal::Origin
-            | AccessRefusal::Host => "Bearer realm=\"octroi\"",
+            AccessRefusal::NoToken | AccessRefusal::Service | AccessRefusal::Origin | AccessRefusal::Host => {
+                "Bearer realm=\"octroi\""
+            }
         };
         reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }

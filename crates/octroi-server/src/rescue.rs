@@ -102,8 +102,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_)
         | OperatorError::UnknownUser(_)
-        | OperatorError::UnknownToken(_)
-        | OperatorError::NoInvitation => ErrorCode::NotFound,
+        | OperatorError::UnknownToken(_) => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
         | OperatorError::ArgumentsUnreadable { .. }
@@ -117,9 +116,9 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::Agent(_)
         | OperatorError::User(_)
         | OperatorError::Token(_) => ErrorCode::InvalidArguments,
-        OperatorError::PolicyInFile { .. } | OperatorError::UserInFile(_) | OperatorError::TokenInFile { .. } => {
-            ErrorCode::ManagedByFile
-        }
+        OperatorError::PolicyInFile { .. }
+        | OperatorError::UserInFile(_)
+        | OperatorError::TokenInFile { .. } => ErrorCode::ManagedByFile,
         OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,

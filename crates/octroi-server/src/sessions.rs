@@ -256,7 +256,9 @@ impl Sessions {
         let limit = self.limits.sessions;
         let unused = {
             let by_key = self.by_key.read();
-            let own = by_key.values().filter(|session| session.session.principal.token().label == principal.token().label);
+            let own = by_key
+                .values()
+                .filter(|session| session.session.principal.token().label == principal.token().label);
             if own.clone().count() < limit {
                 return Ok(None);
             }

@@ -1,4 +1,4 @@
-//! Users, tokens and invitations as they are stored.
+//! Users and tokens as they are stored.
 
 use octroi_core::UserRole;
 use octroi_core::principal::{TokenHash, TokenKind};
@@ -48,19 +48,4 @@ pub struct TokenRecord {
     pub revoked: Option<(i64, String)>,
     /// The id of the token that replaces it.
     pub replaced_by: Option<String>,
-}
-
-/// A one-time right to get the first token of a user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invitation {
-    /// The hash of its code.
-    pub hash: TokenHash,
-    /// The user.
-    pub user: String,
-    /// When it was made.
-    pub created_at_ms: i64,
-    /// Who made it.
-    pub created_by: String,
-    /// When it ends.
-    pub expires_at_ms: i64,
 }

@@ -32,18 +32,6 @@ pub(crate) fn read(files: &TlsFiles) -> Result<Certificate, Failure> {
     })
 }
 
-/// What to do about a connection that failed for these causes, if TLS is among them. The library names its reasons only in
-/// texts.
-pub(crate) fn hint(causes: &[String]) -> Option<&'static str> {
-    let names = |word: &str| causes.iter().any(|cause| cause.contains(word));
-    if names("InvalidContentType") {
-        return Some("this port speaks plain HTTP; write http:// instead of https:// before the address");
-    }
-    let is_about_certificate = names("invalid peer certificate") || names("certificate");
-    is_about_certificate
-        .then_some("trust its certificate, or the authority that signed it, with --ca-file FILE")
-}
-
 fn unreadable(path: &Path, key: &str, error: &io::Error) -> Failure {
     Failure::new(format!("cannot read {}", path.display()))
         .cause(error)

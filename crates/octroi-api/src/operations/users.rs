@@ -17,7 +17,6 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<UsersAdd>(),
     OperationEntry::of::<UsersUpdate>(),
     OperationEntry::of::<UsersRemove>(),
-    OperationEntry::of::<UsersInvite>(),
 ];
 
 const CHANGES: Effect = Effect::Changes { audit: Kind::UserChanged };
@@ -98,8 +97,7 @@ impl Operation for UsersAdd {
 
     const NAME: &'static str = "users_add";
     const TITLE: &'static str = "Add a user";
-    const DESCRIPTION: &'static str =
-        "Add a user. The user gets in with a token (tokens_create) or an invitation (users_invite).";
+    const DESCRIPTION: &'static str = "Add a user. The user gets in with a token (tokens_create).";
     const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = CHANGES;
     const ERRORS: &'static [ErrorCode] = CHANGING;
@@ -169,48 +167,6 @@ impl Operation for UsersRemove {
     const DESTRUCTIVE: bool = true;
 
     fn object(request: &UserRequest) -> ObjectRef<'_> {
-        ObjectRef::User(&request.name)
-    }
-}
-
-/// Invites a user.
-pub struct UsersInvite;
-
-/// An invitation to make.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct InviteRequest {
-    /// The user
-    pub name: String,
-    /// How many seconds the link is valid; one day if omitted
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_in_seconds: Option<u64>,
-}
-
-/// An invitation. Its link is shown once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InvitationLink {
-    /// The user
-    pub user: String,
-    /// The one-time link: whoever opens it first gets a token of the user
-    pub url: String,
-    /// When it ends
-    pub expires_at: String,
-}
-
-impl Operation for UsersInvite {
-    type Request = InviteRequest;
-    type Response = InvitationLink;
-
-    const NAME: &'static str = "users_invite";
-    const TITLE: &'static str = "Invite a user";
-    const DESCRIPTION: &'static str =
-        "Make a one-time link by which a user gets a token. It replaces earlier invitations of the user.";
-    const ACCESS: Access = Access::Admins;
-    const EFFECT: Effect = CHANGES;
-    const ERRORS: &'static [ErrorCode] = CHANGING;
-
-    fn object(request: &InviteRequest) -> ObjectRef<'_> {
         ObjectRef::User(&request.name)
     }
 }

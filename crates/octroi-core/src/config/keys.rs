@@ -134,8 +134,11 @@ pub(super) const RUNTIMES: [Word<RuntimeKind>; 4] = [
 /// The word of `auto_reload` besides `true` and `false`.
 pub(super) const ASK: &str = "ask";
 pub(super) const SCOPES: [Word<()>; 1] = [("system", (), &[])];
-pub(super) const TOKEN_ROLES: [Word<TokenKind>; 3] =
-    [("human", TokenKind::Human, &[]), ("agent", TokenKind::Agent, &[]), ("service", TokenKind::Service, &[])];
+pub(super) const TOKEN_ROLES: [Word<TokenKind>; 3] = [
+    ("human", TokenKind::Human, &[]),
+    ("agent", TokenKind::Agent, &[]),
+    ("service", TokenKind::Service, &[]),
+];
 pub(super) const DOORS: [Word<TransportWord>; 2] =
     [("stdio", TransportWord::Stdio, &[]), ("http", TransportWord::Http, &[])];
 

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use super::Config;
 use super::audit::AuditSection;
 use super::listed::Entries;
 use super::problem::Problem;
 use super::root::Root;
 use super::settings::{Context, Read};
 use super::show::{EffectiveConfig, Setting};
-use super::Config;
 use crate::principal::TokenEntries;
 use crate::syntax::Origin;
 

@@ -12,7 +12,8 @@ use super::reader::TableReader;
 use super::settings::{Context, Read};
 use super::show::{HIDDEN, Setting};
 use crate::principal::{
-    AdminToken, BUILT_IN_ADMIN, TokenEntry, TokenHash, TokenHolder, TokenKind, UserName, hash_token, is_agent_id,
+    AdminToken, BUILT_IN_ADMIN, TokenEntry, TokenHash, TokenHolder, TokenKind, UserName, hash_token,
+    is_agent_id,
 };
 use crate::syntax::{Node, Origin};
 

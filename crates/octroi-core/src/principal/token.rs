@@ -118,7 +118,9 @@ pub fn token_id(token: &str) -> Option<&str> {
     let (body, checksum) = token.split_at_checked(token.len().checked_sub(CHECKSUM_LENGTH)?)?;
     let mut parts = body.split('_');
     let is_own = parts.next() == Some("oct") && parts.next().is_some_and(|kind| kind.len() == 3);
-    let id = parts.next().filter(|id| id.len() == ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))?;
+    let id = parts
+        .next()
+        .filter(|id| id.len() == ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))?;
     let is_whole = is_own
         && parts.next().is_some_and(|secret| secret.len() == SECRET_LENGTH)
         && parts.next().is_none()
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_token_names_itself() {
-        for (kind, prefix) in TokenKind::ALL.into_iter().zip(["oct_hum_", "oct_agt_", "oct_ses_", "oct_svc_"]) {
+        for (kind, prefix) in TokenKind::ALL.into_iter().zip(["oct_hum_", "oct_agt_", "oct_ses_", "oct_svc_"])
+        {
             let token = made(kind);
             assert!(token.secret.starts_with(prefix), "{}", token.secret);
             assert_eq!(token.secret.len(), 8 + 8 + 1 + 43 + 8);
@@ -186,7 +189,15 @@ mod tests {
         }
         let token = made(TokenKind::Agent).secret;
         let mistyped = token.replacen(&token[20..21], if &token[20..21] == "x" { "y" } else { "x" }, 1);
-        for other in ["", "secret", "oct_agt_x_y", &token[1..], &token[..token.len() - 1], &mistyped, "ä".repeat(9).as_str()] {
+        for other in [
+            "",
+            "secret",
+            "oct_agt_x_y",
+            &token[1..],
+            &token[..token.len() - 1],
+            &mistyped,
+            "ä".repeat(9).as_str(),
+        ] {
             assert_eq!(token_id(other), None, "{other}");
         }
     }

@@ -42,7 +42,9 @@ pub struct UserName(Arc<str>);
 
 /// Why a text is not the name of a user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a name: it needs 1 to {LONGEST_NAME} of a-z, 0-9, `.`, `_` and `-`, the first a letter or digit")]
+#[error(
+    "`{0}` is not a name: it needs 1 to {LONGEST_NAME} of a-z, 0-9, `.`, `_` and `-`, the first a letter or digit"
+)]
 pub struct UserNameError(String);
 
 impl UserName {

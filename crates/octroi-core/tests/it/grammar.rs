@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use expect_test::expect;
-use octroi_core::principal::{TokenHolder, TokenKind, hash_token};
 use octroi_core::config::{Origins, Severity, Unknown};
+use octroi_core::principal::{TokenHolder, TokenKind, hash_token};
 use octroi_core::server::{Sharing, Start};
 use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
 use octroi_core::tool::Risk;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::approval::{Approval, ApprovalState};
+use octroi_core::principal::TokenName;
 use octroi_mcp::{Era, Method, envelope, json};
 use octroi_store::{Store, StoreError};
-use octroi_core::principal::TokenName;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -176,7 +176,9 @@ fn send_progress(asking: &CallToApprove<'_>, id: &str, page: Option<&str>, n_sen
         return;
     };
     let page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
-    let message = format!("waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`");
+    let message = format!(
+        "waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`"
+    );
     let params = format!(
         r#"{{"progressToken":{},"progress":{n_sent},"message":{}}}"#,
         String::from_utf8_lossy(&token),

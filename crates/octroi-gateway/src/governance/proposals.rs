@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
-use octroi_core::policy::{Complaint, Level};
 use octroi_core::Principal;
+use octroi_core::policy::{Complaint, Level};
 use octroi_store::{
     PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict, Store,
 };

@@ -187,11 +187,7 @@ impl Snapshot {
         self.by_hash.insert(hash, accepted);
     }
 
-    fn stored_principal(
-        &self,
-        token: &TokenRecord,
-        users: &HashMap<String, KnownUser>,
-    ) -> Option<Principal> {
+    fn stored_principal(&self, token: &TokenRecord, users: &HashMap<String, KnownUser>) -> Option<Principal> {
         if token.revoked.is_some() {
             return None;
         }
@@ -220,10 +216,7 @@ impl Snapshot {
         entry: &TokenEntry,
         users: &HashMap<String, KnownUser>,
     ) -> Option<Principal> {
-        let name = TokenName {
-            id: entry_id(hash).into(),
-            label: Arc::clone(&entry.label),
-        };
+        let name = TokenName { id: entry_id(hash).into(), label: Arc::clone(&entry.label) };
         match &entry.holder {
             TokenHolder::Person { user, .. } => {
                 Some(Principal::person(user, active(users, user)?.role, name))

@@ -111,10 +111,8 @@ fn the_configuration_names_users_and_cannot_unlock_them() {
 
 #[test]
 fn uses_are_written_down_once_a_minute_and_survive_a_new_snapshot() {
-    let sources = Sources {
-        stored_tokens: vec![token("t", TokenKind::Human, "admin", None)],
-        ..Sources::default()
-    };
+    let sources =
+        Sources { stored_tokens: vec![token("t", TokenKind::Human, "admin", None)], ..Sources::default() };
     let first = snapshot(&sources);
     assert_eq!(first.take_uses(), []);
     let use_it = |snapshot: &Snapshot, at_ms| snapshot.find(&hash_token("t")).unwrap().used(at_ms);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use octroi_api::ResourceChange;
 use octroi_core::Principal;
-use octroi_core::principal::{BUILT_IN_ADMIN, NewToken, TokenEntry, TokenHash, TokenHolder, TokenKind, hash_token, token_id};
+use octroi_core::principal::{
+    BUILT_IN_ADMIN, NewToken, TokenEntry, TokenHash, TokenHolder, TokenKind, hash_token, token_id,
+};
 use octroi_core::time::show_time;
 use octroi_store::TokenRecord;
 use serde_json::{Value, json};
@@ -149,7 +151,12 @@ impl Identity {
     }
 
     /// Keeps a token that Octroi made before it had a store for them.
-    pub async fn adopt_token(&self, token: &str, subject: TokenSubject, label: &str) -> Result<(), OperatorError> {
+    pub async fn adopt_token(
+        &self,
+        token: &str,
+        subject: TokenSubject,
+        label: &str,
+    ) -> Result<(), OperatorError> {
         if self.knows(token) {
             return Ok(());
         }
@@ -174,7 +181,8 @@ impl Identity {
         let old = self.changeable_token(id)?;
         let token = new_token(old.kind)?;
         let now_ms = self.clock.now_ms();
-        let lifetime_ms = old.expires_at_ms.map(|expires_at_ms| expires_at_ms.saturating_sub(old.created_at_ms));
+        let lifetime_ms =
+            old.expires_at_ms.map(|expires_at_ms| expires_at_ms.saturating_sub(old.created_at_ms));
         let record = TokenRecord {
             id: token.id.clone(),
             hash: token.hash(),
@@ -212,7 +220,8 @@ impl Identity {
     ) -> Result<PlannedChange<ListedToken, OperatorError>, OperatorError> {
         let changing = Arc::clone(&self.changing).lock_owned().await;
         let old = self.changeable_token(id)?;
-        let revoked = TokenRecord { revoked: Some((self.clock.now_ms(), by.id().to_string())), ..old.clone() };
+        let revoked =
+            TokenRecord { revoked: Some((self.clock.now_ms(), by.id().to_string())), ..old.clone() };
         let subject = json!({"change": "token_revoked", "token": old.id});
         let filed_under = filed_under(&old);
         let identity = Arc::clone(self);
@@ -233,14 +242,20 @@ impl Identity {
             return Err(OperatorError::TokenInFile { id: id.to_owned() });
         }
         match &found.record.revoked {
-            Some((at_ms, by)) => {
-                Err(OperatorError::TokenEnded { id: id.to_owned(), how: format!("{by} revoked it at {}", show_time(*at_ms)) })
-            }
+            Some((at_ms, by)) => Err(OperatorError::TokenEnded {
+                id: id.to_owned(),
+                how: format!("{by} revoked it at {}", show_time(*at_ms)),
+            }),
             None => Ok(found.record),
         }
     }
 
-    pub(super) fn record_of(&self, token: &NewToken, request: TokenRequest, by: &str) -> Result<TokenRecord, OperatorError> {
+    pub(super) fn record_of(
+        &self,
+        token: &NewToken,
+        request: TokenRequest,
+        by: &str,
+    ) -> Result<TokenRecord, OperatorError> {
         let TokenRequest { subject, label, expires_in } = request;
         let label = label.unwrap_or_else(|| subject.default_label());
         if label.trim().is_empty() || label.len() > LABEL_MAX || label.chars().any(char::is_control) {
@@ -251,7 +266,9 @@ impl Identity {
             TokenSubject::Person(user) => {
                 self.user(user).ok_or_else(|| OperatorError::UnknownUser(user.clone()))?.name
             }
-            TokenSubject::Agent(agent) | TokenSubject::Session { agent, .. } => self.owner_of(agent).to_string(),
+            TokenSubject::Agent(agent) | TokenSubject::Session { agent, .. } => {
+                self.owner_of(agent).to_string()
+            }
             TokenSubject::Service => by.to_owned(),
         };
         let session = match &subject {
@@ -322,7 +339,9 @@ pub(super) fn described(record: &TokenRecord) -> Value {
         "label": record.label,
         "expires": record.expires_at_ms.map(show_time),
     });
-    for (name, value) in [("agent", &record.agent), ("session", &record.session), ("replaced_by", &record.replaced_by)] {
+    for (name, value) in
+        [("agent", &record.agent), ("session", &record.session), ("replaced_by", &record.replaced_by)]
+    {
         if let Some(value) = value {
             described[name] = json!(value);
         }

@@ -1,23 +1,17 @@
-//! Adding, changing, inviting and removing users.
+//! Adding, changing and removing users.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use octroi_api::ResourceChange;
-use octroi_core::principal::{BUILT_IN_ADMIN, TokenHash, TokenKind, UserName, hash_token};
-use octroi_core::time::show_time;
+use octroi_core::principal::{BUILT_IN_ADMIN, UserName};
 use octroi_core::{Principal, UserRole};
-use octroi_store::{Invitation, UserRecord};
+use octroi_store::UserRecord;
 use serde_json::{Value, json};
 
-use super::snapshot::{KnownUser, UserOrigin};
-use super::tokens::{CreatedToken, TokenRequest, TokenSubject, described as described_token, milliseconds, new_token};
 use super::Identity;
+use super::snapshot::{KnownUser, UserOrigin};
 use crate::change::PlannedChange;
 use crate::operator_error::OperatorError;
-
-/// How many random bytes the code of an invitation has.
-const CODE_BYTES: usize = 24;
 
 /// A change of a user; fields that are `None` stay as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,17 +20,6 @@ pub struct UserChange {
     pub role: Option<UserRole>,
     /// Whether the user, and everything the user owns, is locked out.
     pub is_disabled: Option<bool>,
-}
-
-/// A new invitation. Its code is shown once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CreatedInvitation {
-    /// The code, for the link.
-    pub code: String,
-    /// The user.
-    pub user: String,
-    /// When it ends.
-    pub expires_at_ms: i64,
 }
 
 impl Identity {
@@ -122,67 +105,6 @@ impl Identity {
             identity.store()?.remove_user(&known.name).await?;
             identity.users_changed().await?;
             Ok(known)
-        }))
-    }
-
-    /// Makes an invitation: whoever opens its link first gets the first token of the user.
-    pub async fn invite(
-        self: &Arc<Self>,
-        name: &str,
-        expires_in: Duration,
-        by: &Principal,
-    ) -> Result<PlannedChange<CreatedInvitation, OperatorError>, OperatorError> {
-        let known = self.user(name).ok_or_else(|| OperatorError::UnknownUser(name.to_owned()))?;
-        if known.is_disabled {
-            return Err(OperatorError::User(format!("`{name}` is disabled")));
-        }
-        let mut bytes = [0_u8; CODE_BYTES];
-        getrandom::fill(&mut bytes).map_err(|_| OperatorError::NoRandom)?;
-        let code = hex::encode(bytes);
-        let now_ms = self.clock.now_ms();
-        let invitation = Invitation {
-            hash: hash_token(&code),
-            user: known.name.clone(),
-            created_at_ms: now_ms,
-            created_by: by.id().to_string(),
-            expires_at_ms: now_ms.saturating_add(milliseconds(expires_in)),
-        };
-        let after = json!({"expires": show_time(invitation.expires_at_ms)});
-        let subject = json!({"change": "user_invited", "user": known.name});
-        let identity = Arc::clone(self);
-        Ok(PlannedChange::new(subject, Value::Null, after, async move {
-            identity.store()?.add_invitation(&invitation).await?;
-            let Invitation { user, expires_at_ms, .. } = invitation;
-            Ok(CreatedInvitation { code, user, expires_at_ms })
-        }))
-    }
-
-    /// The user whom the code of an invitation is for, if it is valid.
-    pub async fn invited(&self, code: &str) -> Result<Option<String>, OperatorError> {
-        let found = self.store()?.invitation(&hash_token(code), self.clock.now_ms()).await?;
-        let user = found.map(|invitation| invitation.user);
-        Ok(user.filter(|user| self.user(user).is_some_and(|user| !user.is_disabled)))
-    }
-
-    /// Uses up an invitation: makes a token for its user. Of several attempts one succeeds.
-    pub async fn accept_invitation(
-        self: &Arc<Self>,
-        code: &str,
-    ) -> Result<PlannedChange<CreatedToken, OperatorError>, OperatorError> {
-        let user = self.invited(code).await?.ok_or(OperatorError::NoInvitation)?;
-        let token = new_token(TokenKind::Human)?;
-        let request =
-            TokenRequest { subject: TokenSubject::Person(user.clone()), label: None, expires_in: None };
-        let record = self.record_of(&token, request, &user)?;
-        let hash: TokenHash = hash_token(code);
-        let subject = json!({"change": "invitation_accepted", "user": user, "token": record.id});
-        let identity = Arc::clone(self);
-        Ok(PlannedChange::new(subject, Value::Null, described_token(&record), async move {
-            if !identity.store()?.accept_invitation(&hash, &record).await? {
-                return Err(OperatorError::NoInvitation);
-            }
-            identity.tokens_changed().await?;
-            Ok(CreatedToken { token, record })
         }))
     }
 

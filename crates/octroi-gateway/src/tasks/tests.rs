@@ -1,5 +1,5 @@
-use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
 use octroi_core::Secret;
+use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
 use octroi_core::principal::TokenName;
 use serde_json::{Value, json};
 

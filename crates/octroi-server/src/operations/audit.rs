@@ -146,7 +146,9 @@ pub(super) async fn show(
         context.may_see(agent.as_deref())
     };
     if !records.iter().all(is_visible) {
-        let what = request.seq.map_or_else(|| "there is no such call".to_owned(), |seq| format!("there is no record {seq}"));
+        let what = request
+            .seq
+            .map_or_else(|| "there is no such call".to_owned(), |seq| format!("there is no record {seq}"));
         return Err(OperationError::not_found(what));
     }
     Ok(AuditRecords { records: records.iter().map(describe_record).collect() })

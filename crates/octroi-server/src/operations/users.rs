@@ -1,11 +1,7 @@
 //! Handlers of operations about users.
 
-use std::time::Duration;
-
 use octroi_api::operations::NoArguments;
-use octroi_api::operations::users::{
-    AddUserRequest, InvitationLink, InviteRequest, UpdateUserRequest, User, UserList, UserRequest,
-};
+use octroi_api::operations::users::{AddUserRequest, UpdateUserRequest, User, UserList, UserRequest};
 use octroi_core::UserRole;
 use octroi_core::principal::TokenKind;
 use octroi_core::time::show_time;
@@ -15,9 +11,6 @@ use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::{count, map_response};
 use crate::error::OperationError;
-
-const INVITED_FOR: Duration = Duration::from_hours(24);
-const INVITED_MAX: Duration = Duration::from_hours(24 * 30);
 
 pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<UserList, OperationError> {
     let principal = context.principal();
@@ -54,24 +47,6 @@ pub(super) async fn remove(context: &OperationContext, request: UserRequest) -> 
         .then(async move { Ok(governance.reread_agents().await?) }))
 }
 
-pub(super) async fn invite(context: &OperationContext, request: InviteRequest) -> Plan<InvitationLink> {
-    let expires_in = request.expires_in_seconds.map_or(INVITED_FOR, Duration::from_secs);
-    if expires_in.is_zero() || expires_in > INVITED_MAX {
-        let reason = "`expires_in_seconds` must be between a second and 30 days";
-        return Err(OperationError::InvalidArguments(reason.to_owned()));
-    }
-    let Some(base) = context.gateway.approvals().page() else {
-        let reason = "this gateway has no address for people".to_owned();
-        return Err(OperationError::Internal(reason));
-    };
-    let change = context.gateway.identity().invite(&request.name, expires_in, context.principal()).await?;
-    Ok(map_response(change, move |invitation| InvitationLink {
-        url: format!("{base}/invitations/{}", invitation.code),
-        user: invitation.user,
-        expires_at: show_time(invitation.expires_at_ms),
-    }))
-}
-
 fn describe(gateway: &Gateway, user: KnownUser) -> User {
     let KnownUser { name, role, is_disabled, origin } = user;
     let (source, created) = match origin {
@@ -80,9 +55,9 @@ fn describe(gateway: &Gateway, user: KnownUser) -> User {
         UserOrigin::Added { at_ms, by } => ("added", Some((at_ms, by))),
     };
     let tokens = gateway.identity().tokens();
-    let own = tokens.iter().filter(|token| {
-        token.is_valid && token.record.kind == TokenKind::Human && token.record.user == name
-    });
+    let own = tokens
+        .iter()
+        .filter(|token| token.is_valid && token.record.kind == TokenKind::Human && token.record.user == name);
     let (created_at, created_by) = created.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
     User {
         tokens: count(own.count()),

@@ -1,4 +1,4 @@
--- Users, their tokens and invitations, and the owners of agents. Of a token only its hash is stored.
+-- Users, their tokens, and the owners of agents. Of a token only its hash is stored.
 CREATE TABLE users (
     name          TEXT    NOT NULL PRIMARY KEY,
     role          TEXT    NOT NULL CHECK (role IN ('admin', 'member')),
@@ -22,14 +22,6 @@ CREATE TABLE tokens (
     revoked_at_ms   INTEGER,
     revoked_by      TEXT,
     replaced_by     TEXT
-) STRICT;
-
-CREATE TABLE invitations (
-    hash          BLOB    NOT NULL PRIMARY KEY,
-    user          TEXT    NOT NULL,
-    created_at_ms INTEGER NOT NULL,
-    created_by    TEXT    NOT NULL,
-    expires_at_ms INTEGER NOT NULL
 ) STRICT;
 
 -- An agent without an owner belongs to the built-in administrator.

@@ -1,12 +1,12 @@
-//! Users, their tokens and invitations.
+//! Users and their tokens.
 
 use octroi_core::UserRole;
-use octroi_core::principal::{TokenHash, TokenKind};
+use octroi_core::principal::TokenKind;
 use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
 use crate::error::StoreError;
-use crate::user::{Invitation, TokenRecord, UserRecord};
+use crate::user::{TokenRecord, UserRecord};
 
 impl Sqlite {
     pub(crate) async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
@@ -39,7 +39,6 @@ impl Sqlite {
         let mut n_removed = 0;
         for sql in [
             "DELETE FROM tokens WHERE user = ?1 OR agent IN (SELECT id FROM agents WHERE owner = ?1)",
-            "DELETE FROM invitations WHERE user = ?1",
             "DELETE FROM tool_uses WHERE agent IN (SELECT id FROM agents WHERE owner = ?1)",
             "DELETE FROM agents WHERE owner = ?1",
             "DELETE FROM users WHERE name = ?1",
@@ -74,80 +73,16 @@ impl Sqlite {
     pub(crate) async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         for (id, at_ms) in uses {
-            sqlx::query("UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, 0), ?2) WHERE id = ?1")
-                .bind(id)
-                .bind(at_ms)
-                .execute(&mut *transaction)
-                .await
-                .map_err(|error| self.failed(error))?;
+            sqlx::query(
+                "UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, 0), ?2) WHERE id = ?1",
+            )
+            .bind(id)
+            .bind(at_ms)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
         }
         self.commit(transaction).await
-    }
-
-    pub(crate) async fn add_invitation(&self, invitation: &Invitation) -> Result<(), StoreError> {
-        let mut durable = self.begin_durable().await?;
-        sqlx::query("DELETE FROM invitations WHERE user = ?1 OR expires_at_ms <= ?2")
-            .bind(&invitation.user)
-            .bind(invitation.created_at_ms)
-            .execute(&mut *durable.transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
-        sqlx::query(
-            "INSERT INTO invitations (hash, user, created_at_ms, created_by, expires_at_ms)
-             VALUES (?, ?, ?, ?, ?)",
-        )
-        .bind(invitation.hash.as_slice())
-        .bind(&invitation.user)
-        .bind(invitation.created_at_ms)
-        .bind(&invitation.created_by)
-        .bind(invitation.expires_at_ms)
-        .execute(&mut *durable.transaction)
-        .await
-        .map_err(|error| self.failed(error))?;
-        self.commit_durable(durable).await
-    }
-
-    pub(crate) async fn invitation(
-        &self,
-        hash: &TokenHash,
-        now_ms: i64,
-    ) -> Result<Option<Invitation>, StoreError> {
-        let row = sqlx::query("SELECT * FROM invitations WHERE hash = ? AND expires_at_ms > ?")
-            .bind(hash.as_slice())
-            .bind(now_ms)
-            .fetch_optional(&self.readers)
-            .await
-            .map_err(|error| self.failed(error))?;
-        row.map(|row| {
-            Ok(Invitation {
-                hash: self.hash_column(&row, "hash")?,
-                user: self.column(&row, "user")?,
-                created_at_ms: self.column(&row, "created_at_ms")?,
-                created_by: self.column(&row, "created_by")?,
-                expires_at_ms: self.column(&row, "expires_at_ms")?,
-            })
-        })
-        .transpose()
-    }
-
-    pub(crate) async fn accept_invitation(
-        &self,
-        hash: &TokenHash,
-        token: &TokenRecord,
-    ) -> Result<bool, StoreError> {
-        let mut durable = self.begin_durable().await?;
-        let used = sqlx::query("DELETE FROM invitations WHERE hash = ? AND expires_at_ms > ?")
-            .bind(hash.as_slice())
-            .bind(token.created_at_ms)
-            .execute(&mut *durable.transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
-        if used.rows_affected() == 0 {
-            return Ok(false);
-        }
-        self.write_token(&mut durable, token).await?;
-        self.commit_durable(durable).await?;
-        Ok(true)
     }
 
     async fn write_token(&self, durable: &mut Durable, token: &TokenRecord) -> Result<(), StoreError> {

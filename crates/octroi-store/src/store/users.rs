@@ -1,10 +1,8 @@
-//! Users, their tokens and invitations.
-
-use octroi_core::principal::TokenHash;
+//! Users and their tokens.
 
 use super::{Engine, Store};
 use crate::error::StoreError;
-use crate::user::{Invitation, TokenRecord, UserRecord};
+use crate::user::{TokenRecord, UserRecord};
 
 impl Store {
     /// All users, by name.
@@ -21,7 +19,7 @@ impl Store {
         }
     }
 
-    /// Removes a user with the user's tokens, invitations and agents, and the tokens of these agents; returns whether
+    /// Removes a user with the user's tokens and agents, and the tokens of these agents; returns whether
     /// there was such a user.
     pub async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
         match &self.engine {
@@ -47,28 +45,6 @@ impl Store {
     pub async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.record_token_uses(uses).await,
-        }
-    }
-
-    /// Adds an invitation. It replaces those that the user had.
-    pub async fn add_invitation(&self, invitation: &Invitation) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.add_invitation(invitation).await,
-        }
-    }
-
-    /// The invitation with this code, if it has not ended.
-    pub async fn invitation(&self, hash: &TokenHash, now_ms: i64) -> Result<Option<Invitation>, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.invitation(hash, now_ms).await,
-        }
-    }
-
-    /// Uses up an invitation and adds the token that was made for it. Of several attempts at the same time one
-    /// succeeds; `false` for the others.
-    pub async fn accept_invitation(&self, hash: &TokenHash, token: &TokenRecord) -> Result<bool, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.accept_invitation(hash, token).await,
         }
     }
 }

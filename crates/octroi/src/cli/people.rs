@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn times_have_a_unit() {
-        for (text, seconds) in [("0s", Some(0)), ("30m", Some(1_800)), ("12h", Some(43_200)), ("90d", Some(7_776_000))]
+        for (text, seconds) in
+            [("0s", Some(0)), ("30m", Some(1_800)), ("12h", Some(43_200)), ("90d", Some(7_776_000))]
         {
             assert_eq!(parse_duration(text).ok().map(|time| time.as_secs()), seconds, "{text}");
         }

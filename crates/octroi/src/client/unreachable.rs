@@ -20,8 +20,7 @@ pub(super) fn unreachable(url: &str, error: &(dyn Error + 'static)) -> Failure {
         ),
         Some(Mistake::Certificate) => (
             format!("the certificate of {url} is not trusted here"),
-            "add the authority that signed it to the certificates of this machine, or name its file in SSL_CERT_FILE"
-                .to_owned(),
+            "trust its certificate, or the authority that signed it, with --ca-file FILE".to_owned(),
         ),
         Some(Mistake::Name) => {
             (format!("cannot find the host of {url}"), "check the name in --url or OCTROI_URL".to_owned())

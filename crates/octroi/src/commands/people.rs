@@ -35,7 +35,11 @@ pub(super) async fn users(command: UserCommand) -> Result<(), Failure> {
             let request = AddUserRequest { name: options.name, role: Some(role.into()) };
             let user = Client::find(&options.target)?.call::<UsersAdd>(&request).await?;
             let name = visible(&user.name);
-            show_user(&options.target, &user, &format!("added; a token for them: octroi token create --user {name}"));
+            show_user(
+                &options.target,
+                &user,
+                &format!("added; a token for them: octroi token create --user {name}"),
+            );
             Ok(())
         }
         UserCommand::Set(options) => {

@@ -21,8 +21,8 @@ use super::certificate::GatewayCertificate;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
-use crate::terminal::Terminal;
 use crate::governance;
+use crate::terminal::Terminal;
 
 /// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
 /// or a link was changed, which a watch on the file itself would miss.

@@ -24,7 +24,13 @@ pub(super) fn table(servers: &[ServerStatus]) -> Table {
             server.health.to_string().into(),
             Cell::new(&server.transport),
             server.tools.to_string().into(),
-            Cell::new([quarantined(server), server.error.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")),
+            Cell::new(
+                [quarantined(server), server.error.clone()]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
         ]);
     }
     table

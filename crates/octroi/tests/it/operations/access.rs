@@ -40,16 +40,31 @@ fn who_may(name: &str, face: Face) -> For {
         (
             "servers_toggle" | "servers_restart" | "servers_logs" | "config_reload" | "pins_accept"
             | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_update" | "users_remove"
-            | "users_invite" | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge"
-            | "audit_report",
+            | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge" | "audit_report",
             _,
         ) => For::Admins,
         (
-            "tools_call" | "agents_decide_request" | "agents_approve_request" | "agents_deny_request"
-            | "approvals_get" | "approvals_reveal" | "agents_get" | "agents_update" | "specs_freeze"
-            | "agents_set_policy" | "policy_show" | "policy_history" | "policy_why" | "policy_replay"
-            | "policy_proposal" | "agents_approve_proposal" | "agents_reject_proposal" | "audit_query"
-            | "tokens_create" | "tokens_rotate" | "tokens_revoke",
+            "tools_call"
+            | "agents_decide_request"
+            | "agents_approve_request"
+            | "agents_deny_request"
+            | "approvals_get"
+            | "approvals_reveal"
+            | "agents_get"
+            | "agents_update"
+            | "specs_freeze"
+            | "agents_set_policy"
+            | "policy_show"
+            | "policy_history"
+            | "policy_why"
+            | "policy_replay"
+            | "policy_proposal"
+            | "agents_approve_proposal"
+            | "agents_reject_proposal"
+            | "audit_query"
+            | "tokens_create"
+            | "tokens_rotate"
+            | "tokens_revoke",
             _,
         ) => For::Owner,
         ("audit_show", _) => For::AdminsAlone,
@@ -89,7 +104,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "agents_set_policy" => json!({"agent_id": "tester", "source": ""}),
         "users_add" => json!({"name": format!("new-{who}")}),
         "users_update" => json!({"name": "temp", "disabled": false}),
-        "users_remove" | "users_invite" => json!({"name": "temp"}),
+        "users_remove" => json!({"name": "temp"}),
         "tokens_create" => json!({"agent_id": "tester"}),
         "tokens_rotate" | "tokens_revoke" => json!({"id": world.token}),
         "policy_set_global" | "policy_set_floor" | "policy_check" => json!({"source": ""}),
@@ -110,12 +125,12 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
 pub(super) struct Objects<'a> {
     approval: &'a str,
     masked: &'a str,
-    proposal: i64,
+    pub(super) proposal: i64,
     token: String,
 }
 
 /// Objects that nobody has used yet.
-async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a str) -> Objects<'a> {
+pub(super) async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a str) -> Objects<'a> {
     let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
     let _ = world.person.call("users_add", json!({"name": "temp"})).await;
     let token = token["details"]["id"].as_str().expect("an id").to_owned();
@@ -187,7 +202,10 @@ async fn everybody_is_answered_what_the_tables_say() {
             "tokens_create" => expected[2] = "conflict",
             _ => {}
         }
-        assert_eq!(outcomes, expected, "{name}, by an admin, the owner, a stranger, the agent, another agent");
+        assert_eq!(
+            outcomes, expected,
+            "{name}, by an admin, the owner, a stranger, the agent, another agent"
+        );
         seen.insert((name, face));
     }
     assert_eq!(seen.len(), operations::all().count());
@@ -235,7 +253,12 @@ async fn everybody_reads_what_the_tables_say() {
         // What agents may read of their own.
         expected[3] = if entry.has_face(Face::Agent) { "done" } else { absent };
         assert_eq!(outcomes, expected, "{}", entry.uri);
-        assert_eq!(refused(&world, None, "resources/read", &params).await, "unauthenticated", "{}", entry.uri);
+        assert_eq!(
+            refused(&world, None, "resources/read", &params).await,
+            "unauthenticated",
+            "{}",
+            entry.uri
+        );
     }
     world.gateway.stop().await;
 }
