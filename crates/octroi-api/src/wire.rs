@@ -123,7 +123,7 @@ words! {
         ToolInvocationStart ToolInvocationEnd PolicyDecision PolicyViolation ApprovalRequested ApprovalResolved
         PolicyChanged ProposalCreated ProposalResolved ServerChanged ConfigReloaded TokenChanged AuthFailed
         ToolDefinitionChanged QuotaWarning QuotaExceeded AuditPurged AuditOpened AdministrativeChange
-        RequestStart RequestEnd ArgumentRevealed StateSnapshot;
+        RequestStart RequestEnd ArgumentRevealed StateSnapshot AgentChanged UserChanged PinChanged;
 }
 
 impl WireWord for Risk {
