@@ -82,7 +82,8 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
     let (server, tool) = (circumstances.server, &call.tool.name);
     match walk.past_every_gate(call, circumstances) {
         Err(stopped) => {
-            let sentence = walk.trace.verdicts().last().map(|last| sentence::of_verdict(last, call, stopped.is_abort));
+            let sentence =
+                walk.trace.verdicts().last().map(|last| sentence::of_verdict(last, call, stopped.is_abort));
             Decision::Deny(stopped.with(sentence.unwrap_or_default(), walk.trace))
         }
         Ok(()) if walk.asks.is_empty() => {

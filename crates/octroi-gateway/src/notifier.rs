@@ -90,7 +90,11 @@ impl Notifier {
                     Err(RecvError::Closed) => return,
                 },
             }
-            due = if digest.is_empty() { None } else { due.or_else(|| Some((self.now() + GATHERING).max(next))) };
+            due = if digest.is_empty() {
+                None
+            } else {
+                due.or_else(|| Some((self.now() + GATHERING).max(next)))
+            };
         }
     }
 

@@ -52,7 +52,9 @@ pub(super) fn of_verdict(verdict: &Verdict, call: &Call<'_>, is_abort: bool) -> 
         }
         Gate::SpecFrozen => {
             let (effect, caller, verb) = (risky(tool), caller_of(call), verb_of(verdict));
-            format!("{effect}; profile `{profile}` {verb} such calls until {caller} has a frozen specification")
+            format!(
+                "{effect}; profile `{profile}` {verb} such calls until {caller} has a frozen specification"
+            )
         }
         Gate::ProjectBinding => {
             let (effect, caller, verb) = (risky(tool), caller_of(call), verb_of(verdict));

@@ -10,7 +10,8 @@ use octroi_mcp::params::Params;
 use octroi_store::{Store, StoreError};
 
 use super::{
-    Approvals, CallToApprove, GrantedCall, PersonsWord, Settled, arguments_of, binding, refuse, refused, unusable,
+    Approvals, CallToApprove, GrantedCall, PersonsWord, Settled, arguments_of, binding, refuse, refused,
+    unusable,
 };
 use crate::audit_recorder::{Initiator, Violation};
 use crate::denial;
@@ -91,9 +92,13 @@ impl Approvals {
     /// A call that needs no approval.
     pub(crate) fn grant_without_person(&self, permit: Permit, asking: &CallToApprove<'_>) -> Settled {
         match self.reserve(asking) {
-            Ok(reservation) => {
-                Settled::Granted(GrantedCall { permit, approval: None, edited: None, word: None, reservation })
-            }
+            Ok(reservation) => Settled::Granted(GrantedCall {
+                permit,
+                approval: None,
+                edited: None,
+                word: None,
+                reservation,
+            }),
             Err(denial) => Settled::Denied(denial),
         }
     }

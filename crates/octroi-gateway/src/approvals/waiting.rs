@@ -138,7 +138,9 @@ fn send_progress(asking: &CallToApprove<'_>, id: &str, page: Option<&str>, n_sen
         return;
     };
     let page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
-    let message = format!("waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`");
+    let message = format!(
+        "waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`"
+    );
     let params = format!(
         r#"{{"progressToken":{},"progress":{n_sent},"message":{}}}"#,
         String::from_utf8_lossy(&token),

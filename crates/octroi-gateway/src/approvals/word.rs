@@ -41,7 +41,8 @@ impl PersonsWord {
         let Answer::Result(result) = &answer else {
             return answer;
         };
-        let added = serde_json::from_slice::<Content<'_>>(result).ok().and_then(|found| self.added(found.content));
+        let added =
+            serde_json::from_slice::<Content<'_>>(result).ok().and_then(|found| self.added(found.content));
         let Some(content) = added else {
             return answer;
         };
@@ -64,7 +65,11 @@ impl PersonsWord {
     }
 
     fn text(&self) -> String {
-        let did = if self.is_edited { "changed the arguments of this call and approved it" } else { "approved this call" };
+        let did = if self.is_edited {
+            "changed the arguments of this call and approved it"
+        } else {
+            "approved this call"
+        };
         let reason = self.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("Note from Octroi: {} {did}{reason}", self.by)
     }
@@ -83,12 +88,15 @@ mod tests {
             is_edited,
         };
         let note = r#"{"type":"text","text":"Note from Octroi: ann approved this call: just once"}"#;
-        let meta = r#""octroi/approval":{"id":"ap_x","approved_by":"ann","reason":"just once","edited":false}"#;
+        let meta =
+            r#""octroi/approval":{"id":"ap_x","approved_by":"ann","reason":"just once","edited":false}"#;
         for (result, expected) in [
             (r#"{"content":[]}"#, format!(r#"{{"content":[{note}],"_meta":{{{meta}}}}}"#)),
             (
                 r#"{"content":[ {"type":"text","text":"1.0e5"} ],"_meta":{"a":1.50}}"#,
-                format!(r#"{{"content":[ {{"type":"text","text":"1.0e5"}},{note}],"_meta":{{"a":1.50,{meta}}}}}"#),
+                format!(
+                    r#"{{"content":[ {{"type":"text","text":"1.0e5"}},{note}],"_meta":{{"a":1.50,{meta}}}}}"#
+                ),
             ),
             (r#"{"isError":true}"#, format!(r#"{{"isError":true,"content":[{note}],"_meta":{{{meta}}}}}"#)),
             // Not what MCP defines, so it stays as it is.

@@ -86,7 +86,8 @@ pub(super) fn desktop_program(text: &str) -> Program {
         ("notify-send", vec!["--app-name=Octroi", "--", TITLE, text])
     };
     let is_markup = command == "notify-send";
-    let args = args.into_iter().map(|word| if is_markup && word == text { plain(word) } else { word.to_owned() });
+    let args =
+        args.into_iter().map(|word| if is_markup && word == text { plain(word) } else { word.to_owned() });
     Program {
         command: command.to_owned(),
         args: args.collect(),

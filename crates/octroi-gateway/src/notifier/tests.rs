@@ -45,8 +45,10 @@ fn what_happens_together_is_told_together() {
     digest.add_call(call("ap_a", "coder"));
     assert_eq!(
         texts(&mut digest),
-        ["coder waits for your approval: `demo.write_note` writes files; profile `guarded` asks before writes. \
-          Decide: http://127.0.0.1:7878/approvals/ap_a or octroi approve ap_a"]
+        [
+            "coder waits for your approval: `demo.write_note` writes files; profile `guarded` asks before writes. \
+          Decide: http://127.0.0.1:7878/approvals/ap_a or octroi approve ap_a"
+        ]
     );
     assert!(digest.is_empty(), "nothing is told twice");
     for number in 0..500 {
@@ -56,7 +58,10 @@ fn what_happens_together_is_told_together() {
     digest.add_definition(definition("files", "read"));
     let notices = digest.take();
     assert_eq!(notices.len(), 2);
-    assert_eq!(notices[0].text, "507 calls of coder, writer wait for your approval. See them: octroi approvals");
+    assert_eq!(
+        notices[0].text,
+        "507 calls of coder, writer wait for your approval. See them: octroi approvals"
+    );
     assert_eq!(notices[0].json["count"], 507);
     assert_eq!(notices[0].json["calls"].as_array().map(Vec::len), Some(LISTED_MAX));
     assert_eq!(

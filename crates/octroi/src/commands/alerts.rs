@@ -62,7 +62,11 @@ impl Batch {
         }
         let n_more = self.waiting.len().saturating_sub(PRINTED_MAX) as u64 + self.n_missed;
         if n_more > 0 {
-            let calls = if n_more == 1 { "1 more call waits".to_owned() } else { format!("{n_more} more calls wait") };
+            let calls = if n_more == 1 {
+                "1 more call waits".to_owned()
+            } else {
+                format!("{n_more} more calls wait")
+            };
             lines.push(format!("  {calls} for approval: {}", command("approvals", program)));
         }
         lines.extend(self.settled.iter().take(PRINTED_MAX).map(|call| settled_line(call)));
@@ -153,7 +157,8 @@ mod tests {
             reason: Some("not today".to_owned()),
             ..(*call("ap_a")).clone()
         };
-        let edited = WaitingCall { state: ApprovalState::Approved, edited: true, reason: None, ..denied.clone() };
+        let edited =
+            WaitingCall { state: ApprovalState::Approved, edited: true, reason: None, ..denied.clone() };
         let expired = WaitingCall { state: ApprovalState::Expired, ..(*call("ap_a")).clone() };
         let settled = vec![Arc::new(denied), Arc::new(edited), Arc::new(expired)];
         expect_test::expect![[r"

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use octroi_api::operations::approvals::{Approval, ApprovalsList, ListApprovalsRequest};
-use octroi_api::{ErrorCode, Operation};
 use octroi_api::operations::NoArguments;
+use octroi_api::operations::approvals::{Approval, ApprovalsList, ListApprovalsRequest};
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference, ConfigReload, ReloadRequest};
 use octroi_api::operations::servers::{
     LogsRequest, RefreshRequest, Refreshed, ServerList, ServerRequest, ServerStatus, ServersGet, ServersList,
     ServersLogs, ServersRefresh, ServersToggle, ToggleRequest,
 };
+use octroi_api::{ErrorCode, Operation};
 use octroi_core::Lifecycle;
 use serde_json::{Value, json};
 
@@ -85,7 +85,8 @@ fn show_calls(waiting: &[Approval]) {
     if waiting.is_empty() {
         return;
     }
-    let (calls, wait) = (printer::count(waiting.len(), "call"), if waiting.len() == 1 { "waits" } else { "wait" });
+    let (calls, wait) =
+        (printer::count(waiting.len(), "call"), if waiting.len() == 1 { "waits" } else { "wait" });
     printer::data("");
     printer::data(&format!("{calls} {wait} for approval:"));
     for line in waiting.iter().rev().take(CALLS_SHOWN).flat_map(waiting_lines) {

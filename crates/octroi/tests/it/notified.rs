@@ -74,7 +74,8 @@ async fn receiver(statuses: &'static [u16]) -> (String, Arc<Mutex<Vec<String>>>)
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let length =
+        head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     body.len() >= length.unwrap_or(0_usize)
 }
 
@@ -106,7 +107,8 @@ async fn a_waiting_call_is_told_everywhere() {
         for words in ["1 call waits for approval:", "tester: `peer.echo`", &page, "octroi approve ID"] {
             assert!(status.contains(words), "{words}: {status}");
         }
-        let listed: Value = serde_json::from_str(&command(&gateway, 0, &["status", "--json"]).await).expect("JSON");
+        let listed: Value =
+            serde_json::from_str(&command(&gateway, 0, &["status", "--json"]).await).expect("JSON");
         assert_eq!(listed["calls_waiting"][0]["page"], json!(page), "{listed}");
         assert!(command(&gateway, 0, &["approvals"]).await.contains(&page));
 
@@ -129,7 +131,9 @@ async fn a_waiting_call_is_told_everywhere() {
     let problems = command(&gateway, 0, &["status"]).await;
     assert!(!problems.contains("[notify]"), "{problems}");
     let terminal = gateway.stop().await;
-    for words in ["waits tester: `peer.echo`", "octroi approve ap_", "denied by admin peer.echo of tester: not today"] {
+    for words in
+        ["waits tester: `peer.echo`", "octroi approve ap_", "denied by admin peer.echo of tester: not today"]
+    {
         assert!(terminal.contains(words), "{words}: {terminal}");
     }
 }
@@ -151,7 +155,9 @@ async fn many_calls_are_one_notice_and_nobody_waits_for_it() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(notices(&file).len(), 1, "the rest is told together, later");
     let terminal = gateway.stop().await;
-    assert!(terminal.contains("more calls wait for approval") || terminal.matches("waits tester").count() <= 60);
+    assert!(
+        terminal.contains("more calls wait for approval") || terminal.matches("waits tester").count() <= 60
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,7 +204,9 @@ async fn approvals_are_followed_through_a_restart() {
     let config = guarded("false", "").replace("\"false\"", "false");
     let gateway = TestGateway::start(&octroi(), &config).await;
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    let call = async |text: &str| pending(&agent.call("peer_echo", json!({ "text": text })).await.expect("a result"));
+    let call = async |text: &str| {
+        pending(&agent.call("peer_echo", json!({ "text": text })).await.expect("a result"))
+    };
     let first = call("1").await;
     let (child, mut lines) = watching(&gateway.directory().join("data"));
     let waiting = next(&mut lines).await;
@@ -220,11 +228,15 @@ async fn approvals_are_followed_through_a_restart() {
     assert_eq!(next(&mut lines).await, json!({"event": "gateway_back"}));
     command(&gateway, 0, &["approve", &second]).await;
     let settled = next(&mut lines).await;
-    assert_eq!((&settled["approval"]["id"], &settled["approval"]["state"]), (&json!(second), &json!("approved")));
+    assert_eq!(
+        (&settled["approval"]["id"], &settled["approval"]["state"]),
+        (&json!(second), &json!("approved"))
+    );
     let id = child.id().expect("it runs");
     let interrupted = Command::new("kill").args(["-INT", &id.to_string()]).status().await.expect("kill runs");
     assert!(interrupted.success());
-    let output = tokio::time::timeout(SOON, child.wait_with_output()).await.expect("it ends").expect("an end");
+    let output =
+        tokio::time::timeout(SOON, child.wait_with_output()).await.expect("it ends").expect("an end");
     assert_eq!(output.status.code(), Some(0));
     gateway.stop().await;
 }
@@ -236,15 +248,31 @@ async fn a_client_is_told_what_the_person_said_and_changed() {
         let agent = connect(&gateway, era, ClientOptions::default()).await;
         let edited: &[&str] = &["--args", "{\"text\":\"smaller\"}", "--reason", "too much"];
         for (text, options, expected) in [
-            ("a", edited, vec!["smaller", "Note from Octroi: admin changed the arguments of this call and approved it: too much"]),
-            ("b", &["--reason", "just once"], vec!["b", "Note from Octroi: admin approved this call: just once"]),
+            (
+                "a",
+                edited,
+                vec![
+                    "smaller",
+                    "Note from Octroi: admin changed the arguments of this call and approved it: too much",
+                ],
+            ),
+            (
+                "b",
+                &["--reason", "just once"],
+                vec!["b", "Note from Octroi: admin approved this call: just once"],
+            ),
             ("c", &[], vec!["c"]),
         ] {
             let call = agent.start("tools/call", json!({"name": "peer_echo", "arguments": {"text": text}}));
             let id = asked(&gateway).await;
             command(&gateway, 0, &[&["approve", &id], options].concat()).await;
             let result = call.finish().await.expect("a result");
-            let texts: Vec<&str> = result["content"].as_array().into_iter().flatten().filter_map(|one| one["text"].as_str()).collect();
+            let texts: Vec<&str> = result["content"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|one| one["text"].as_str())
+                .collect();
             assert_eq!(texts, expected, "{era:?}: {result}");
             let word = &result["_meta"]["octroi/approval"];
             assert_eq!(word["edited"] == json!(true), options == edited, "{era:?}: {result}");
@@ -253,11 +281,18 @@ async fn a_client_is_told_what_the_person_said_and_changed() {
         let id = asked(&gateway).await;
         command(&gateway, 0, &["deny", &id, "--reason", "not today"]).await;
         let error = call.finish().await.expect_err("it is denied");
-        assert!(format!("{error:?}").contains("policy_denied_continue: admin said no: not today"), "{error:?}");
+        assert!(
+            format!("{error:?}").contains("policy_denied_continue: admin said no: not today"),
+            "{error:?}"
+        );
     }
     let log = command(&gateway, 0, &["audit", "list"]).await;
     for words in [
-        "waits ", "denied ", "by admin: not today", "by admin with other arguments: too much", "approved by admin: just once",
+        "waits ",
+        "denied ",
+        "by admin: not today",
+        "by admin with other arguments: too much",
+        "approved by admin: just once",
     ] {
         assert!(log.contains(words), "{words}: {log}");
     }

@@ -74,7 +74,9 @@ pub(super) fn settled_line(approval: &Approval) -> String {
     let state = match approval.state.0 {
         ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => "denied".red().to_string(),
         // It was approved before it was used.
-        ApprovalState::Approved | ApprovalState::Claimed | ApprovalState::Done => "approved".green().to_string(),
+        ApprovalState::Approved | ApprovalState::Claimed | ApprovalState::Done => {
+            "approved".green().to_string()
+        }
         state @ (ApprovalState::Pending
         | ApprovalState::Expired
         | ApprovalState::Cancelled

@@ -39,7 +39,9 @@ pub(super) async fn run(options: &ListApprovals) -> Result<(), Failure> {
         match ended {
             Ok(Ended::NobodyReads) => return Ok(()),
             Ok(Ended::StreamEnded) => watch.lost("the gateway ended the stream"),
-            Err(failure) if failure.exit == Exit::Unreachable && watch.has_begun => watch.lost(&failure.message),
+            Err(failure) if failure.exit == Exit::Unreachable && watch.has_begun => {
+                watch.lost(&failure.message)
+            }
             Err(failure) => return Err(failure),
         }
         tokio::select! {
@@ -123,7 +125,9 @@ impl Watch<'_> {
 
     fn print(&self, event: &str, approval: &Approval, lines: &[String]) -> bool {
         if self.options.target.json {
-            return printer::is_still_read(&printer::json_text(&json!({"event": event, "approval": approval})));
+            return printer::is_still_read(&printer::json_text(
+                &json!({"event": event, "approval": approval}),
+            ));
         }
         lines.iter().all(|line| printer::is_still_read(line))
     }

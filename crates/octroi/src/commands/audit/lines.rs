@@ -190,7 +190,8 @@ mod tests {
                 "                    mcp:a:b  approved by ann: ok",
             ),
         ] {
-            let record = record(json!({"seq": 1, "at_ms": 0, "kind": kind, "tool": "mcp:a:b", "context": context}));
+            let record =
+                record(json!({"seq": 1, "at_ms": 0, "kind": kind, "tool": "mcp:a:b", "context": context}));
             let line = anstream::adapter::strip_str(&line(&record)).to_string();
             assert_eq!(line.get(49..), Some(expected), "{line}");
         }
