@@ -158,7 +158,7 @@ async fn from_a_file_to_an_active_policy_and_back() {
         @@ -4,7 +4,7 @@
          facts = { secrets = true }
          reason = "secrets stay here"
-
+ 
         -[[ask]]
         +[[deny]]
          tool = "peer.echo"
