@@ -54,12 +54,7 @@ impl Mistake {
         let is_tls = url.starts_with("https://");
         let mut next = Some(error);
         while let Some(error) = next {
-            // The error of a library in an error of IO is not among the sources.
-            let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            let tls = error
-                .downcast_ref::<rustls::Error>()
-                .or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
-            match tls {
+            match tls_error(error) {
                 Some(rustls::Error::InvalidCertificate(_)) => return Some(Self::Certificate),
                 Some(rustls::Error::InvalidMessage(_)) => return Some(Self::NoTls),
                 _ => {}
@@ -74,5 +69,15 @@ impl Mistake {
             next = error.source();
         }
         None
+    }
+}
+
+/// The error of TLS that an error holds. Errors of IO hold others that are not among their sources.
+fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    loop {
+        if let Some(found) = error.downcast_ref::<rustls::Error>() {
+            return Some(found);
+        }
+        error = error.downcast_ref::<io::Error>()?.get_ref()?;
     }
 }

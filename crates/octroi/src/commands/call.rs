@@ -155,12 +155,10 @@ fn exit_result(response: &CallResponse) -> Result<(), Failure> {
         }
         CallOutcome::Failed => {
             let failure = gateway_failure(response).unwrap_or_else(|| Failure::new(""));
-            let hint = match failure.code {
-                Some(ErrorCode::InvalidArguments | ErrorCode::InvalidParams) => {
-                    Some(format!("`octroi tools show {}` shows its arguments", response.tool))
-                }
-                _ => failure.hint.clone(),
-            };
+            let is_of_arguments =
+                matches!(failure.code, Some(ErrorCode::InvalidArguments | ErrorCode::InvalidParams));
+            let arguments = || format!("`octroi tools show {}` shows its arguments", response.tool);
+            let hint = failure.hint.clone().or_else(|| is_of_arguments.then(arguments));
             Failure { message, hint, ..failure }
         }
     })

@@ -1,6 +1,7 @@
 //! Errors name the mistake and the next command. Each of these once said something else.
 
 use std::path::Path;
+use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use octroi_testkit::gateway::{AGENT_TOKEN, TestGateway};
@@ -49,7 +50,15 @@ async fn an_agents_token_is_recognised() {
             &["status", "--token", AGENT_TOKEN],
             &["call", "peer.echo", "text=x", "--token", AGENT_TOKEN, "--json"],
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            $ octroi status --token oct_agt_test
+            error: this is an agent's token; commands need a person's token
+            hint: leave --token and OCTROI_TOKEN out to use the admin token of the data directory, or give a person's token
+            [exit 3]
+            $ octroi call peer.echo text=x --token oct_agt_test --json
+            {"error":{"kind":"people_only","message":"this is an agent's token; commands need a person's token","hint":"leave --token and OCTROI_TOKEN out to use the admin token of the data directory, or give a person's token"}}
+            [exit 3]
+        "#]],
     )
     .await;
     // Also where it was put into the wrong file.
@@ -72,7 +81,6 @@ async fn an_agents_token_is_recognised() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn addresses_are_completed_or_explained() {
     let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
-    let admin = gateway.kept_token("admin.token");
     let address = gateway.address();
     for url in
         [address.clone(), format!("{address}/mcp"), format!("http://{address}"), format!("http://{address}/")]
@@ -85,13 +93,35 @@ async fn addresses_are_completed_or_explained() {
     check(
         &gateway,
         &[
-            &["status", "--token", &admin, "--url", &tls],
-            &["status", "--token", &admin, "--url", &elsewhere],
+            &["status", "--url", &tls],
+            &["status", "--url", &elsewhere],
             &given("gateway.example:7878"),
             &given("ftp://gateway.example"),
             &given(""),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            $ octroi status --url https://ADDRESS
+            error: cannot reach the gateway at https://ADDRESS/mcp
+              caused by: received corrupt message of type InvalidContentType
+            hint: is it running? start one with `octroi up`
+            [exit 4]
+            $ octroi status --url http://ADDRESS/elsewhere
+            error: what answers at http://ADDRESS/elsewhere is not a gateway: HTTP 404 Not Found
+            hint: the address of a gateway ends in /mcp, as in http://127.0.0.1:7878/mcp
+            [exit 4]
+            $ octroi status --token x --url gateway.example:7878
+            error: `gateway.example:7878` does not say whether it is http:// or https://
+            hint: write https://gateway.example:7878, or http://gateway.example:7878 if the gateway has no certificate
+            [exit 2]
+            $ octroi status --token x --url ftp://gateway.example
+            error: `ftp://` is not the scheme of a gateway's address
+            hint: write http://gateway.example, or https://gateway.example if the gateway has a certificate
+            [exit 2]
+            $ octroi status --token x --url 
+            error: the address of the gateway is empty
+            hint: write one after --url or into OCTROI_URL, or leave both out to use the gateway of the data directory
+            [exit 2]
+        "#]],
     )
     .await;
     gateway.stop().await;
@@ -135,7 +165,45 @@ async fn what_does_not_exist_is_not_found() {
             &["audit", "show", "nonsense"],
             &["policy", "why", "peer.nothing"],
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            $ octroi tools --server pear
+            error: there is no server `pear`; did you mean `peer`?
+            hint: `octroi list` shows all servers
+            [exit 1]
+            $ octroi tools --server nope --json
+            {"error":{"kind":"not_found","message":"there is no server `nope`; there are: peer","hint":"`octroi list` shows all servers"}}
+            [exit 1]
+            $ octroi get nope
+            error: there is no server `nope`; there are: peer
+            hint: `octroi list` shows all servers
+            [exit 1]
+            $ octroi agents set nobody --mode planning
+            error: there is no agent `nobody`
+            hint: `octroi agents` lists those that are known; a new one needs a token, or an entry in [[agents]]
+            [exit 1]
+            $ octroi call peer.echo text=x --agent nobody
+            error: there is no agent `nobody`; there are: default, local, tester
+            hint: `octroi agents` shows all agents
+            [exit 1]
+            $ octroi call peer.nothing
+            error: unknown tool `peer.nothing`
+            hint: `octroi tools` lists all
+            [exit 1]
+            $ octroi approvals --agent nobody
+            no call of agent nobody waits for approval
+            [exit 0]
+            $ octroi audit show 999999
+            error: there is no record 999999
+            hint: `octroi audit list` shows the records, with --json also their calls
+            [exit 1]
+            $ octroi audit show nonsense
+            error: `nonsense` is not the id of a call
+            [exit 1]
+            $ octroi policy why peer.nothing
+            error: unknown tool `peer.nothing`
+            hint: `octroi tools` lists all tools, `octroi list` the servers
+            [exit 1]
+        "#]],
     )
     .await;
     let agents = run(&gateway.directory().join("data"), &["agents", "--json"]).await;
@@ -160,7 +228,49 @@ async fn wrong_values_are_named_in_words() {
             &["call", "peer.add", "a=one", "b=2"],
             &["call", "peer.add", "a=1"],
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            $ octroi audit list -n many
+            error: invalid value 'many' for '--lines <N>': it must be a whole number, such as 20
+
+            For more information, try '--help'.
+            [exit 2]
+            $ octroi logs peer -n many
+            error: invalid value 'many' for '--lines <N>': it must be a whole number, such as 20
+
+            For more information, try '--help'.
+            [exit 2]
+            $ octroi policy proposals first
+            error: invalid value 'first' for '[NUMBER]': it must be a whole number, such as 20
+
+            For more information, try '--help'.
+            [exit 2]
+            $ octroi policy apply --version old
+            error: invalid value 'old' for '--version <N>': it must be a whole number, such as 20
+
+            For more information, try '--help'.
+            [exit 2]
+            $ octroi up --listen localhost:7878
+            error: invalid value 'localhost:7878' for '--listen <ADDRESS>': it must be an IP address with a port, such as 127.0.0.1:7878 or [::1]:7878
+
+            For more information, try '--help'.
+            [exit 2]
+            $ octroi audit list --since soon
+            error: `soon` is not a time
+            hint: write how long ago, as in `30m` or `7d`, or when, as in `2027-01-31T12:00:00Z`
+            [exit 2]
+            $ octroi policy why peer.echo text
+            error: `text` is not a JSON object
+            hint: write the arguments as in `octroi policy why peer.echo '{"path": "/tmp"}'`
+            [exit 2]
+            $ octroi call peer.add a=one b=2
+            error: `a` must be a number, not `one`
+            hint: `octroi tools show peer.add` shows its arguments
+            [exit 2]
+            $ octroi call peer.add a=1
+            error: invalid arguments: arguments: "b" is a required property
+            hint: `octroi tools show peer.add` shows its arguments
+            [exit 1]
+        "#]],
     )
     .await;
     gateway.stop().await;
@@ -168,7 +278,16 @@ async fn wrong_values_are_named_in_words() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_do_not_run_say_why() {
-    let gateway = TestGateway::start(&octroi(), &servers_that_do_not_run()).await;
+    let gateway = TestGateway::launch(&octroi(), &servers_that_do_not_run(), &[]).await;
+    let data = gateway.directory().join("data");
+    for _ in 0..200 {
+        let (_, text) = exit_and_output(&run(&data, &["list"]).await);
+        if text.matches(" failed ").count() == 2 && text.contains("running  healthy") {
+            break;
+        }
+        let _ = run(&data, &["test", "peer"]).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     check(
         &gateway,
         &[
@@ -185,7 +304,7 @@ async fn servers_that_do_not_run_say_why() {
         expect![[r#""#]],
     )
     .await;
-    let output = run(&gateway.directory().join("data"), &["status", "--json"]).await;
+    let output = run(&data, &["status", "--json"]).await;
     assert_eq!(output.status.code(), Some(1), "it fails for programs, too");
     let status: Value = serde_json::from_slice(&output.stdout).expect("the status is printed anyway");
     assert_eq!(status["servers"].as_array().map(Vec::len), Some(5));
@@ -225,5 +344,60 @@ async fn mistakes_in_the_configuration_are_named() {
         text.push_str(&format!("{config}=> {code:?} {}\n", output.replace(&path, "octroi.toml")));
         assert!(!output.contains("abc"), "{output}");
     }
-    expect![[r#""#]].assert_eq(&text);
+    expect![[r#"
+        [[mcp.servers]]
+        name = "fs"
+        command = "npx -y a-server --token abc"
+        => Some(1) error: octroi.toml:3: server `fs` is left out: `command` is the name of one program, and this has blanks in it; write the program in `command` and the rest in `args`, word by word: `command = "npx"`
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[mcp.servers]]
+        name = "fs"
+        command = ["npx -y a-server"]
+        => Some(1) error: octroi.toml:3: server `fs` is left out: `command` is the name of one program, and this has blanks in it; write the program in `command` and the rest in `args`, word by word: `command = "npx"`
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[mcp.servers]]
+        name = "fs"
+        command = "/bin/sh -c true"
+        => Some(1) error: octroi.toml:3: server `fs` is left out: `command` is the name of one program, and this has blanks in it; write the program in `command` and the rest in `args`, word by word: `command = "/bin/sh"`
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[mcp.servers]]
+        name = "fs"
+        command = "/opt/My Tools/serve"
+        => Some(0) octroi.toml: fine, 1 server
+
+        [[mcp.servers]]
+        name = "fs"
+        url = "localhost:3000/mcp"
+        => Some(1) error: octroi.toml:3: server `fs` is left out: the `url` is not an http:// or https:// address; write it like http://127.0.0.1:3000/mcp
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[mcp.server]]
+        name = "fs"
+        command = "npx"
+        => Some(1) error: octroi.toml:1: unknown key `[[mcp.server]]`; did you mean `[[mcp.servers]]`?
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[server]]
+        name = "fs"
+        command = "npx"
+        => Some(1) error: octroi.toml:1: unknown key `[[server]]`; did you mean `[[mcp.servers]]`?
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+        [[gates]]
+        name = "days"
+        command = "python gate.py"
+        => Some(1) error: octroi.toml:3: gate `days`: `command` is the name of one program, and this has blanks in it; write the program in `command` and the rest in `args`, word by word: `command = "python"`
+        error: 1 problem found
+        hint: `octroi config schema` has every key
+
+    "#]].assert_eq(&text);
 }

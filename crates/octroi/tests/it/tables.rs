@@ -67,7 +67,7 @@ async fn a_wider_terminal_shows_more() {
     let mut shown = String::new();
     for width in [60, 80, 120] {
         let command = format!(
-            "stty cols {width}; '{}' list --data '{}'",
+            "stty rows 24 cols {width}; '{}' list --data '{}'",
             octroi().display(),
             gateway.directory().join("data").display()
         );
@@ -80,6 +80,14 @@ async fn a_wider_terminal_shows_more() {
             .expect("`script` of util-linux is there");
         shown.push_str(&String::from_utf8_lossy(&output.stdout).replace('\r', ""));
     }
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        NAME  STATE   HEALTH   TRANSPORT  TOOLS  ERROR
+        gone  failed  unknown  stdio          0  cannot run `/there/is/no/such/program/…
+        NAME  STATE   HEALTH   TRANSPORT  TOOLS  ERROR
+        gone  failed  unknown  stdio          0  cannot run `/there/is/no/such/program/…
+        NAME  STATE   HEALTH   TRANSPORT  TOOLS  ERROR
+        gone  failed  unknown  stdio          0  cannot run `/there/is/no/such/program/…
+    "#]]
+    .assert_eq(&shown);
     gateway.stop().await;
 }

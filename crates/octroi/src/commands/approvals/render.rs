@@ -309,7 +309,19 @@ mod tests {
             "decided_at": "2027-01-31T12:01:00.000Z", "args": "x".repeat(200), "reasons": [],
         });
         let approvals = [json!({}), decided, json!({"state": "expired"})].map(approval);
-        expect![[r#""#]].assert_eq(&plain(&list_lines(&approvals, now_ms, 60)));
+        expect![[r#"
+            ID    AGENT ID  TOOL         RISK  STATE
+            ap_x  coder     files.write  high  pending
+                asked 90 s ago, expires in 29 min
+                {"path":"/tmp/x"}
+                it writes; it is new
+            ap_x  ann       files.write  high  denied_continue
+                denied_continue by admin\u{1b} 30 s ago
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+            ap_x  coder     files.write  high  expired
+                {"path":"/tmp/x"}
+                it writes; it is new"#]]
+        .assert_eq(&plain(&list_lines(&approvals, now_ms, 60)));
     }
 
     #[test]

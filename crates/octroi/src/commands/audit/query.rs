@@ -1,5 +1,6 @@
 //! Searching records at a running gateway.
 
+use octroi_api::ErrorCode;
 use octroi_api::operations::audit::{
     AuditFollowed, AuditFound, AuditPage, AuditQuery, AuditQueryRequest, AuditRecord, AuditShow,
     AuditShowRequest,
@@ -57,7 +58,14 @@ pub(super) async fn show(options: &ShowRecords) -> Result<(), Failure> {
         Ok(seq) => AuditShowRequest { seq: Some(seq), call: None },
         Err(_) => AuditShowRequest { seq: None, call: Some(options.what.clone()) },
     };
-    for record in Client::find(&options.target)?.call::<AuditShow>(&request).await?.records {
+    let shown = Client::find(&options.target)?.call::<AuditShow>(&request).await;
+    let shown = shown.map_err(|failure| match failure.code {
+        Some(ErrorCode::InvalidArguments) => {
+            failure.hint("give the number of a record, or the `call` that `octroi audit list --json` shows")
+        }
+        _ => failure,
+    })?;
+    for record in shown.records {
         if options.target.json {
             printer::json(&record);
         } else {
