@@ -174,8 +174,9 @@ async fn receive(
         }
         // A client may send it before it begins.
         (Kind::Request, None) if *post.envelope.method() == Method::Ping => {
-            let id = post.envelope.id();
-            id.into_iter().for_each(|id| stream.push(sse::write(&envelope::result(&id, b"{}"), None)));
+            if let Some(id) = post.envelope.id() {
+                stream.push(sse::write(&envelope::result(&id, b"{}"), None));
+            }
             reply::empty(StatusCode::ACCEPTED)
         }
         (Kind::Request, None) => match go_on(&post, &stream) {

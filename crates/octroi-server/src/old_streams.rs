@@ -167,11 +167,11 @@ impl OldStream {
     /// are refused.
     pub(crate) fn push(&self, event: Bytes) {
         let mut state = self.state.lock();
-        if !state.is_over {
+        if state.is_over {
+            tracing::debug!("event dropped, the stream of its client is over");
+        } else {
             let held = self.held.hold_always(event.len() + EVENT_BYTES);
             state.waiting.push_back((event, held));
-        } else {
-            tracing::debug!("event dropped, the stream of its client is over");
         }
         drop(state);
         self.changed.send_replace(());
