@@ -59,7 +59,6 @@ fn everything_that_can_be_done() {
         users_add
         users_update
         users_remove
-        users_invite
         tokens_list
         tokens_create
         tokens_rotate
@@ -134,7 +133,6 @@ fn whatever_changes_something_is_recorded() {
         users_add user_changed
         users_update user_changed
         users_remove user_changed
-        users_invite user_changed
         tokens_create token_changed
         tokens_rotate token_changed
         tokens_revoke token_changed

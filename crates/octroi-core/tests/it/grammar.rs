@@ -87,7 +87,6 @@ command = "x"
         expect![[r#"
             good: stdio run ["me"] in /cfg
             ineffective: http https://example.com
-            blanks: stdio npx -y server [] in /cfg
             left_out: file:7: server `misspelt` is left out: unknown key `comand`; did you mean `command`?
             left_out: file:12: server `twice` is left out: `timeout` and `timeout_ms` mean the same; write one of them
             left_out: file:15: server `both` is left out: `id` and `name` mean the same; write one of them
@@ -108,7 +107,7 @@ command = "x"
             left_out: file:48: server `good` is left out: an earlier entry has the same name
             left_out: file:51: server `${HOME}` is left out: `${HOME}` is not a server name: only a-z, 0-9, `_` and `-` are allowed; references in names are not resolved
             warning: file:57: server `ineffective`: `cwd` has no effect: only a program has it
-            warning: file:60: server `blanks`: `command` is one program, blanks and all; write its arguments in `args`
+            left_out: file:60: server `blanks` is left out: `command` is the name of one program, and this has blanks in it; write the program in `command` and the rest in `args`, word by word: `command = "npx"`
             left_out: file:64: server `theirs` is left out: `scope` cannot be `user`, only one of: system
             left_out: file:65: a server is left out: it has no name; write `name`
         "#]],
@@ -296,6 +295,7 @@ image = "img:1"
         enabled = true                            # default
         auto_reload = "ask"                       # default
         health_check_interval = false             # file:3
+        health_retention = "7d"                   # default
         wire_name_max = 50                        # default
         list_wait = "1500ms"                      # default
         strict = true                             # default
@@ -394,7 +394,7 @@ token = "  "
         left_out: file:17: token 5 is left out: `${NOT_SET}` is not set and has no default (write `${NOT_SET:-default}` to give one)
         left_out: file:18: token 6 is left out: give `token` or `sha256`, not both
         left_out: file:22: token 7 is left out: `sha256` must be 64 hexadecimal digits
-        left_out: file:25: token 8 is left out: it needs a `role`: human or agent
+        left_out: file:25: token 8 is left out: it needs a `role`: human, agent or service
         left_out: file:27: token 9 is left out: it is the same as another one
         left_out: file:30: token 10 is left out: it needs `token` or `sha256`
     "#]].assert_eq(&describe(&config));
