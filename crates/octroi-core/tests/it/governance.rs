@@ -203,7 +203,8 @@ fn what_holds_if_nothing_is_written() {
 
         [audit]
         durability = "normal"
-        retention = false
+        retention = "90d"
+        max_bytes = 10000000000
         max_argument_bytes = 4096
         results = "summary""#]]
     .assert_eq(toml);

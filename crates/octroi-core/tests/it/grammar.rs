@@ -296,6 +296,7 @@ image = "img:1"
         enabled = true                            # default
         auto_reload = "ask"                       # default
         health_check_interval = false             # file:3
+        health_retention = "7d"                   # default
         wire_name_max = 50                        # default
         list_wait = "1500ms"                      # default
         strict = true                             # default

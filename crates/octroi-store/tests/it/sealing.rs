@@ -94,7 +94,8 @@ async fn make_plain(directory: &Path) {
          DELETE FROM migrations WHERE version > 10; ALTER TABLE approvals DROP COLUMN other_params_sent;
          ALTER TABLE servers DROP COLUMN asks_clients;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
-             arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
+             arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
+         DROP VIEW audit_decisions; DROP INDEX health_samples_by_time;"
     );
     run_sql(directory, &plain).await;
     assert_eq!(found_on_disk(directory).len(), 3);
