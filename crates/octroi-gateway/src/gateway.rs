@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
 use octroi_core::audit::{Kind, Level};
@@ -50,15 +49,15 @@ use crate::view::View;
 
 mod problems;
 mod recording;
+mod running;
 #[cfg(test)]
 mod tests;
+
+use problems::KnownProblems;
 
 /// How long remote servers may take to close their sessions, and the disk to write the rest.
 const GOODBYE: Duration = Duration::from_secs(2);
 const EVENTS_QUEUED: usize = 1024;
-/// Lists are fetched again after this time even if no change was announced.
-const REFRESH_EVERY: Duration = Duration::from_mins(5);
-const SWEEP_EVERY: Duration = Duration::from_secs(30);
 const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 /// The data plane: each part owns its own state and knows only those below it.
@@ -77,9 +76,7 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     notifier: Arc<Notifier>,
-    problems: ArcSwap<Vec<String>>,
-    certificate_problem: ArcSwapOption<String>,
-    waiting_changes: ArcSwap<WaitingChanges>,
+    problems: KnownProblems,
 }
 
 /// Changes of the configuration that wait for a person.
@@ -178,25 +175,13 @@ impl Gateway {
             inspector,
             pipeline,
             notifier,
-            problems: ArcSwap::default(),
-            certificate_problem: ArcSwapOption::default(),
-            waiting_changes: ArcSwap::default(),
+            problems: KnownProblems::default(),
         });
         gateway.record_losses().await;
         gateway.recall(unfinished.unwrap_or_default()).await;
         gateway.audit.start();
-        let tasks = &gateway.context.tasks;
-        tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
-        tasks.spawn(
-            "deliver-notices",
-            Arc::clone(&gateway.subscriptions).deliver(gateway.context.shutdown.clone()),
-        );
-        let telling = Arc::clone(&gateway.notifier).run(gateway.subscriptions.alerts());
-        tasks.spawn("notify", telling);
-        tasks.spawn("sweep", Arc::clone(&gateway).look_after());
-        let shutdown = gateway.context.shutdown.clone();
-        tasks.spawn("tokens", Arc::clone(&gateway.identity).look_after(shutdown));
-        tasks.spawn("ended-tokens", Arc::clone(&gateway.approvals).follow_ended_tokens());
+        gateway.context.tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        gateway.start_tasks();
         gateway.servers.apply(specs, true);
         Ok(gateway)
     }
@@ -272,38 +257,6 @@ impl Gateway {
         self.approvals.remove_arguments().await;
         self.state_changed();
         Ok(())
-    }
-
-    /// Periodic maintenance, until the gateway ends.
-    async fn look_after(self: Arc<Self>) {
-        let mut refresh = tokio::time::interval(REFRESH_EVERY);
-        let mut sweep = tokio::time::interval(SWEEP_EVERY);
-        let mut forget = tokio::time::interval(FORGET_EVERY);
-        refresh.reset();
-        loop {
-            tokio::select! {
-                biased;
-                () = self.context.shutdown.cancelled() => return,
-                _ = sweep.tick() => {
-                    self.pipeline.exchanges.sweep();
-                    self.pipeline.tasks.sweep(self.context.clock.now_ms());
-                    self.governance.keep_uses();
-                    self.approvals.expire().await;
-                    self.approvals.remove_arguments().await;
-                    self.servers.sweep().await;
-                }
-                _ = refresh.tick() => self.servers.request_lists(),
-                _ = forget.tick() => self.forget_checks().await,
-            }
-        }
-    }
-
-    /// Removes old results of health checks.
-    async fn forget_checks(&self) {
-        if let Some(persistence) = &self.persistence {
-            let retention = self.governance.settings().health_retention;
-            persistence.forget_checks(retention).await;
-        }
     }
 
     /// Ends all servers and waits for their processes, up to a limit.

@@ -2,10 +2,9 @@
 //!
 //! The headings are the keys of the JSON output. What does not fit is cut with `…`; `--json` has all of it.
 
+use octroi_core::visible;
 use owo_colors::{OwoColorize as _, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-use crate::printer::visible;
 
 /// The width where there is no terminal, as in a file or a pipe.
 const USUAL_WIDTH: usize = 80;

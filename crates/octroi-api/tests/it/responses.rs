@@ -25,7 +25,7 @@ fn same<O: Operation>(answer: &Value) {
 fn status() -> Value {
     json!({
         "name": "files", "transport": "stdio", "state": "running", "health": "healthy", "era": "legacy",
-        "version": "2025-11-25", "tools": 3, "latency_ms": 4, "consecutive_failures": 0, "restarts": 0,
+        "version": "2025-11-25", "tools": 3, "quarantined":0, "latency_ms": 4, "consecutive_failures": 0, "restarts": 0,
         "in_flight": 0, "waiting": 0,
     })
 }
@@ -41,7 +41,7 @@ fn with(mut value: Value, members: Value) -> Value {
 fn servers() {
     let down = json!({
         "name": "mail", "title": "Mail", "transport": "http", "state": "needs_auth", "health": "unknown",
-        "era": null, "version": null, "tools": 0, "consecutive_failures": 2, "restarts": 1, "in_flight": 0,
+        "era": null, "version": null, "tools": 0, "quarantined":0, "consecutive_failures": 2, "restarts": 1, "in_flight": 0,
         "waiting": 0, "error": "401", "warnings": ["no tool `x`"],
     });
     let gate = json!({"name": "own", "state": "failing", "is_running": false, "asked": 2, "failed": 1, "last_error": "x", "last_failed_at_ms": 5});

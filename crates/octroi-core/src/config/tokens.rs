@@ -72,9 +72,12 @@ fn holder(reader: &mut TableReader<'_>, origin: &Origin) -> Option<TokenHolder> 
     if role.is_none() && !reader.has("role") {
         reader.log.error(origin, "it needs a `role`: human, agent or service");
     }
-    let (agent, user, is_admin) = (reader.text("agent_id"), reader.text("user"), reader.flag("admin", false));
+    let agent = reader.text("agent_id");
     match role? {
-        TokenKind::Human => person(reader, origin, user.as_deref(), is_admin),
+        TokenKind::Human => {
+            let (user, is_admin) = (reader.some_text("user"), reader.flag("admin", false));
+            person(reader, origin, user.as_deref(), is_admin)
+        }
         TokenKind::Agent => {
             let Some(agent) = agent else {
                 reader.log.error(origin, "an agent's token needs `agent_id`");

@@ -122,7 +122,7 @@ fn what_was_written_is_what_counts() {
     let laptop = config.token_settings("hunter2").expect("it opens the door");
     assert_eq!((&*laptop.label, laptop.errors), ("laptop", DenialStyle::Result));
     let human = config.token_settings("secret").expect("it opens the door");
-    assert_eq!((&*human.label, human.errors), ("human-2", DenialStyle::Rpc));
+    assert_eq!((&*human.label, human.errors), ("ana", DenialStyle::Rpc));
     assert!(config.token_settings("other").is_none());
     assert_eq!(config.policy.floor.as_deref(), Some(Path::new("/cfg/policies/floor.toml")));
     assert_eq!(config.policy.global.as_deref(), Some(Path::new("/etc/octroi/global.toml")));

@@ -70,7 +70,15 @@ impl AuditRecorder {
         let method = self.without_secrets(&violation.method.chars().take(TEXT_MAX).collect::<String>());
         let (agent, server) = (initiator.agent.as_deref(), violation.server);
         let (gate, reason) = (violation.gate, violation.reason);
-        warn!(agent, server.name = server, method, gate, reason, n_left_out, "request refused");
+        warn!(
+            agent,
+            server.name = server,
+            method,
+            gate,
+            reason,
+            n_left_out = some(n_left_out),
+            "request refused"
+        );
         let mut context = json!({ "method": method, "gate": violation.gate, "reason": violation.reason });
         if n_left_out > 0 {
             context["left_out"] = n_left_out.into();
@@ -96,7 +104,16 @@ impl AuditRecorder {
         let DeniedRequest { initiator, server, tool, method, gate, reason } = *denied;
         if let Some(n_left_out) = self.limits.denials.take(Arc::clone(&initiator.id), at_ms) {
             let agent = initiator.agent.as_deref();
-            warn!(agent, server.name = server, tool, method, gate, reason, n_left_out, "denied");
+            warn!(
+                agent,
+                server.name = server,
+                tool,
+                method,
+                gate,
+                reason,
+                n_left_out = some(n_left_out),
+                "denied"
+            );
         }
     }
 
@@ -124,4 +141,9 @@ impl AuditRecorder {
         };
         self.record_later(&event);
     }
+}
+
+/// A number for a log line, which leaves out zero.
+fn some(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number > 0)
 }

@@ -2,13 +2,25 @@
 
 use std::sync::Arc;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
+
 use super::{Gateway, WaitingChanges};
+
+/// What was said to be wrong, and what waits.
+#[derive(Default)]
+pub(super) struct KnownProblems {
+    /// Of the configuration.
+    configuration: ArcSwap<Vec<String>>,
+    /// Why a new certificate for clients is not in use.
+    certificate: ArcSwapOption<String>,
+    waiting: ArcSwap<WaitingChanges>,
+}
 
 impl Gateway {
     /// The problems of the configuration, and what else people should know about.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems = self.problems.load().to_vec();
-        problems.extend(self.certificate_problem.load().as_deref().cloned());
+        let mut problems = self.problems.configuration.load().to_vec();
+        problems.extend(self.problems.certificate.load().as_deref().cloned());
         problems.extend(self.notifier.problems());
         if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
             problems.push(
@@ -34,24 +46,24 @@ impl Gateway {
 
     /// Changes of the configuration that wait for a person.
     pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
-        self.waiting_changes.load_full()
+        self.problems.waiting.load_full()
     }
 
     /// Sets the changes of the configuration that wait for a person.
     pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
-        self.waiting_changes.store(Arc::new(waiting));
+        self.problems.waiting.store(Arc::new(waiting));
         self.servers.announce();
     }
 
     /// Sets why a new certificate for clients is not in use, if it is not.
     pub fn set_certificate_problem(&self, problem: Option<String>) {
-        self.certificate_problem.store(problem.map(Arc::new));
+        self.problems.certificate.store(problem.map(Arc::new));
         self.servers.announce();
     }
 
     /// Sets the problems of the configuration.
     pub fn set_problems(&self, problems: Vec<String>) {
-        self.problems.store(Arc::new(problems));
+        self.problems.configuration.store(Arc::new(problems));
         self.servers.announce();
     }
 }

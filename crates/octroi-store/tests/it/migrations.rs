@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "servers",
     "catalogues",
     "health",
@@ -25,6 +25,7 @@ const NAMES: [&str; 15] = [
     "whole_params",
     "asks_clients",
     "task_audits",
+    "people",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -94,7 +94,12 @@ async fn make_plain(directory: &Path) {
          DELETE FROM migrations WHERE version > 10; ALTER TABLE approvals DROP COLUMN other_params_sent;
          ALTER TABLE servers DROP COLUMN asks_clients;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
-             arguments_preview = '{{\"x\":\"{SHOWN}\"}}'"
+             arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
+         DROP VIEW audit_decisions; DROP INDEX health_samples_by_time; DROP TABLE users; DROP TABLE tokens;
+         ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;
+         ALTER TABLE agents DROP COLUMN created_at_ms; ALTER TABLE agents DROP COLUMN created_by;
+         ALTER TABLE agents DROP COLUMN paused_at_ms; ALTER TABLE agents DROP COLUMN paused_by;
+         ALTER TABLE agents DROP COLUMN pause_reason;"
     );
     run_sql(directory, &plain).await;
     assert_eq!(found_on_disk(directory).len(), 3);

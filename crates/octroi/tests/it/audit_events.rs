@@ -147,8 +147,9 @@ async fn the_log_says_what_an_operator_looks_for() {
     let slow = format!("{}timeout = \"300ms\"\n", stdio_entry("slow", &[]));
     let config = format!("{}{slow}{off}", entry());
     let gateway = TestGateway::launch(&octroi(), &config, &["-vv"]).await;
-    gateway.wait_until_settled().await;
     let agent = connect(&gateway, LEGACY, ClientOptions::default()).await;
+    // A list waits for servers that were never seen.
+    agent.list_tools().await.expect("a list");
     agent.call("peer_echo", json!({"text": "hunter2-in-an-argument"})).await.expect("a result");
     for _ in 0..40 {
         assert!(agent.call("peer_fail", json!({})).await.is_err());

@@ -260,6 +260,7 @@ fn show_hides_secrets() {
             enabled = true
             auto_reload = "ask"
             health_check_interval = "1m"
+            health_retention = "7d"
             wire_name_max = 50
             list_wait = "1500ms"
             strict = true
@@ -326,7 +327,8 @@ fn show_hides_secrets() {
 
             [audit]
             durability = "normal"
-            retention = false
+            retention = "90d"
+            max_bytes = 10000000000
             max_argument_bytes = 4096
             results = "summary"
             ----- err

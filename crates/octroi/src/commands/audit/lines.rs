@@ -55,7 +55,12 @@ fn who(record: &AuditRecord) -> String {
     let is_person = actor.is_some_and(|actor| ActorKind::parse(&actor.kind) == Some(ActorKind::User));
     let is_call = matches!(
         kind(record),
-        Some(Kind::ToolInvocationStart | Kind::ToolInvocationEnd | Kind::PolicyViolation)
+        Some(
+            Kind::ToolInvocationStart
+                | Kind::ToolInvocationEnd
+                | Kind::PolicyViolation
+                | Kind::PolicyDecision
+        )
     );
     match &record.agent {
         Some(_) if is_person && kind(record) == Some(Kind::ArgumentRevealed) => id.to_owned(),
@@ -117,6 +122,7 @@ fn outcome(record: &AuditRecord) -> (&str, bool) {
             let outcome = in_context(record, "outcome").unwrap_or_default();
             (outcome, outcome == "completed")
         }
+        Some(Kind::PolicyDecision) => (decision, decision == "allow"),
         Some(Kind::PolicyViolation) => (decision, false),
         Some(Kind::ApprovalRequested) => ("waits", false),
         Some(Kind::ApprovalResolved) => {
