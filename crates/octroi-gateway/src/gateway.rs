@@ -58,7 +58,6 @@ use problems::KnownProblems;
 /// How long remote servers may take to close their sessions, and the disk to write the rest.
 const GOODBYE: Duration = Duration::from_secs(2);
 const EVENTS_QUEUED: usize = 1024;
-const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 /// The data plane: each part owns its own state and knows only those below it.
 pub struct Gateway {

@@ -42,7 +42,7 @@ pub struct Token {
     pub session_id: Option<String>,
     /// Its name in quotas, limits and lists
     pub label: String,
-    /// valid, expiring (in less than a week), expired, revoked, or locked_out with its user
+    /// valid, expiring (in less than a week), expired, revoked, or `locked_out` with its user
     pub state: String,
     /// Where it comes from: configuration or created
     pub source: String,

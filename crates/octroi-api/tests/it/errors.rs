@@ -45,7 +45,8 @@ fn numbers_stay() {
         (ErrorCode::UnsubscribeUnsupported, -32961, 501, 1),
         (ErrorCode::UnsupportedProtocolVersion, -32022, 400, 1),
         (ErrorCode::Unauthenticated, -32600, 401, 3),
-        (ErrorCode::PeopleOnly, -32951, 403, 6),
+        (ErrorCode::PeopleOnly, -32951, 403, 3),
+        (ErrorCode::AdminsOnly, -32951, 403, 6),
         (ErrorCode::GatewayGone, -32603, 502, 4),
     ] {
         let spec = code.spec();

@@ -8,6 +8,7 @@ use super::Gateway;
 /// Lists are fetched again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 impl Gateway {
     /// Starts what goes on until the gateway ends.
