@@ -95,7 +95,7 @@ impl Frontends {
             Frontend::Management => Box::pin(self.management.request(caller, envelope, params)).await,
             Frontend::Compositor(view) => self.gateway.request(view, caller, envelope, params).await,
         };
-        in_era(answer, caller.era)
+        if *envelope.method() == Method::ResourcesRead { in_era(answer, caller.era) } else { answer }
     }
 
     /// Registers a client for notifications of changes. `deliver` must not wait.
@@ -179,7 +179,8 @@ impl Frontends {
     }
 }
 
-/// An answer for a client of this era: the eras have different numbers for an unknown resource of Octroi's own.
+/// The answer to a request about a resource for a client of this era: the eras have different numbers for one that Octroi
+/// does not know.
 pub(crate) fn in_era(answer: Answer, era: Era) -> Answer {
     match answer {
         Answer::Error(error) if era == Era::Legacy && is_unknown_resource(&error) => {

@@ -24,7 +24,7 @@ impl Endpoint {
         }
         let file = data.join(FILE_NAME);
         // Without it commands need --url; that is no reason not to run.
-        if let Err(error) = replace(&file, &format!("{scheme}://{address}/mcp\n{}\n", std::process::id())) {
+        if let Err(error) = replace(&file, format!("{scheme}://{address}/mcp\n{}\n", std::process::id())) {
             tracing::warn!(%error, "commands will not find this gateway without --url");
         }
         Self { file }
