@@ -282,7 +282,7 @@ fn profiles() {
             );
         }
     }
-    expect_test::expect![[r#"
+    expect_test::expect![[r"
         strict   low                           ask: `fs.touch` has no side effects; profile `strict` asks before every call that no rule allows
         strict   medium   network.http         deny_continue at project_binding: `fs.touch` uses the network and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
         strict   medium   unknown              deny_continue at project_binding: `fs.touch` has an unknown effect and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
@@ -307,7 +307,7 @@ fn profiles() {
         open     high     system.exec unknown  allow
         open     high                          allow
         open     critical fs.delete            allow
-    "#]].assert_eq(&table);
+    "]].assert_eq(&table);
 }
 
 /// Under `guarded`, the specification binds only an agent that was given one, and no project is asked for.
@@ -373,7 +373,7 @@ fn levels() {
             .policy("agent", &rule(agent));
         let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.describe());
     }
-    expect_test::expect![[r#"
+    expect_test::expect![[r"
         silent  silent  silent  ask: `fs.touch` writes files; profile `guarded` asks before writes
         silent  allow   silent  allow
         silent  silent  allow   allow
@@ -388,7 +388,7 @@ fn levels() {
         deny    allow   allow   deny_continue at floor: `fs.touch` writes files; rule `deny[1]` of the floor policy denies it
         ask     silent  deny    deny_continue at agent: `fs.touch` writes files; rule `deny[1]` of the policy of agent `coder` denies it
         abort   ask     ask     deny_abort at floor: `fs.touch` writes files; rule `deny[1]` of the floor policy denies it and stops the agent
-    "#]]
+    "]]
     .assert_eq(&table);
 }
 

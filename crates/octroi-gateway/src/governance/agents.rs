@@ -120,7 +120,7 @@ impl Governance {
     }
 
     /// Plans to create an agent with the default settings. It belongs to whoever creates it.
-    pub async fn plan_agent(
+    pub fn plan_agent(
         self: &Arc<Self>,
         id: &str,
         by: &Principal,

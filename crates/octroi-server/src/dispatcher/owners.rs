@@ -53,7 +53,6 @@ pub(super) async fn find(
     object: ObjectRef<'_>,
 ) -> Result<FoundOwner, OperationError> {
     Ok(match object {
-        ObjectRef::Gateway | ObjectRef::Server(_) | ObjectRef::Tool(_) => FoundOwner::Everyone,
         ObjectRef::Administration => FoundOwner::Admins,
         ObjectRef::Caller => match principal.agent_id() {
             Some(agent) => FoundOwner::of_agent(gateway, agent),
@@ -63,14 +62,13 @@ pub(super) async fn find(
         ObjectRef::Agent(agent) if principal.agent_id().is_some_and(|own| **own == *agent) => {
             FoundOwner::of_agent(gateway, agent)
         }
-        ObjectRef::Agent(agent) if gateway.governance().knows_agent(agent) => {
+        ObjectRef::Agent(agent) | ObjectRef::NewAgent(agent) if gateway.governance().knows_agent(agent) => {
             FoundOwner::of_agent(gateway, agent)
         }
         ObjectRef::Agent(_) => FoundOwner::Nobody,
-        ObjectRef::NewAgent(agent) if gateway.governance().knows_agent(agent) => {
-            FoundOwner::of_agent(gateway, agent)
+        ObjectRef::NewAgent(_) | ObjectRef::Gateway | ObjectRef::Server(_) | ObjectRef::Tool(_) => {
+            FoundOwner::Everyone
         }
-        ObjectRef::NewAgent(_) => FoundOwner::Everyone,
         ObjectRef::User(name) => match gateway.identity().user(name) {
             Some(user) => FoundOwner::User(user.name),
             None => FoundOwner::Nobody,

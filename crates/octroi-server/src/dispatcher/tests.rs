@@ -101,7 +101,7 @@ impl TestGateway {
         });
         let gateway = gateway.await.unwrap();
         for agent in ["x", "preview", "unknown", "unlucky", "coder", "writer"] {
-            gateway.governance().plan_agent(agent, &person()).await.unwrap().apply().await.unwrap();
+            gateway.governance().plan_agent(agent, &person()).unwrap().apply().await.unwrap();
         }
         Self { operations: Operations::new(gateway, Arc::new(NoControl)), _directory: directory }
     }

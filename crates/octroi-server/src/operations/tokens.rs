@@ -54,7 +54,7 @@ pub(super) async fn create(context: &OperationContext, request: CreateTokenReque
         None => Ok(change),
         Some(agent) => {
             let governance = gateway.governance();
-            let creating = governance.plan_agent(&agent, context.principal()).await?;
+            let creating = governance.plan_agent(&agent, context.principal())?;
             Ok(change.after(creating.map(|made| Ok(made?))))
         }
     }

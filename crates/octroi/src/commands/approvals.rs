@@ -44,14 +44,17 @@ async fn list(options: &ListApprovals) -> Result<(), Failure> {
     if approvals.is_empty() {
         let of_agent = options.agent.as_ref().map(|agent| format!(" of agent {agent}")).unwrap_or_default();
         let is_pending = part == ApprovalsPart::Pending;
-        printer::say(&match is_pending {
-            true => format!("no call{of_agent} waits for approval"),
-            false => format!("there are no approvals{of_agent}"),
+        printer::say(&if is_pending {
+            format!("no call{of_agent} waits for approval")
+        } else {
+            format!("there are no approvals{of_agent}")
         });
         return Ok(());
     }
     let now_ms = clock::system().now_ms();
-    list_lines(&approvals, now_ms, line_width()).iter().for_each(|line| printer::data(line));
+    for line in list_lines(&approvals, now_ms, line_width()) {
+        printer::data(&line);
+    }
     if approvals.iter().any(|approval| approval.state.0 == ApprovalState::Pending) {
         printer::say(
             "`octroi approvals show ID` shows all of one; decide with `octroi approve ID` or `octroi deny ID`",

@@ -74,7 +74,9 @@ async fn find(client: &Client, one: &OnePin) -> Result<HeldPin, Failure> {
 }
 
 fn print_list(pins: &[&HeldPin]) {
-    list_lines(pins, line_width()).iter().for_each(|line| printer::data(line));
+    for line in list_lines(pins, line_width()) {
+        printer::data(&line);
+    }
 }
 
 fn print_summary(pin: &HeldPin) {

@@ -1,5 +1,6 @@
 //! Errors name the mistake and the next command. Each of these once said something else.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ async fn shown(gateway: &TestGateway, commands: &[&[&str]]) -> String {
     let mut text = String::new();
     for arguments in commands {
         let (code, output) = exit_and_output(&run(&data, arguments).await);
-        text.push_str(&format!("$ octroi {}\n{output}[exit {}]\n", arguments.join(" "), code.unwrap_or(-1)));
+        let _ = write!(text, "$ octroi {}\n{output}[exit {}]\n", arguments.join(" "), code.unwrap_or(-1));
     }
     text.replace(&data.display().to_string(), "DATA").replace(&gateway.address(), "ADDRESS")
 }
@@ -341,7 +342,7 @@ async fn mistakes_in_the_configuration_are_named() {
         let path = file.display().to_string();
         let output = run(directory.path(), &["config", "check", "--config", &path]).await;
         let (code, output) = exit_and_output(&output);
-        text.push_str(&format!("{config}=> {code:?} {}\n", output.replace(&path, "octroi.toml")));
+        let _ = writeln!(text, "{config}=> {code:?} {}", output.replace(&path, "octroi.toml"));
         assert!(!output.contains("abc"), "{output}");
     }
     expect![[r#"

@@ -297,13 +297,13 @@ async fn a_log_that_is_too_large_loses_its_oldest_segments() {
     assert!(report.first_seq > 1);
     let mut reader = LogReader::open(directory.path()).unwrap();
     let records: Vec<_> = reader.records(1).unwrap().map(Result::unwrap).collect();
-    let purges = records.iter().filter_map(|record| {
+    let cuts = records.iter().filter_map(|record| {
         let entry = record.entry().unwrap();
         (entry.kind == Kind::AuditPurged).then(|| entry.context.to_owned())
     });
-    let purges: Vec<String> = purges.collect();
-    assert!(purges.iter().all(|context| context.contains(r#""because":"size""#)), "{purges:?}");
-    assert!(!purges.is_empty());
+    let cuts: Vec<String> = cuts.collect();
+    assert!(cuts.iter().all(|context| context.contains(r#""because":"size""#)), "{cuts:?}");
+    assert!(!cuts.is_empty());
 }
 
 #[tokio::test]
