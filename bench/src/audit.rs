@@ -26,7 +26,7 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
     let directory = tempfile::tempdir()?;
     let data = directory.path().join("data");
     let records = format!("{} records", grouped(n_records));
-    report::table("A long audit log", &[&records, "seconds", "CPU seconds", "KiB of memory at most"]);
+    report::table("A long audit log", &[records.as_str(), "seconds", "CPU seconds", "KiB of memory at most"]);
     let begun = Instant::now();
     let before = cpu::time_of(std::process::id());
     fill(&data.join("audit"), n_records).await?;

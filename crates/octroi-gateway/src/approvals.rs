@@ -327,13 +327,14 @@ impl Approvals {
             ApprovalState::Approved => {
                 self.claim(store, CallAuthorization::Asked(question), asking, &binding, &decided.id).await
             }
-            ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
-                (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => refuse(
-                    asking,
-                    denial::pending(&decided, self.page_for(asking.caller, &decided.id).as_deref()),
-                ),
-            }),
+            // One whose time is up can no longer be decided, also before its expiry is stored.
+            ApprovalState::Pending if !decided.is_due(self.now_ms()) => {
+                let page = self.page_for(asking.caller, &decided.id);
+                Ok(match (asking.caller.era, elicitation) {
+                    (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
+                    _ => refuse(asking, denial::pending(&decided, page.as_deref())),
+                })
+            }
             _ => Ok(refuse(
                 asking,
                 denial::not_approved(&decided, self.governance.denial_style(asking.caller)),
