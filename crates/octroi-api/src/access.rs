@@ -55,6 +55,8 @@ pub enum ObjectRef<'a> {
     Agent(&'a str),
     /// An agent, by id, that may not exist yet.
     NewAgent(&'a str),
+    /// An agent, by id, that may not exist any more.
+    PastAgent(&'a str),
     /// A user, by name.
     User(&'a str),
     /// A token, by id.
@@ -185,6 +187,7 @@ impl ObjectRef<'_> {
             Self::Caller
             | Self::Agent(_)
             | Self::NewAgent(_)
+            | Self::PastAgent(_)
             | Self::User(_)
             | Self::Token(_)
             | Self::Approval(_)

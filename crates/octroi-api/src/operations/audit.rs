@@ -182,7 +182,7 @@ impl Operation for AuditQuery {
         &[ErrorCode::InvalidArguments, ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
 
     fn object(request: &AuditQueryRequest) -> ObjectRef<'_> {
-        request.agent.as_deref().map_or(ObjectRef::Administration, ObjectRef::Agent)
+        request.agent.as_deref().map_or(ObjectRef::Administration, ObjectRef::PastAgent)
     }
 }
 

@@ -100,7 +100,10 @@ impl TaskCall {
             () = cancelled.cancelled() => None,
             () = shutdown.cancelled() => None,
             // Its client cannot fetch the result any more.
-            () = lease.cancelled() => Some(denial::revoked()),
+            () = lease.cancelled() => {
+                self.pipeline.approvals.record_revoked(&Initiator::of_caller(&self.caller), &self.tool);
+                Some(denial::revoked())
+            }
             end = self.make() => end,
         };
         if let Some(sealed) = self.open.take() {

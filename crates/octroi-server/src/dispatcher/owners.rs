@@ -62,9 +62,13 @@ pub(super) async fn find(
         ObjectRef::Agent(agent) if principal.agent_id().is_some_and(|own| **own == *agent) => {
             FoundOwner::of_agent(gateway, agent)
         }
-        ObjectRef::Agent(agent) | ObjectRef::NewAgent(agent) if gateway.governance().knows_agent(agent) => {
+        ObjectRef::Agent(agent) | ObjectRef::NewAgent(agent) | ObjectRef::PastAgent(agent)
+            if gateway.governance().knows_agent(agent) =>
+        {
             FoundOwner::of_agent(gateway, agent)
         }
+        // What is recorded of it is left. No member has this name.
+        ObjectRef::PastAgent(_) => FoundOwner::User(String::new()),
         ObjectRef::Agent(_) => FoundOwner::Nobody,
         ObjectRef::NewAgent(_) | ObjectRef::Gateway | ObjectRef::Server(_) | ObjectRef::Tool(_) => {
             FoundOwner::Everyone
@@ -102,7 +106,7 @@ pub(super) fn not_found(object: ObjectRef<'_>) -> OperationError {
         ObjectRef::Proposal(_) => PolicyError::Refused(PolicyRefusal::Unknown).into(),
         ObjectRef::Server(name) => OperationError::not_found(format!("there is no server `{name}`")),
         ObjectRef::Tool(name) => OperationError::not_found(format!("there is no tool `{name}`")),
-        ObjectRef::Agent(id) => OperatorError::UnknownAgent(id.to_owned()).into(),
+        ObjectRef::Agent(id) | ObjectRef::PastAgent(id) => OperatorError::UnknownAgent(id.to_owned()).into(),
         // Ids of agents are unique among all users: somebody else has this one.
         ObjectRef::NewAgent(id) => OperatorError::AgentTaken(id.to_owned()).into(),
         ObjectRef::User(name) => OperatorError::UnknownUser(name.to_owned()).into(),

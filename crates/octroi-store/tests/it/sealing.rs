@@ -95,11 +95,11 @@ async fn make_plain(directory: &Path) {
          ALTER TABLE servers DROP COLUMN asks_clients;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
-         DROP VIEW audit_decisions; DROP INDEX health_samples_by_time; DROP TABLE users; DROP TABLE tokens;
+         DROP INDEX health_samples_by_time; DROP TABLE users; DROP TABLE tokens;
          ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;
          ALTER TABLE agents DROP COLUMN created_at_ms; ALTER TABLE agents DROP COLUMN created_by;
          ALTER TABLE agents DROP COLUMN paused_at_ms; ALTER TABLE agents DROP COLUMN paused_by;
-         ALTER TABLE agents DROP COLUMN pause_reason;"
+         ALTER TABLE agents DROP COLUMN pause_reason; DROP VIEW audit_decisions;"
     );
     run_sql(directory, &plain).await;
     assert_eq!(found_on_disk(directory).len(), 3);

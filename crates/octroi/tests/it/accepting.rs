@@ -101,7 +101,7 @@ async fn a_change_that_lets_somebody_in_waits_for_a_person() {
     nobody_got_in(&gateway).await;
 
     let (_, status) = run(gateway.directory(), &["status"]).await;
-    for part in ["@ server evil", "+ {", "touch ", "@ token human-", "@ mcp: auto_reload", "octroi reload"] {
+    for part in ["@ server evil", "+ {", "touch ", "@ token admin", "@ mcp: auto_reload", "octroi reload"] {
         assert!(status.contains(part), "{part}: {status}");
     }
     assert!(!status.contains("oct_hum_evil"), "{status}");
@@ -126,7 +126,7 @@ async fn a_change_that_lets_somebody_in_waits_for_a_person() {
     nobody_got_in(&gateway).await;
     let (code, text) = run(gateway.directory(), &["reload", "--yes"]).await;
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("@ token human-"), "what is accepted is shown: {text}");
+    assert!(text.contains("@ token admin"), "what is accepted is shown: {text}");
     until("the program", async || gateway.directory().join("touched").exists()).await;
     assert_eq!(servers(&gateway).await, ["evil", "one"]);
     assert_eq!(waiting(&gateway).await, Vec::<String>::new());

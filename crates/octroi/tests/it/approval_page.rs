@@ -155,7 +155,7 @@ async fn the_page_shows_a_call_to_people_only() {
             "<code>echo</code>",
             "<code>peer</code>",
             "high",
-            "profile guarded",
+            "profile `guarded`",
             "Expires",
             "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;",
             "U+202E",

@@ -67,7 +67,8 @@ async fn an_approved_call_is_made_once_and_no_other() {
         let other = pending(&echo(&agent, "y").await);
         assert_ne!(other, id);
         let listed = command(&gateway, 0, &["approvals"]).await;
-        for text in [&*id, "tester", "peer.echo", "high", "{\"text\":\"x\"}", "expires in", "profile guarded"]
+        for text in
+            [&*id, "tester", "peer.echo", "high", "{\"text\":\"x\"}", "expires in", "profile `guarded`"]
         {
             assert!(listed.contains(text), "{text}: {listed}");
         }

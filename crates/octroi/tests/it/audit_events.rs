@@ -131,7 +131,10 @@ async fn a_quota_that_refuses_is_recorded_once_a_minute() {
     assert!(denied.iter().all(|record| record["context"]["gate"] == "quota"), "{denied:#?}");
     let exceeded = so_many(&data, "quota_exceeded", 1).await;
     let [exceeded] = exceeded.as_slice() else { panic!("{exceeded:#?}") };
-    assert_eq!(exceeded["context"], json!({"quota": "few: 2 calls per minute are used up"}));
+    assert_eq!(
+        exceeded["context"],
+        json!({"quota": "`peer.echo` was not called: quota `few` allows 2 calls per minute, which are used up"})
+    );
     assert_eq!((&exceeded["agent"], &exceeded["level"]), (&json!("tester"), &json!("warn")));
     gateway.stop().await;
 }
@@ -154,7 +157,7 @@ async fn the_log_says_what_an_operator_looks_for() {
     for _ in 0..40 {
         assert!(agent.call("peer_fail", json!({})).await.is_err());
     }
-    let _ = agent.call("slow_hang", json!({})).await;
+    let _ = agent.call("slow_slow", json!({})).await;
     assert!(agent.request("nobody/knows", json!({})).await.is_err());
     let log = gateway.stop().await;
     for (parts, n) in [

@@ -302,7 +302,8 @@ fn show_hides_secrets() {
             [[tokens]]
             token = "***"
             role = "human"
-            label = "human-1"
+            admin = false
+            label = "admin"
             errors = "rpc"
 
             [policy]
@@ -324,6 +325,12 @@ fn show_hides_secrets() {
             mode = "trust_first"
             new_tools = "by_profile"
             lock = "[DIR]/octroi.lock"
+
+            [notify]
+            about = ["approvals", "quarantine"]
+            desktop = false
+            every = "10s"
+            timeout = "10s"
 
             [audit]
             durability = "normal"
@@ -390,6 +397,8 @@ fn show_tells_origins() {
         [approvals]
 
         [pins]
+
+        [notify]
 
         [audit]
         ----- err"#]]

@@ -160,7 +160,8 @@ async fn a_waiting_call_ends_with_its_token() {
             let id = asked(&gateway).await;
             gateway.rewrite_config(&format!("{config}{instead}"));
             tokio::time::sleep(Duration::from_millis(2_500)).await;
-            command(&gateway, 0, &["approve", &id]).await;
+            let late = command(&gateway, 1, &["approve", &id]).await;
+            assert!(late.contains("the approval was cancelled"), "{late}");
             let outcome = call.finish().await;
             if let Ok(result) = &outcome {
                 assert_eq!(result["resultType"], "task", "{result}");

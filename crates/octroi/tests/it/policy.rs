@@ -231,17 +231,17 @@ async fn what_becomes_of_a_call_and_why() {
         admin_token     pass
         pinning         pass
         quota           pass
-        global          ask by ask[1]: ask[1] asks
-        ask: ask[1] asks
+        global          ask by ask[1]
+        ask: `peer.echo` has no side effects; rule `ask[1]` of the global policy asks before it
         [exit 7]
         $ octroi policy why --agent tester peer.echo '{"text": "x"}' | tail -n 2
         profile         pass
         allow
         $ octroi policy why --agent tester peer.echo '{"text": "AKIAIOSFODNN7EXAMPLE"}' | tail -n 2
         global          deny by no-secrets: secrets stay here
-        deny_continue: secrets stay here
+        deny_continue: `peer.echo` has no side effects; rule `no-secrets` of the global policy denies it: secrets stay here
         $ octroi policy why --agent tester --mode planning peer.add '{"a": 1, "b": 2}' | tail -n 1
-        deny_continue: Planning mode cannot use tools with side effects
+        deny_continue: `peer.add` changes something; agent `tester` is in planning mode, which allows only tools without side effects
         $ octroi policy why peer.echo '[1]'
         error: `[1]` is not a JSON object
         hint: write the arguments as in `octroi policy why peer.echo '{"path": "/tmp"}'`
@@ -301,7 +301,8 @@ async fn programs_and_quotas_count_for_calls_that_are_thought_of() {
         sh(gateway.directory(), &command).await.1
     };
     for _ in 0..3 {
-        assert_eq!(why("peer.touch").await, "ask: not today");
+        let asked = "ask: `peer.touch` changes something; gate `days` asks before it: not today";
+        assert_eq!(why("peer.touch").await, asked);
         assert_eq!(why("peer.echo").await, "allow");
     }
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;

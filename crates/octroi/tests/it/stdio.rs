@@ -63,7 +63,9 @@ async fn answers(data: &Path, flags: &[&str], lines: &[Value]) -> Output {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_relay_passes_everything_on() {
     for server in ["legacy", "modern"] {
-        let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--era", server])).await;
+        // Its lists are those of the process that all share.
+        let config = format!("{}sharing = \"shared\"\n", stdio_entry("peer", &["--era", server]));
+        let gateway = TestGateway::start(&octroi(), &config).await;
         let relay = gateway.relay(&octroi());
         for era in [Era::Legacy("2025-06-18"), Era::Legacy("2025-11-25"), Era::Modern] {
             let accepting = answering(json!({ "action": "accept", "content": { "name": "Ada" } }));

@@ -45,7 +45,9 @@ async fn recorded_calls_are_decided_again() {
         4 calls, 4 with another outcome
              4  allow → deny_continue
         $ octroi policy replay --policy all.toml --agent other
-        0 calls, 0 with another outcome
+        error: there is no agent `other`
+        hint: `octroi agents` lists agents; `octroi token create --agent other` makes this one, and a token for it
+        [exit 1]
         $ octroi policy replay --policy all.toml --since 2099-01-01
         0 calls, 0 with another outcome
         $ octroi policy replay --policy all.toml --since yesterday

@@ -28,11 +28,7 @@ async fn the_command_line_says_what_became_of_a_call() {
         (&["peer.roots"], 6, &["denied: ", "nobody needs it", "hint:"]),
         (&["peer.add", "a=1", "b=2"], 7, &["waits for approval ap_", "octroi approve ap_", "--wait"]),
         (&["peer.add", "a=1", "b=2", "--json"], 7, &["\"outcome\":\"waiting\"", "\"approval\":\"ap_"]),
-        (
-            &["peer.echo", "text=x", "--agent", "nobody"],
-            1,
-            &["there is no agent `nobody`; there are: default"],
-        ),
+        (&["peer.echo", "text=x", "--agent", "nobody"], 1, &["there is no agent `nobody`"]),
         (&["peer.nothing"], 1, &["unknown tool `peer.nothing`"]),
         (&["peer.add", "a=one", "b=2"], 2, &["`a` must be", "not `one`"]),
         (&["peer.echo", "text"], 2, &["`text` is not KEY=VALUE"]),

@@ -17,7 +17,7 @@ async fn the_first_start_shows_the_token_of_an_agent() {
         let mode = std::fs::metadata(data.join(name)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    assert!(admin.starts_with("oct_adm_") && default.starts_with("oct_agt_"));
+    assert!(admin.starts_with("oct_hum_") && default.starts_with("oct_agt_"));
     assert_ne!(default, local);
 
     // It is an agent like any other.
