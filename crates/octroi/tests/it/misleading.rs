@@ -102,9 +102,9 @@ async fn addresses_are_completed_or_explained() {
         ],
         expect![[r#"
             $ octroi status --url https://ADDRESS
-            error: cannot reach the gateway at https://ADDRESS/mcp
+            error: what listens at https://ADDRESS/mcp does not speak TLS
               caused by: received corrupt message of type InvalidContentType
-            hint: is it running? start one with `octroi up`
+            hint: write http://ADDRESS/mcp
             [exit 4]
             $ octroi status --url http://ADDRESS/elsewhere
             error: what answers at http://ADDRESS/elsewhere is not a gateway: HTTP 404 Not Found
@@ -180,25 +180,27 @@ async fn what_does_not_exist_is_not_found() {
             [exit 1]
             $ octroi agents set nobody --mode planning
             error: there is no agent `nobody`
-            hint: `octroi agents` lists those that are known; a new one needs a token, or an entry in [[agents]]
+            hint: `octroi agents` lists agents; `octroi token create --agent nobody` makes this one, and a token for it
             [exit 1]
             $ octroi call peer.echo text=x --agent nobody
-            error: there is no agent `nobody`; there are: default, local, tester
-            hint: `octroi agents` shows all agents
+            error: there is no agent `nobody`
+            hint: `octroi agents` lists agents; `octroi token create --agent nobody` makes this one, and a token for it
             [exit 1]
             $ octroi call peer.nothing
             error: unknown tool `peer.nothing`
             hint: `octroi tools` lists all
             [exit 1]
             $ octroi approvals --agent nobody
-            no call of agent nobody waits for approval
-            [exit 0]
+            error: there is no agent `nobody`
+            hint: `octroi agents` lists agents; `octroi token create --agent nobody` makes this one, and a token for it
+            [exit 1]
             $ octroi audit show 999999
             error: there is no record 999999
             hint: `octroi audit list` shows the records, with --json also their calls
             [exit 1]
             $ octroi audit show nonsense
             error: `nonsense` is not the id of a call
+            hint: give the number of a record, or the `call` that `octroi audit list --json` shows
             [exit 1]
             $ octroi policy why peer.nothing
             error: unknown tool `peer.nothing`
@@ -302,7 +304,55 @@ async fn servers_that_do_not_run_say_why() {
             &["test", "off"],
             &["test", "ends"],
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            $ octroi list
+            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
+            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
+            manual   stopped   unknown  stdio          0
+            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
+            off      disabled  unknown  stdio          0
+            peer     running   healthy  stdio         16
+            [exit 0]
+            $ octroi status
+            http://ADDRESS/mcp  1 of 5 servers running
+            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
+            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
+            manual   stopped   unknown  stdio          0
+            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
+            off      disabled  unknown  stdio          0
+            peer     running   healthy  stdio         16
+            error: 2 of 5 servers failed: ends, missing
+            hint: `octroi get ends` shows the whole error, `octroi logs ends` what the server wrote
+            [exit 1]
+            $ octroi call missing.anything
+            error: unknown tool `missing.anything`: server `missing` has no tools: it does not run: cannot run `/no/such/program`: there is no such file (see why with `octroi logs missing` and `octroi test missing`)
+            hint: see why with `octroi logs missing` and `octroi test missing`
+            [exit 1]
+            $ octroi call ends.anything
+            error: unknown tool `ends.anything`: server `ends` has no tools: it does not run: the server ended: exit status: 3 (see why with `octroi logs ends` and `octroi test ends`)
+            hint: see why with `octroi logs ends` and `octroi test ends`
+            [exit 1]
+            $ octroi call manual.anything
+            error: unknown tool `manual.anything`: server `manual` has no tools: it has not been started (start it with `octroi restart manual`)
+            hint: start it with `octroi restart manual`
+            [exit 1]
+            $ octroi tools show manual.anything
+            error: unknown tool `manual.anything`: server `manual` has no tools: it has not been started (start it with `octroi restart manual`)
+            hint: `octroi tools` lists all
+            [exit 1]
+            $ octroi test manual
+            error: server `manual` is not available: it is stopped
+            hint: start it with `octroi restart manual`
+            [exit 1]
+            $ octroi test off
+            error: server `off` is not available: it is disabled
+            hint: switch it on with `octroi enable off`
+            [exit 1]
+            $ octroi test ends
+            error: server `ends` is not available: the server ended: exit status: 3; last output: secret of the log
+            hint: `octroi logs ends` shows what it wrote, `octroi get ends` its last checks
+            [exit 1]
+        "#]],
     )
     .await;
     let output = run(&data, &["status", "--json"]).await;
@@ -317,8 +367,27 @@ async fn servers_that_do_not_run_say_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_switch_of_all_servers_is_named() {
     let config = format!("[mcp]\nenabled = false\n{}", stdio_entry("peer", &[]));
-    let gateway = TestGateway::start(&octroi(), &config).await;
-    check(&gateway, &[&["enable", "peer"], &["status"], &["disable", "peer"]], expect![[r#""#]]).await;
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    check(
+        &gateway,
+        &[&["enable", "peer"], &["status"], &["disable", "peer"]],
+        expect![[r#"
+            $ octroi enable peer
+            error: peer is switched on, but stays disabled
+              caused by: `enabled = false` under [mcp] keeps every server off
+            hint: set `enabled = true` under [mcp] in the configuration, then run `octroi reload`
+            [exit 1]
+            $ octroi status
+            http://ADDRESS/mcp  0 of 1 server running
+            NAME  STATE     HEALTH   TRANSPORT  TOOLS  ERROR
+            peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps…
+            [exit 0]
+            $ octroi disable peer
+            peer disabled; undo with `octroi enable peer` (disabled)
+            [exit 0]
+        "#]],
+    )
+    .await;
     gateway.stop().await;
 }
 
