@@ -368,7 +368,26 @@ async fn servers_that_do_not_run_say_why() {
 async fn the_switch_of_all_servers_is_named() {
     let config = format!("[mcp]\nenabled = false\n{}", stdio_entry("peer", &[]));
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
-    check(&gateway, &[&["enable", "peer"], &["status"], &["disable", "peer"]], expect![[r#""#]]).await;
+    check(
+        &gateway,
+        &[&["enable", "peer"], &["status"], &["disable", "peer"]],
+        expect![[r#"
+            $ octroi enable peer
+            error: peer is switched on, but stays disabled
+              caused by: `enabled = false` under [mcp] keeps every server off
+            hint: set `enabled = true` under [mcp] in the configuration, then run `octroi reload`
+            [exit 1]
+            $ octroi status
+            http://ADDRESS/mcp  0 of 1 server running
+            NAME  STATE     HEALTH   TRANSPORT  TOOLS  ERROR
+            peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps…
+            [exit 0]
+            $ octroi disable peer
+            peer disabled; undo with `octroi enable peer` (disabled)
+            [exit 0]
+        "#]],
+    )
+    .await;
     gateway.stop().await;
 }
 
