@@ -262,7 +262,7 @@ impl Operation for PolicyWhy {
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
 
     fn object(request: &WhyRequest) -> ObjectRef<'_> {
-        object_of(request.agent_id.as_ref())
+        request.agent_id.as_deref().map_or(ObjectRef::Gateway, ObjectRef::PastAgent)
     }
 }
 

@@ -173,7 +173,7 @@ async fn the_page_shows_a_call_to_people_only() {
     }
     assert!(command(&gateway, 0, &["approvals"]).await.contains(&id), "looking decides nothing");
     let (directory, _) = gateway.stop_and_keep().await;
-    assert!(recorded(directory.path()).contains("an agent's token was used on the approval page"));
+    assert!(recorded(directory.path()).contains("a program's token was used on the approval page"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

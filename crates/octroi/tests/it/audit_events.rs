@@ -157,7 +157,7 @@ async fn the_log_says_what_an_operator_looks_for() {
     for _ in 0..40 {
         assert!(agent.call("peer_fail", json!({})).await.is_err());
     }
-    let _ = agent.call("slow_slow", json!({})).await;
+    let _ = agent.call("slow_slow", json!({"steps": 1, "delay_ms": 5_000})).await;
     assert!(agent.request("nobody/knows", json!({})).await.is_err());
     let log = gateway.stop().await;
     for (parts, n) in [

@@ -23,7 +23,8 @@ use crate::policy::{OTHER_TOKEN, as_holder};
 /// be started. The file is reloaded on request only.
 fn config() -> String {
     format!(
-        "[mcp]\nauto_reload = false\n{}risk_overrides = {{ add = \"high\", reword = \"low\" }}\n\
+        "[server]\nmax_wrong_tokens_per_address = 10000\nmax_wrong_tokens_per_token = 10000\n\
+         [mcp]\nauto_reload = false\n{}risk_overrides = {{ add = \"high\", reword = \"low\" }}\n\
          [[mcp.servers]]\nname = \"broken\"\nstart = \"lazy\"\ncommand = [\"false\"]\n\
          [[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n\
          [[tokens]]\ntoken = \"{ANA}\"\nrole = \"human\"\nuser = \"ana\"\n\

@@ -307,8 +307,11 @@ async fn programs_and_quotas_count_for_calls_that_are_thought_of() {
     }
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
     agent.call("peer_echo", json!({"text": "x"})).await.expect("there is a place");
-    assert_eq!(why("peer.echo").await, "deny_continue: few: 1 calls per minute are used up");
-    assert_eq!(why("peer.touch").await, "deny_continue: few: 1 calls per minute are used up");
+    for tool in ["echo", "touch"] {
+        let used_up = "was not called: quota `few` allows 1 call per minute, which is used up";
+        let denied = format!("deny_continue: `peer.{tool}` {used_up}");
+        assert_eq!(why(&format!("peer.{tool}")).await, denied);
+    }
     gateway.stop().await;
 }
 

@@ -126,7 +126,7 @@ async fn agents_propose_only_where_they_may() {
     let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
     let sly = done(&other, "policy_propose", sly).await;
     let output = sh(gateway.directory(), "octroi policy proposals --agent other").await.1;
-    assert!(output.ends_with("faulty  other: a\\u{1b}[2Jb\\nc"), "{output}");
+    assert!(output.ends_with("faulty  other  a\\u{1b}[2Jb\\nc"), "{output}");
     let output = sh(gateway.directory(), &format!("octroi policy proposals {}", sly["id"])).await.1;
     assert!(output.contains("# \\u{202e}x\\u{1b}[2J") && !output.contains('\u{1b}'), "{output}");
     gateway.stop().await;
