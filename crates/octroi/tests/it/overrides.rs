@@ -60,7 +60,8 @@ async fn a_tool_that_is_switched_off_is_neither_listed_nor_called() {
         (&json!("deny_continue"), &json!(false)),
         "{explanation}"
     );
-    assert_eq!(explanation["reason"], format!("Tool is disabled: {REASON}"), "{explanation}");
+    let reason = format!("`peer.echo` is switched off in the configuration: {REASON}");
+    assert_eq!(explanation["reason"], reason, "{explanation}");
     let denied =
         explanation["trace"].as_array().into_iter().flatten().find(|verdict| verdict["outcome"] == "deny");
     assert_eq!(denied.map(|verdict| &verdict["gate"]), Some(&json!("disabled")), "{explanation}");

@@ -218,7 +218,7 @@ async fn what_is_forgotten_counts_as_never_seen() {
     for text in [
         "accepted definitions of peer forgotten",
         "waits for a person before it can be used",
-        "wait for review now",
+        "waiting for review now",
     ] {
         assert!(output.contains(text), "{text}: {output}");
     }
