@@ -287,6 +287,7 @@ impl Gateway {
                 _ = sweep.tick() => {
                     self.pipeline.exchanges.sweep();
                     self.pipeline.tasks.sweep(self.context.clock.now_ms());
+                    self.recorder.end_completions(self.context.clock.now_ms()).await;
                     self.governance.keep_uses();
                     self.approvals.expire().await;
                     self.approvals.remove_arguments().await;
@@ -328,6 +329,7 @@ impl Gateway {
             let _ = tokio::time::timeout(GOODBYE, last).await;
         }
         if let Some(log) = self.recorder.log() {
+            let _ = tokio::time::timeout(GOODBYE, self.recorder.end_all_completions()).await;
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
             if let Some(persistence) = &self.persistence {
                 let _ = tokio::time::timeout(GOODBYE, note_signed(persistence.store(), log)).await;
