@@ -11,6 +11,9 @@ use crate::test::programs::{self, Program};
 
 const MINUTES: u64 = 10;
 
+/// Searching for dear inputs takes longer until it finds any, so these parts run at least so long.
+const COST_MINUTES_MIN: u64 = 20;
+
 /// Records for each minute of reading a long audit log.
 const RECORDS_A_MINUTE: u64 = 1_000_000;
 
@@ -38,7 +41,14 @@ enum SoakWork {
     AuditLog,
 }
 
-const PARTS: [SoakPart; 14] = [
+impl SoakPart {
+    /// How long it runs if this many minutes are wanted.
+    fn minutes(&self, wanted: u64) -> u64 {
+        if self.name.starts_with("cost-") { wanted.max(COST_MINUTES_MIN) } else { wanted }
+    }
+}
+
+const PARTS: [SoakPart; 15] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",
@@ -65,6 +75,11 @@ const PARTS: [SoakPart; 14] = [
         name: "cost-rules",
         what: "what any rules, facts and redaction cost",
         work: SoakWork::Fuzz("cost-rules"),
+    },
+    SoakPart {
+        name: "cost-uris",
+        what: "what any templates and any URI cost, compared",
+        work: SoakWork::Fuzz("cost-uris"),
     },
     SoakPart {
         name: "chaos",
@@ -111,17 +126,20 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
         return Err(Failure::new(format!("there is no part `{}`", options.only), names.join(", ")));
     }
-    say(&format!("{} parts of {} minutes each, plus the time to build", parts.len(), options.minutes));
+    let minutes: u64 = parts.iter().map(|part| part.minutes(options.minutes)).sum();
+    say(&format!("{} parts, {minutes} minutes altogether, plus the time to build", parts.len()));
     let mut report = String::from("| Part | Result | Time |\n|---|---|---|\n");
     let mut failed = Vec::new();
-    for SoakPart { name, what, work } in parts {
+    for part in parts {
+        let SoakPart { name, what, work } = part;
+        let minutes = part.minutes(options.minutes);
         shell::step(&format!("{name}: {what}"));
         let begun = Instant::now();
         let outcome = match work {
-            SoakWork::Fuzz(target) => fuzz(target, options.minutes),
-            SoakWork::Test(test) => run_test(test, options.minutes, None),
-            SoakWork::MeasuredTest(test) => run_measured_test(test, options.minutes),
-            SoakWork::AuditLog => audit_log(options.minutes),
+            SoakWork::Fuzz(target) => fuzz(target, minutes),
+            SoakWork::Test(test) => run_test(test, minutes, None),
+            SoakWork::MeasuredTest(test) => run_measured_test(test, minutes),
+            SoakWork::AuditLog => audit_log(minutes),
         };
         let result = match outcome {
             Ok(()) => "clean".to_owned(),
@@ -245,6 +263,15 @@ fn audit_log(minutes: u64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn searching_for_cost_takes_its_time() {
+        for part in &PARTS {
+            let expected = if part.name.starts_with("cost-") { [20, 20, 60] } else { [1, 10, 60] };
+            assert_eq!([1, MINUTES, 60].map(|wanted| part.minutes(wanted)), expected, "{}", part.name);
+        }
+        assert_eq!(PARTS.iter().filter(|part| part.name.starts_with("cost-")).count(), 5);
+    }
 
     #[test]
     fn arguments_are_read_in_any_order() {

@@ -17,13 +17,12 @@ mod limits;
 mod names;
 mod pattern;
 mod pointer;
-mod top_names;
+mod unnamed;
 
 use cost::TooCostly;
 use limits::Shape;
 pub(crate) use names::Names;
 use pointer::References;
-use top_names::TopNames;
 
 pub use exact::{Exactness, canonical};
 
@@ -72,7 +71,6 @@ pub struct ArgumentSchema {
     /// Whether validation costs no more than the arguments are long.
     is_plain: bool,
     names: Names,
-    top_names: TopNames,
 }
 
 /// Whether arguments that the schema does not name are refused.
@@ -100,8 +98,7 @@ impl ArgumentSchema {
         let options = options.with_format("regex", |text: &str| text.len() <= REGEX_LENGTH_MAX);
         let validator = options.build(&schema).map_err(|error| shortened(&error.to_string()))?;
         let names = Names::of(&schema);
-        let top_names = TopNames::of(&schema, &references);
-        Ok(Self { validator, schema, references, is_plain, names, top_names })
+        Ok(Self { validator, schema, references, is_plain, names })
     }
 
     /// Whether the schema names this property, at any level.
@@ -129,20 +126,23 @@ impl ArgumentSchema {
         if let Some(complaint) = self.names.complaint(arguments, &|_, _| true) {
             return Some(complaint);
         }
-        if !self.is_plain
-            && let Err(TooCostly { steps_max }) =
-                cost::check(&self.schema, &self.references, arguments, n_bytes)
-        {
-            return Some(format!(
+        let too_costly = |TooCostly { steps_max }| {
+            Some(format!(
                 "arguments: checking them against the tool's input schema would take more than {steps_max} steps"
-            ));
+            ))
+        };
+        if !self.is_plain
+            && let Err(error) = cost::check(&self.schema, &self.references, arguments, n_bytes)
+        {
+            return too_costly(error);
         }
         if !self.is_valid(arguments) {
             return Some(explain::explain(&self.schema, &self.references, arguments));
         }
         match strictness {
             Strictness::Schema => None,
-            Strictness::Strict => self.top_names.complaint(arguments),
+            Strictness::Strict => unnamed::complaint(&self.schema, &self.references, arguments, n_bytes)
+                .unwrap_or_else(too_costly),
         }
     }
 }

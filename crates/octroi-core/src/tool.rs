@@ -14,6 +14,7 @@ pub mod arguments;
 mod chinese;
 pub mod infer;
 mod phrases;
+mod remarks;
 pub mod sentence;
 mod tokens;
 mod verbs;

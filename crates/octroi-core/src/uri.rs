@@ -3,7 +3,13 @@
 //! `scheme://rest` of server `fs` becomes `scheme://fs/rest`: the scheme stays, because clients depend on it
 //! (`file:`, `ui:`). A URI without `://` is wrapped as `octroi-uri://fs/WHOLE`.
 
+pub mod template;
+
+use crate::fold::fold;
 use crate::name::ServerName;
+
+/// Longer URIs are refused where clients name them.
+pub const URI_BYTES_MAX: usize = 8 * 1024;
 
 const WRAPPED: &str = "octroi-uri";
 
@@ -45,6 +51,72 @@ pub fn spellings(uri: &str) -> Option<Vec<String>> {
         decoded = next;
     }
     None
+}
+
+/// The URIs that a server may take this one for if it is as lenient as any: each decoded as often as needed, without
+/// differences of case, and without what follows a NUL, `#`, `?` or `;`. Different resources can have the same ones, so
+/// they serve to refuse, not to allow. `None` as for [`spellings`].
+pub fn coarse_spellings(uri: &str) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    let mut decoded = uri.to_owned();
+    for _ in 0..DECODED_MAX {
+        // Some cut at a NUL and some drop it; some take `?` for the begin of a query and some for a letter of a name.
+        let without_controls: String = decoded.chars().filter(|letter| !letter.is_control()).collect();
+        for text in [&decoded, &without_controls] {
+            let folded = fold(text);
+            for spelling in [coarse(&without_parameters(&folded)), coarse(&folded)] {
+                if !found.contains(&spelling) {
+                    found.push(spelling);
+                }
+            }
+        }
+        let next = decode(&decoded);
+        if next == decoded {
+            return Some(found);
+        }
+        decoded = next;
+    }
+    None
+}
+
+/// A URI or template without query, fragment and parameters. Variables of a template stay as they are.
+fn without_parameters(uri: &str) -> String {
+    let mut kept = String::with_capacity(uri.len());
+    let (mut n_open, mut is_parameter) = (0_usize, false);
+    for (index, letter) in uri.char_indices() {
+        match letter {
+            // `{?query}` and `{;parameter}` stand for what is cut.
+            '{' if uri[index + 1..].starts_with(['?', '#', '&', ';']) => break,
+            '{' => n_open += 1,
+            '}' => n_open = n_open.saturating_sub(1),
+            '#' | '?' if n_open == 0 => break,
+            ';' if n_open == 0 => is_parameter = true,
+            '/' | '\\' => is_parameter = false,
+            _ => {}
+        }
+        if !is_parameter {
+            kept.push(letter);
+        }
+    }
+    kept
+}
+
+/// A folded URI or template as the most lenient server sees it.
+fn coarse(uri: &str) -> String {
+    // A stream of a file on Windows that is the file itself.
+    let kept = uri.split("::$").next().unwrap_or_default();
+    let normal = normal(kept);
+    let (root, path) = match normal.split_once(':') {
+        Some(("file", rest)) => {
+            let path = rest.trim_start_matches('/');
+            let local = ["localhost/", "127.0.0.1/"].into_iter().find_map(|host| path.strip_prefix(host));
+            ("file:/", local.unwrap_or(path))
+        }
+        Some(_) | None => ("", &*normal),
+    };
+    // Windows drops dots and spaces at the end of each part.
+    let parts: Vec<&str> = path.split('/').map(|part| part.trim_end_matches(['.', ' '])).collect();
+    format!("{root}{}", parts.join("/").trim_end_matches('/'))
 }
 
 /// Scheme and host in small letters, no dot segments, no double slashes in the path.
@@ -161,6 +233,51 @@ mod tests {
         assert_eq!(spellings("a:%25252525252541"), None);
         assert_eq!(spellings("urn:ISBN:1").unwrap(), ["urn:ISBN:1"]);
         assert_eq!(spellings("file:///a/"), Some(vec!["file:///a/".to_owned()]));
+    }
+
+    #[test]
+    fn what_a_server_may_ignore_makes_no_other_resource() {
+        for uri in [
+            "file:///a/one.txt",
+            "file:///a/ONE.txt",
+            "FILE:///A/%4fne.TXT",
+            "file:///a/one.txt#x",
+            "file:///a/one.txt?x",
+            "file:///a/one.txt%3fx",
+            "file:///a/one.txt/",
+            "file:///a/one.txt//",
+            "file:///a/one.txt.",
+            "file:///a/one.txt. .",
+            "file:///a/one.txt%20",
+            "file:///a/one.txt;x=1",
+            "file:///a;x=1/one.txt",
+            "file:///a./one.txt",
+            "file:///a/one.txt%00.png",
+            "file:///a/one.txt%2500.png",
+            "file:///a/one.txt::$DATA",
+            "file:///a/ｏne.txt",
+            "file:///a/o\u{200b}ne.txt",
+            "file://localhost/a/one.txt",
+            "file:/a/one.txt",
+            "file:///a\\one.txt",
+            "file:///a/b/../one.txt",
+            "file:///a/b?/../one.txt",
+            "file:///a/o%00ne.txt",
+        ] {
+            let found = coarse_spellings(uri).unwrap();
+            assert!(found.contains(&"file:/a/one.txt".to_owned()), "{uri}: {found:?}");
+        }
+        for uri in ["file:///a/two.txt", "file:///a/one.txt2", "file:///b/one.txt", "db:///a/one.txt"] {
+            assert!(!coarse_spellings(uri).unwrap().contains(&"file:/a/one.txt".to_owned()), "{uri}");
+        }
+        for (template, expected) in [
+            ("db://Users/{Name}{?page}", "db://users/{name}"),
+            ("db://users/{a}/x/", "db://users/{a}/x"),
+            ("db://users/{a;b}/x;y/z", "db://users/{a;b}/x/z"),
+        ] {
+            assert_eq!(coarse_spellings(template).unwrap()[0], expected);
+        }
+        assert_eq!(coarse_spellings("a:%25252525252541"), None);
     }
 
     #[test]

@@ -24,9 +24,11 @@ use tracing::{debug, error};
 use crate::audit::{AuditError, AuditLog, Durability};
 use crate::caller::Caller;
 use crate::change::{ChangeAuthor, FiledUnder};
+use completions::Completions;
 use summary::summary;
 use violations::{DeniedRequest, Limits};
 
+mod completions;
 mod limit;
 mod other_params;
 mod requests;
@@ -52,6 +54,7 @@ pub(crate) struct AuditRecorder {
     base: u64,
     n_calls: AtomicU64,
     limits: Limits,
+    completions: Completions,
 }
 
 /// Who does something, and for which agent.
@@ -123,6 +126,7 @@ impl AuditRecorder {
             base: u64::from_le_bytes(base),
             n_calls: AtomicU64::new(0),
             limits: Limits::default(),
+            completions: Completions::default(),
         }
     }
 

@@ -280,6 +280,7 @@ impl Gateway {
             let _ = tokio::time::timeout(GOODBYE, last).await;
         }
         if let Some(log) = self.recorder.log() {
+            let _ = tokio::time::timeout(GOODBYE, self.recorder.end_all_completions()).await;
             let _ = tokio::time::timeout(GOODBYE, log.close()).await;
             if let Some(persistence) = &self.persistence {
                 let _ = tokio::time::timeout(GOODBYE, note_signed(persistence.store(), log)).await;

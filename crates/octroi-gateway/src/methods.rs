@@ -23,9 +23,12 @@ pub(crate) enum Route {
 pub(crate) enum Recorded {
     /// Begin and end.
     Twice,
-    /// None of its own: completions come with every character that a user types and reveal only names, and requests
-    /// for the state of a task belong to the call that began it, which has its records.
-    Not,
+    /// One begin and one end for all of an argument within a minute: completions come with every character that a user
+    /// types.
+    Gathered,
+    /// None of its own, unless it is denied: requests for the state of a task belong to the call that began it, which
+    /// has its records.
+    IfDenied,
 }
 
 /// Who answers this method for a client of this era. The answer is the same for all servers together and for one
@@ -54,9 +57,8 @@ pub(crate) fn route(method: &Method, era: Era) -> Route {
             | Method::TasksCancel,
             _,
         ) => Route::Server(Recorded::Twice),
-        (Method::Complete | Method::TasksGet, _) | (Method::TasksResult, Era::Legacy) => {
-            Route::Server(Recorded::Not)
-        }
+        (Method::Complete, _) => Route::Server(Recorded::Gathered),
+        (Method::TasksGet, _) | (Method::TasksResult, Era::Legacy) => Route::Server(Recorded::IfDenied),
         // A server's list of tasks would show those of all principals.
         (Method::TasksList, _) => Route::Refused,
         // Of the other era.

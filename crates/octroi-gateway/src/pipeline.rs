@@ -35,6 +35,7 @@ use crate::servers::{Servers, Target};
 use crate::tasks::{self, Tasks};
 use crate::view::View;
 
+mod completion;
 mod lists;
 mod other;
 mod quota;

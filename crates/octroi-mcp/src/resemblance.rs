@@ -2,10 +2,14 @@
 //!
 //! Servers read the same text with their own parsers. Some ignore case, some cut a name at a NUL, and some accept
 //! `request_state` for `requestState` or `meta` for `_meta`. Such a server would read another member than the one that
-//! was decided about. So names are compared as the most lenient reader does: by their letters and digits, without case.
+//! was decided about. So names are compared as the most lenient reader does: by their letters and digits, without case,
+//! and with the usual letters for their other forms (`ｎ` is `n`). Arguments are compared by the same rule in
+//! `octroi_core::fold`; a test of `octroi-gateway` holds the two together.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::code::RpcError;
 use crate::json::{self, Span};
@@ -90,11 +94,17 @@ fn plain(name: &str) -> impl Iterator<Item = u8> {
 
 fn folded(name: &str) -> impl Iterator<Item = char> {
     let visible = name.chars().take_while(|letter| *letter != '\0');
+    let usual = visible.nfkc();
     // First to capitals: `ſ` and `s` have the same one, and so have `K` (Kelvin) and `k` in small letters.
-    visible
+    usual
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
-        .filter(|letter| letter.is_alphanumeric())
+        .filter(|letter| letter.is_alphanumeric() && !is_filler(*letter))
+}
+
+/// Letters by their class that nobody sees.
+fn is_filler(letter: char) -> bool {
+    matches!(letter, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
 #[cfg(test)]
@@ -119,6 +129,11 @@ mod tests {
             ("meta", "_meta"),
             ("task\u{130}d", "taskId"),
             ("progress_token", "progressToken"),
+            ("\u{ff2e}\u{ff21}\u{ff2d}\u{ff25}", "name"),
+            ("\u{1d427}ame", "name"),
+            ("na\u{3164}me", "name"),
+            ("\u{fb01}le", "file"),
+            ("caf\u{e9}", "cafe\u{301}"),
         ] {
             assert!(resembles(one, other) && resembles(other, one), "{one:?} {other:?}");
         }

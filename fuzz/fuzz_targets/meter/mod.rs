@@ -6,11 +6,7 @@ mod cost;
 mod counters;
 mod memory;
 
-use cost::{NANOSECONDS_FOR_BYTE, NANOSECONDS_MAX, TARGETS};
-
-/// One step may hold this many bytes at the same time, and some more for each byte of the input.
-const BYTES_MAX: u64 = 32 * 1024 * 1024;
-const BYTES_FOR_BYTE: u64 = 20;
+use cost::{BYTES_FOR_BYTE, BYTES_MAX, NANOSECONDS_FOR_BYTE, NANOSECONDS_MAX, TARGETS};
 
 /// How much slower code is that counts its edges for libFuzzer. Over the seeds the same steps took two to six times as
 /// long as in a release build, most of them about four times. What is found is confirmed in a build without it.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::pointer::References;
-use super::top_names::cut;
+use super::unnamed::cut;
 
 /// At most this many errors are reported.
 const COMPLAINTS_MAX: usize = 5;

@@ -337,3 +337,57 @@ fn strict_arguments_are_those_that_the_schema_names() {
     let complaint = schema.complaint(&json!({"a": 1, "d": 2}), 100, Strictness::Strict).expect("refused");
     assert!(complaint.contains("`d`"), "{complaint}");
 }
+
+#[test]
+fn strict_arguments_are_named_at_every_level() {
+    let schema = json!({
+        "properties": {
+            "user": {"properties": {"name": {}, "address": {"$ref": "#/$defs/address"}}},
+            "list": {"items": {"anyOf": [{"properties": {"id": {}}}, {"properties": {"key": {}}}]}},
+            "pair": {"prefixItems": [{"properties": {"x": {}}}]},
+            "free": {"type": "object"},
+            "map": {"additionalProperties": {"properties": {"n": {}}}},
+            "patterns": {"properties": {"a": {}}, "patternProperties": {"^x-": {}}},
+            "when": {"properties": {"kind": {}}, "if": {}, "then": {"properties": {"more": {}}}},
+        },
+        "$defs": {"address": {"properties": {"city": {}, "next": {"$ref": "#/$defs/address"}}}},
+    });
+    let schema = ArgumentSchema::new(&schema).unwrap();
+    for (arguments, refused) in [
+        (json!({"user": {"name": 1, "address": {"city": 1, "next": {"city": 2}}}}), None),
+        (
+            json!({"user": {"name": 1, "admin": true}}),
+            Some("user: the tool's input schema does not name `admin`"),
+        ),
+        (
+            json!({"user": {"address": {"next": {"town": 1}}}}),
+            Some("next: the tool's input schema does not name `town`"),
+        ),
+        (json!({"list": [{"id": 1}, {"key": 2}]}), None),
+        (json!({"list": [{"id": 1}, {"kex": 2}]}), Some("list: the tool's input schema does not name `kex`")),
+        (json!({"pair": [{"x": 1, "y": 2}]}), Some("`y`")),
+        (json!({"free": {"anything": {"at": "all"}}}), None),
+        (json!({"map": {"any": {"n": 1}}}), None),
+        (json!({"map": {"any": {"m": 1}}}), Some("`m`")),
+        (json!({"patterns": {"a": 1, "x-y": 2}}), None),
+        (json!({"when": {"kind": 1, "more": 2}}), None),
+        (json!({"when": {"kind": 1, "less": 2}}), Some("`less`")),
+    ] {
+        let complaint = schema.complaint(&arguments, 200, Strictness::Strict);
+        match refused {
+            None => assert_eq!(complaint, None, "{arguments}"),
+            Some(expected) => assert!(complaint.is_some_and(|text| text.contains(expected)), "{arguments}"),
+        }
+        assert_eq!(schema.complaint(&arguments, 200, Strictness::Schema), None);
+    }
+}
+
+#[test]
+fn naming_arguments_is_limited_in_steps() {
+    let alternatives: Vec<Value> = (0..2_000).map(|n| json!({"properties": {n.to_string(): {}}})).collect();
+    let schema = json!({"properties": {"a": {"items": {"anyOf": alternatives}}}});
+    let schema = ArgumentSchema::new(&schema).unwrap();
+    let items: Vec<Value> = (0..200).map(|_| json!({})).collect();
+    let complaint = schema.complaint(&json!({"a": items}), 600, Strictness::Strict).unwrap();
+    assert!(complaint.contains("steps"), "{complaint}");
+}

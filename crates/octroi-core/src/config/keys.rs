@@ -347,7 +347,7 @@ pub const ENTRY: &[Key] = &[
         "strict_arguments",
         Kind::Flag,
         "false",
-        "Whether arguments that a tool's input schema does not name are refused.",
+        "Whether arguments that a tool's input schema does not name are refused, at every level where it lists properties.",
     ),
     key(
         "risk_overrides",

@@ -11,7 +11,7 @@ use super::sentence::leading_verbs;
 use super::verbs::{
     Form, KnownWord, Meaning, is_never_noun, is_reading_verb, look_up, look_up_verb, reads_as_noun,
 };
-use super::{Annotations, Risk, SideEffects, UNKNOWN, words};
+use super::{Annotations, Risk, SideEffects, UNKNOWN, verbs, words};
 use crate::glob::Glob;
 use crate::trust::Trust;
 
@@ -73,7 +73,8 @@ pub(super) const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powe
 
 /// Words before the verb of a name that are never verbs.
 const THINGS: &str = "\
-    aws az docker gcloud git github gitlab helm kubectl node playwright psql python sql terraform";
+    aws az database db docker gcloud git github gitlab helm kubectl mongodb mysql node playwright postgres psql python \
+    redis sql sqlite terraform";
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
@@ -157,11 +158,18 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
     let text_reads = !of_verbs.is_empty()
         && of_verbs.len() == verbs.len()
         && of_verbs.iter().all(|verb| verb.meaning.is_reading());
-    let of_name = meanings(name_words, text_reads);
+    // "Returns a confirmation" is said of any tool, so the name must read too.
+    let is_sure = text_reads && of_verbs.first().copied().is_some_and(verbs::is_sure);
+    let first = of_verbs.first().copied();
+    let agrees = text_reads && first.is_some_and(|verb| name_agrees(name_words, verb));
+    let of_name = meanings(name_words, is_sure || agrees);
     let all = || of_name.iter().chain(&of_verbs);
     let means = |meaning: Meaning| all().any(|word| word.meaning == meaning);
-    let is_known_to_read =
-        (text_reads || verbs.is_empty() && name_reads(name_words)) && !joins_unknown(name_words);
+    let is_known_to_read = match () {
+        () if is_sure || agrees => true,
+        () if text_reads => name_reads(name_words),
+        () => verbs.is_empty() && name_reads(name_words),
+    } && !joins_unknown(name_words);
     let mut effects: SideEffects = all().flat_map(|word| effects_of(word.stem)).copied().collect();
     // What it makes is kept for a moment only, unless it destroys or runs something.
     let is_temporary = name_words.iter().any(|word| TEMPORARY.contains(&word.as_str()));
@@ -210,6 +218,17 @@ fn name_reads(name_words: &[String]) -> bool {
     }
 }
 
+/// Whether a name says the same as the first verb of its description, or begins with another verb that reads:
+/// `check_spelling`, `order_status`. `return` gives something back as often as it answers.
+fn name_agrees(name_words: &[String], verb: KnownWord) -> bool {
+    let reads = |word: KnownWord| word.meaning.is_reading() && word.stem != "return";
+    let is_thing = |word: &&String| THINGS.split_whitespace().any(|thing| thing == *word);
+    let first = name_words.iter().find(|word| !is_thing(word)).and_then(|word| look_up_verb(word));
+    first.is_some_and(|first| reads(first) && first.form == Form::Base)
+        || reads(verb)
+            && name_words.iter().any(|word| look_up_verb(word).is_some_and(|word| word.stem == verb.stem))
+}
+
 fn is_joiner(word: &str) -> bool {
     matches!(word, "and" | "or" | "then")
 }
@@ -249,6 +268,7 @@ pub(super) fn meanings(name_words: &[String], text_reads: bool) -> Vec<KnownWord
         // `list` lists many things: `list_commits`, but `list_shift`.
         let is_done_to_list =
             !text_reads && is_last && index == 1 && name_words[0] == "list" && known.form == Form::Base;
+        let is_object = is_object && in_phrase.is_none();
         if is_object && !is_done_to_list || is_thing || is_last && reads_as_noun(word) {
             continue;
         }

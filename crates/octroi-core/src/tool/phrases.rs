@@ -17,7 +17,7 @@ const fn with_object(verbs: &'static str, before: &'static str, means: &'static 
     Phrase { verbs, before, may_have_article: true, means }
 }
 
-const PHRASES: [Phrase; 17] = [
+const PHRASES: [Phrase; 19] = [
     with_object("make", "get", "get"),
     adjacent("how", "far long many much often old", "count"),
     adjacent("get", "rid", "remove"),
@@ -38,6 +38,8 @@ const PHRASES: [Phrase; 17] = [
         "notify",
     ),
     with_object("return", "order orders item product products purchase goods package book", "change"),
+    with_object("return", "fund funds money payment cash refund parcel shipment car vehicle", "change"),
+    with_object("convert", "cart draft lead leads prospect prospects quote trial trials visitor", "change"),
     with_object("show display", "dialog message notification popup toast alert", "notify"),
     with_object("extract", "archive archives zip tar tarball", "write"),
 ];

@@ -5,8 +5,9 @@
 
 use super::chinese::chinese_verbs;
 use super::phrases::{phrase, takes_object};
+use super::remarks::{done_besides, done_by_using, made_if_missing, names_destination};
 use super::tokens::{Joint, Token, tokens};
-use super::verbs::{KnownWord, look_up_participle, look_up_verb, names_what_is_read};
+use super::verbs::{KnownWord, look_up_verb, names_what_is_read};
 
 /// Words before the verb of a description: "This tool lets you delete a file".
 const LEAD_IN: &str = "\
@@ -19,10 +20,6 @@ const ABOUT_THE_TOOL: &str = "also and can could it may might optionally that th
 const SAID_OF_THINGS: &str = "\
     accept apply correct enable ensure exclude extend follow generate join make normalize optimize raise reduce select \
     skip split strip trim";
-/// What sentences say is done to things: "The message is then deleted."
-const DONE: &str = "\
-    acknowledge archive cancel charge clear close consume create delete dequeue erase expire mark move overwrite purge \
-    remove reset revoke send stop";
 /// Verbs after "also" that say what an answer holds.
 const ALSO_SAID: &str =
     "accepts allows contains covers gives handles helps includes offers provides supports works";
@@ -65,28 +62,16 @@ pub fn leading_verbs(description: &str) -> Vec<String> {
         return verbs;
     }
     let tokens = tokens(description);
-    let mut sentences = tokens.split_inclusive(|token| token.ends).take(SENTENCES_MAX);
+    let all_sentences = || tokens.split_inclusive(|token| token.ends).take(SENTENCES_MAX);
+    let mut sentences = all_sentences();
     // "This is the API of a shop. Retrieves an order."
     let mut verbs =
         sentences.by_ref().find(|sentence| !is_about_things(sentence)).map_or(Vec::new(), first_sentence);
     verbs.extend(sentences.filter_map(verb_of_later_sentence));
-    verbs.extend(tokens.split_inclusive(|token| token.ends).take(PASSIVE_MAX).filter_map(passive));
+    verbs.extend(all_sentences().take(PASSIVE_MAX).filter_map(done_besides));
+    verbs.extend(all_sentences().filter_map(made_if_missing));
+    verbs.extend(all_sentences().filter_map(done_by_using));
     verbs
-}
-
-/// What a sentence says will be done: "The message is then deleted."
-fn passive(sentence: &[Token<'_>]) -> Option<String> {
-    let has = |words: &str| sentence.iter().any(|token| contains(words, &token.lower));
-    if has("if not unless") || !has("afterwards automatically then will") {
-        return None;
-    }
-    let at = sentence.iter().position(|token| contains("are be gets is", &token.lower))?;
-    let done = sentence[at + 1..]
-        .iter()
-        .find(|token| !is_adverb(&token.lower) && !contains("also then", &token.lower))?;
-    look_up_participle(&done.lower)
-        .filter(|known| contains(DONE, known.stem))
-        .map(|known| known.stem.to_owned())
 }
 
 /// Whether a sentence tells what something is or needs, not what the tool does.
@@ -245,11 +230,15 @@ fn verb_of_later_sentence(sentence: &[Token<'_>]) -> Option<String> {
 
 /// Whether a sentence holds words that only a change needs.
 fn is_marked(sentence: &[Token<'_>], first: &str) -> bool {
-    let collects = contains("convert extract gather", first.trim_end_matches('s'));
-    sentence.windows(2).any(|pair| {
-        let (word, next) = (pair[0].lower.as_str(), pair[1].lower.as_str());
-        MARKS.contains(&(word, next)) || collects && word == "into" && takes_object(next)
-    })
+    let first = first.trim_end_matches('s');
+    let collects = contains("convert extract gather", first);
+    // A download goes to a file, a comparison to another one.
+    let may_name_place = contains("compare diff download fetch fetche", first);
+    !may_name_place && names_destination(sentence)
+        || sentence.windows(2).any(|pair| {
+            let (word, next) = (pair[0].lower.as_str(), pair[1].lower.as_str());
+            MARKS.contains(&(word, next)) || collects && word == "into" && takes_object(next)
+        })
 }
 
 fn is_third_person(word: &str) -> bool {
@@ -317,7 +306,7 @@ mod tests {
             ("Lists files and directories that exist", "lists"),
             ("Show nodes and cordon them", "show cordon"),
             ("Show nodes and frobnicate them", "show frobnicate"),
-            ("Get a user, creating it if there is none", "get creating"),
+            ("Get a user, creating it if there is none", "get creating create"),
             ("Validate a card by charging it", "validate charging"),
             ("Get the next job, which removes it", "get removes"),
             ("Get a session (creates it if missing)", "get creates"),

@@ -111,6 +111,18 @@ const READS_IN_TEXT: &str = "\
     metadata monitor observe overview parse preview rank return scan statistics summarize \
     summary trace translate";
 
+/// Reading words that as well describe an answer, whatever the tool does: `Displays a confirmation`.
+const DESCRIBES_ANSWER: &str = "display echo show";
+
+/// Whether a reading verb says that a tool reads, whatever the name says. Verbs that only describe what is answered do
+/// not: "Returns a confirmation", "Checks that it is done".
+pub(super) fn is_sure(verb: KnownWord) -> bool {
+    verb.meaning.is_reading()
+        && ![READS_IN_TEXT, DESCRIBES_ANSWER, NAMES_WHAT_IS_READ]
+            .iter()
+            .any(|list| list.split_whitespace().any(|word| word == verb.stem))
+}
+
 /// Words that read as the names of things, not as verbs: `git_log` reads, `log_event` does not.
 const READS_AS_NOUN: &str = "\
     blame details history log logs metrics schema statistics stats";

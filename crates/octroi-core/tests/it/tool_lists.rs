@@ -3,7 +3,9 @@
 //!
 //! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints, arguments and the verbs by
 //! which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. The words in
-//! `octroi_core::tool` were first chosen by looking at one half of the servers; the rules were later adjusted on both.
+//! `octroi_core::tool` were first chosen by looking at one half of the servers; the rules were later adjusted on both. The
+//! part `fresh` was collected and judged after that, and nothing was adjusted to it: whoever adjusts rules leaves it alone, or
+//! collects another one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +21,7 @@ use serde_json::Value;
 
 const LISTS: &str = include_str!("../fixtures/tool_lists.jsonl");
 
-/// What became of the tools of one half.
+/// What became of the tools of one part.
 #[derive(Default)]
 struct Score {
     n_servers: usize,
@@ -123,13 +125,19 @@ fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
             score.wrongly_allowed.len(),
             score.n_writing,
         );
-        assert!(percent >= 85, "{table}{}", score.needlessly_asked.join("\n"));
+        // What nobody looked at is what it is.
+        let is_fresh = half == "fresh";
+        assert!(is_fresh || percent >= 85, "{table}{}", score.needlessly_asked.join("\n"));
+        assert!(is_fresh || score.wrongly_allowed.is_empty(), "{:#?}", score.wrongly_allowed);
     }
-    let missed: Vec<&String> = scores.values().flat_map(|score| &score.wrongly_allowed).collect();
-    assert_eq!(missed, Vec::<&String>::new());
+    for missed in &scores["fresh"].wrongly_allowed {
+        let _ = writeln!(table, "allowed although it writes: {missed}");
+    }
     expect_test::expect![[r#"
-        check: 98 servers, 1098 of 1276 reading tools allowed (86 %), 0 of 1174 writing tools allowed
-        tune: 88 servers, 812 of 934 reading tools allowed (86 %), 0 of 978 writing tools allowed
+        check: 98 servers, 1086 of 1276 reading tools allowed (85 %), 0 of 1174 writing tools allowed
+        fresh: 33 servers, 188 of 235 reading tools allowed (80 %), 1 of 147 writing tools allowed
+        tune: 88 servers, 795 of 934 reading tools allowed (85 %), 0 of 978 writing tools allowed
+        allowed although it writes: @niledatabase/nile-mcp-server: "get-connection-string" ("gets")
     "#]]
     .assert_eq(&table);
 }

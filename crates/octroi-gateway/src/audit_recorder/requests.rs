@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use octroi_core::audit::{CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::decision::Trace;
+use sha2::{Digest as _, Sha256};
 
 use super::violations::DeniedRequest;
 use super::{AuditRecorder, CallRecord, Initiator, OtherParams, quote};
@@ -22,6 +23,8 @@ pub(crate) struct DescribedRequest<'a> {
     pub(crate) method: &'a str,
     /// The subject: `uri` or `name`, and its value.
     pub(crate) subject: (&'static str, &'a str),
+    /// The argument that is completed and everything that the server gets, for a completion.
+    pub(crate) completed: Option<(&'a str, &'a [u8])>,
     /// The arguments, as JSON text, if there are any.
     pub(crate) arguments: Option<&'a [u8]>,
     /// What else its parameters contain.
@@ -34,7 +37,11 @@ impl AuditRecorder {
     fn about(&self, asked: &DescribedRequest<'_>) -> String {
         let (member, subject) = asked.subject;
         let subject = quote(&self.without_secrets(subject));
-        format!("\"method\":\"{}\",\"{member}\":{subject},", asked.method)
+        let mut about = format!("\"method\":\"{}\",\"{member}\":{subject},", asked.method);
+        if let Some((argument, _)) = asked.completed {
+            let _ = write!(about, "\"argument\":{},", quote(&self.without_secrets(argument)));
+        }
+        about
     }
 
     pub(super) fn without_secrets(&self, text: &str) -> String {
@@ -114,6 +121,11 @@ impl AuditRecorder {
         denied: Option<(&str, &str)>,
     ) -> String {
         let mut text = format!("{{{}", self.about(asked));
+        // What a user types is not kept, only what tells whether it was this text.
+        if let Some((_, sent)) = asked.completed {
+            let (n_bytes, digest) = (sent.len(), hex::encode(Sha256::digest(sent)));
+            let _ = write!(text, "\"bytes\":{n_bytes},\"digest\":\"{digest}\",");
+        }
         if let Some(arguments) = asked.arguments {
             let _ = write!(text, "\"arguments\":{},", self.preview(arguments));
         }

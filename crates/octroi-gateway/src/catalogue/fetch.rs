@@ -20,6 +20,9 @@ use tracing::warn;
 /// More pages are not fetched: a list of empty pages has no end.
 const PAGES_MAX: usize = 1_000;
 
+/// More templates of a server are left out: each is compared with URIs that clients name.
+const TEMPLATES_MAX: usize = 1_000;
+
 /// The lists of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerLists {
@@ -41,12 +44,6 @@ pub(crate) struct Item {
 }
 
 impl ServerLists {
-    /// Whether a resource with this URI is listed or matches a template.
-    pub(crate) fn has_resource(&self, uri: &str) -> bool {
-        self.resources.iter().any(|item| item.name == uri)
-            || self.templates.iter().any(|item| fits_template(&item.name, uri))
-    }
-
     pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }
@@ -112,7 +109,8 @@ pub(crate) async fn fetch(
         n_bytes = n_bytes.saturating_add(page.len());
         // Over all pages: of two entries with one name, one would be shown and the other checked.
         let read = read_page(server, method, &page, is_http)?;
-        let n_left = limits.list_items.saturating_sub(items.len());
+        let n_max = if *method == Method::TemplatesList { TEMPLATES_MAX } else { usize::MAX };
+        let n_left = limits.list_items.min(n_max).saturating_sub(items.len());
         let is_too_large = n_bytes > limits.list_bytes;
         let is_too_long = read.len() > n_left || is_too_large;
         items.extend(read.into_iter().take(if is_too_large { 0 } else { n_left }).filter(|item| {
@@ -123,7 +121,7 @@ pub(crate) async fn fetch(
             is_first
         }));
         if is_too_long {
-            let (n_items, n_bytes_max) = (limits.list_items, limits.list_bytes);
+            let (n_items, n_bytes_max) = (limits.list_items.min(n_max), limits.list_bytes);
             warn!(server.name = %server, list = %method, n_items, n_bytes_max, "list is too long, the rest is left out");
             return Ok(items);
         }
@@ -200,30 +198,4 @@ pub(crate) fn read_item(
         Err(_) => ParamHeaders::default(),
     };
     Some(Item { name: name.into_owned(), definition: definition.clone(), headers: Arc::new(headers) })
-}
-
-/// Whether a URI could come from a template: the fixed parts occur in order. Precise enough to find the
-/// one server that may have it; the server itself decides.
-pub(crate) fn fits_template(template: &str, uri: &str) -> bool {
-    let mut rest = uri;
-    let mut parts = template.split('{');
-    let Some(head) = parts.next() else {
-        return false;
-    };
-    let Some(after_head) = rest.strip_prefix(head) else {
-        return false;
-    };
-    rest = after_head;
-    let mut has_variables = false;
-    let mut ends_open = false;
-    for part in parts {
-        has_variables = true;
-        let literal = part.split_once('}').map_or("", |(_, literal)| literal);
-        ends_open = literal.is_empty();
-        match rest.find(literal) {
-            Some(position) => rest = &rest[position + literal.len()..],
-            None => return false,
-        }
-    }
-    has_variables && (ends_open || rest.is_empty())
 }

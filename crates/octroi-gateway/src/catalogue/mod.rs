@@ -6,6 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use octroi_core::pin::PinKind;
 use octroi_core::policy::ToolPattern;
+use octroi_core::uri::URI_BYTES_MAX;
+use octroi_core::uri::template::{Steps, TooManySteps};
 use octroi_core::{CanonicalId, ServerKey, ServerName, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
@@ -17,6 +19,7 @@ use crate::view::View;
 mod builtins;
 mod fetch;
 mod offer;
+mod readable;
 mod render;
 
 pub(crate) use builtins::Builtins;
@@ -237,12 +240,18 @@ impl Catalogue {
                 return Ok((server, own));
             }
         }
-        let owners: Vec<&ServerKey> = self
-            .offers
-            .iter()
-            .filter(|(_, offer)| offer.visible.has_resource(published))
-            .map(|(name, _)| name)
-            .collect();
+        let mut steps = Steps::for_one_uri();
+        let mut owners: Vec<&ServerKey> = Vec::new();
+        for (name, offer) in &self.offers {
+            let has = offer.has_resource(published, &mut steps).map_err(|TooManySteps| {
+                RpcError::invalid_params(
+                    "the URI takes too long to compare with the templates of all servers; use the form that the list shows",
+                )
+            })?;
+            if has {
+                owners.push(name);
+            }
+        }
         match owners[..] {
             [server] => Ok((server.clone(), published.to_owned())),
             [] => Err(unknown_resource(published)),
@@ -268,6 +277,23 @@ impl Catalogue {
             .map(|(_, known)| known)
             .collect()
     }
+}
+
+/// Longer URIs are not compared with templates on a thread that serves clients: it takes some milliseconds.
+const LONG_URI_BYTES: usize = 512;
+
+/// Whether comparing a URI with templates may take long.
+pub(crate) const fn is_long(uri: &str) -> bool {
+    uri.len() > LONG_URI_BYTES
+}
+
+/// Refuses a URI that is too long to be compared with names and templates.
+pub(crate) fn check_length(uri: &str) -> Result<(), RpcError> {
+    if uri.len() <= URI_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("the URI has {} bytes, the limit is {URI_BYTES_MAX}", uri.len());
+    Err(RpcError::invalid_params(message))
 }
 
 fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {

@@ -14,13 +14,16 @@ use octroi_core::tool::arguments::ToolArgument;
 use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer, override_with};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
 use octroi_core::trust::Trust;
-use octroi_core::{CanonicalId, ServerName, uri, visible};
+use octroi_core::uri::URI_BYTES_MAX;
+use octroi_core::uri::template::{Steps, TooManySteps};
+use octroi_core::{CanonicalId, ServerName, visible};
 use octroi_mcp::json::{self, Edit, Span};
 use serde_json::Value;
 use tracing::warn;
 
 use super::distance;
-use super::fetch::{Item, ServerLists, fits_template};
+use super::fetch::{Item, ServerLists};
+use super::readable::{Readability, Readable};
 
 /// Compiling a schema in a definition of this size may take more than a millisecond.
 const HEAVY_BYTES: usize = 8 * 1024;
@@ -38,8 +41,8 @@ pub(crate) struct Offer {
     hidden: HashSet<String>,
     /// Quarantined entries, and the reason for each.
     pub(crate) held: HashMap<(PinKind, String), String>,
-    /// What can be read although some templates or resources are quarantined; `None` if none are.
-    readable: Option<Readable>,
+    /// Which resources can be read.
+    readable: Readable,
     /// Warnings about settings for tools that the server does not have.
     pub(crate) strays: Vec<String>,
     /// The inference rules that were applied.
@@ -144,20 +147,22 @@ impl Offer {
         !self.hidden.contains(name)
     }
 
+    /// Whether a resource with this URI is visible or could come from a visible template.
+    pub(crate) fn has_resource(&self, uri: &str, steps: &mut Steps) -> Result<bool, TooManySteps> {
+        self.readable.has_listed(uri, steps)
+    }
+
     /// Why a resource cannot be read, if it may be a quarantined one under any spelling. While some are, only those
     /// can be read that are one of the others under every spelling.
     pub(crate) fn held_resource(&self, uri: &str) -> Option<Cow<'_, str>> {
-        let readable = self.readable.as_ref()?;
-        let Some(spellings) = uri::spellings(uri) else {
-            return Some(Cow::Borrowed("its URI is encoded too often to be compared"));
-        };
-        // A quarantined one first: an accepted template may be so wide that it matches it too.
-        if let Some((kind, name)) = spellings.iter().find_map(|spelling| readable.held(spelling)) {
-            return self.held(kind, name).map(Cow::Borrowed);
+        if uri.len() > URI_BYTES_MAX {
+            return Some(Cow::Owned(format!("its URI is longer than {URI_BYTES_MAX} bytes")));
         }
-        spellings.iter().any(|spelling| !readable.has(spelling)).then_some(Cow::Borrowed(
-            "it matches no accepted resource or template, and some wait for review; see `octroi pins`",
-        ))
+        match self.readable.check(uri) {
+            Readability::Readable => None,
+            Readability::Held(kind, name) => self.held(kind, name).map(Cow::Borrowed),
+            Readability::Unknown(reason) => Some(Cow::Borrowed(reason)),
+        }
     }
 
     /// Whether a completion may name this prompt.
@@ -177,57 +182,6 @@ impl Offer {
             return None;
         }
         self.held.get(&(kind, name.to_owned())).map(String::as_str)
-    }
-}
-
-/// Resources and templates under every spelling, while some are quarantined.
-#[derive(Debug)]
-struct Readable {
-    resources: HashSet<String>,
-    templates: Vec<String>,
-    /// The quarantined ones, with their names as listed.
-    held_resources: HashMap<String, String>,
-    held_templates: Vec<(String, String)>,
-}
-
-impl Readable {
-    fn of(visible: &ServerLists, held: &HashMap<(PinKind, String), String>) -> Option<Self> {
-        let names = |wanted: PinKind| {
-            held.keys().filter(move |(kind, _)| *kind == wanted).map(|(_, name)| name).flat_map(|name| {
-                uri::spellings(name)
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(move |spelling| (spelling, name.clone()))
-            })
-        };
-        if !held.keys().any(|(kind, _)| matches!(kind, PinKind::Resource | PinKind::Template)) {
-            return None;
-        }
-        let spelled = |items: &[Item]| -> Vec<String> {
-            items.iter().filter_map(|item| uri::spellings(&item.name)).flatten().collect()
-        };
-        let resources = spelled(&visible.resources).into_iter().collect();
-        Some(Self {
-            resources,
-            templates: spelled(&visible.templates),
-            held_resources: names(PinKind::Resource).collect(),
-            held_templates: names(PinKind::Template).collect(),
-        })
-    }
-
-    /// The quarantined entry that a spelling is or could come from.
-    fn held(&self, spelling: &str) -> Option<(PinKind, &str)> {
-        if let Some(name) = self.held_resources.get(spelling) {
-            return Some((PinKind::Resource, name));
-        }
-        let (_, name) = self.held_templates.iter().find(|(template, _)| fits_template(template, spelling))?;
-        // A resource that was accepted by itself can be read.
-        (!self.resources.contains(spelling)).then_some((PinKind::Template, name))
-    }
-
-    fn has(&self, spelling: &str) -> bool {
-        self.resources.contains(spelling)
-            || self.templates.iter().any(|template| fits_template(template, spelling))
     }
 }
 

@@ -34,6 +34,7 @@ impl Gateway {
                 _ = sweep.tick() => {
                     self.pipeline.exchanges.sweep();
                     self.pipeline.tasks.sweep(self.context.clock.now_ms());
+                    self.recorder.end_completions(self.context.clock.now_ms()).await;
                     self.governance.keep_uses();
                     self.approvals.expire().await;
                     self.approvals.remove_arguments().await;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use octroi_core::Decision;
 use octroi_core::audit::{Ruling, SourceType};
 use octroi_core::config::DenialStyle;
-use octroi_mcp::{Era, task};
+use octroi_mcp::{Era, Method, task};
 use tracing::error;
 
+use super::completion::Completion;
 use super::{Continuing, Pipeline, Request};
 use crate::answer::Answer;
 use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator, OtherParams};
@@ -35,8 +36,12 @@ impl Pipeline {
             let id = request.params.task_id().unwrap_or_default();
             return Err(task::unknown(&id).into());
         }
+        let completion = match request.envelope.method() {
+            Method::Complete => Some(Completion::read(request.params, &target.subject)?),
+            _ => None,
+        };
         let decision = self.governance.decide_other(principal, key, is_enabled, target.held.as_deref());
-        let record = self.record_request(request, target, &decision).await?;
+        let record = self.record_request(request, target, completion.as_ref(), &decision).await?;
         let permit = match decision {
             Decision::Allow(permit) => permit,
             Decision::Ask(_) => {
@@ -61,21 +66,24 @@ impl Pipeline {
     /// Records the request or its denial, before the provider sees a byte. `Err` is the answer if that fails:
     /// then it must not be forwarded.
     ///
-    /// Not every request is recorded: see [`Recorded`].
+    /// Not every request that is forwarded is recorded: see [`Recorded`]. Every denied one is.
     async fn record_request(
         &self,
         request: Request<'_>,
         target: &Target,
+        completion: Option<&Completion<'_>>,
         decision: &Decision,
     ) -> Result<Option<CallRecord>, Answer> {
         let method = request.envelope.method();
-        if methods::route(method, request.caller.era) != Route::Server(Recorded::Twice) {
+        let route = methods::route(method, request.caller.era);
+        if route == Route::Server(Recorded::IfDenied) && !matches!(decision, Decision::Deny(_)) {
             return Ok(None);
         }
-        let subject = match (&target.subject.uri, &target.subject.name) {
-            (Some(uri), _) => ("uri", uri.as_str()),
-            (None, Some(name)) => ("name", name.as_str()),
-            (None, None) => ("taskId", target.subject.task_id.as_deref().unwrap_or_default()),
+        let subject = match (&target.subject.uri, &target.subject.name, completion) {
+            (_, _, Some(completion)) => (completion.subject.0, completion.subject.1.as_str()),
+            (Some(uri), _, None) => ("uri", uri.as_str()),
+            (None, Some(name), None) => ("name", name.as_str()),
+            (None, None, None) => ("taskId", target.subject.task_id.as_deref().unwrap_or_default()),
         };
         let principal = &request.caller.principal;
         let at_ms = self.context.clock.now_ms();
@@ -92,15 +100,25 @@ impl Pipeline {
             project: self.governance.context(principal).project.clone(),
             method: method.as_str(),
             subject,
+            completed: completion.map(|completion| (completion.argument.as_str(), completion.sent)),
             arguments: arguments.as_deref(),
-            others: OtherParams::of(request.params, subject.0),
+            others: match completion {
+                // A digest stands for them.
+                Some(_) => OtherParams::default(),
+                None => OtherParams::of(request.params, subject.0),
+            },
             at_ms,
         };
         match decision {
-            Decision::Allow(permit) => match self.recorder.begin_request(described, permit.trace()).await {
-                Ok(record) => Ok(Some(record)),
-                Err(error) => Err(denial::unrecorded(&error)),
-            },
+            Decision::Allow(permit) => {
+                let recorded = match completion {
+                    Some(Completion { argument, sent, .. }) => {
+                        self.recorder.gather(described, permit.trace(), argument, sent).await.map(|()| None)
+                    }
+                    None => self.recorder.begin_request(described, permit.trace()).await.map(Some),
+                };
+                recorded.map_err(|error| denial::unrecorded(&error))
+            }
             Decision::Ask(_) => Ok(None),
             Decision::Deny(denied) => {
                 let reason = (denied.gate.as_str(), denied.reason.as_str());

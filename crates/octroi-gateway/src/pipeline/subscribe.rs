@@ -4,11 +4,13 @@ use octroi_core::audit::{Ruling, SourceType};
 use octroi_core::config::DenialStyle;
 use octroi_core::{Decision, Principal};
 use octroi_mcp::{Method, RpcError};
+use octroi_upstream::leave_worker;
 use tracing::error;
 
 use super::Pipeline;
 use crate::answer::Answer;
 use crate::audit_recorder::{DescribedRequest, Initiator, OtherParams};
+use crate::catalogue::is_long;
 use crate::denial;
 use crate::outcome::RecordedOutcome;
 use crate::subscriptions::Listener;
@@ -24,6 +26,9 @@ impl Pipeline {
         if self.servers.watch_own(listener, uri).await {
             return Ok(());
         }
+        if is_long(uri) {
+            leave_worker().await;
+        }
         let (upstream, own) = self.servers.watchable(listener, uri)?;
         let spec = upstream.spec();
         let catalogue = self.registry.catalogue();
@@ -38,6 +43,7 @@ impl Pipeline {
             project: self.governance.context(principal).project.clone(),
             method: Method::ResourcesSubscribe.as_str(),
             subject: ("uri", &own),
+            completed: None,
             arguments: None,
             others: OtherParams::default(),
             at_ms,

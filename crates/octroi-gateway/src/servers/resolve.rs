@@ -10,12 +10,13 @@ use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
 use octroi_mcp::{Method, RpcError, check_names, task};
+use octroi_upstream::leave_worker;
 use serde_json::json;
 
 use super::Servers;
 use super::silent::SilentServer;
 use crate::caller::Caller;
-use crate::catalogue::{Builtins, Catalogue, Tool};
+use crate::catalogue::{Builtins, Catalogue, Tool, check_length, is_long};
 use crate::provider::Provider;
 use crate::view::View;
 
@@ -58,6 +59,10 @@ impl Servers {
         method: &Method,
         params: &Params,
     ) -> Result<Target, RpcError> {
+        // Comparing a long URI with many templates takes some milliseconds.
+        if names_long_uri(method, params)? {
+            leave_worker().await;
+        }
         let deadline_of = self.patience(view);
         if let View::Server(_) = view {
             self.all_settled(view, &deadline_of).await;
@@ -170,6 +175,7 @@ impl Servers {
 
     /// The server of a resource, and its URI there.
     pub(super) fn resource(&self, view: &View, uri: &str) -> Result<(ServerKey, String), RpcError> {
+        check_length(uri)?;
         match view {
             View::Server(server) => Ok((server.clone(), uri.to_owned())),
             View::Merged => self.registry.catalogue().resource(uri),
@@ -195,6 +201,23 @@ impl Servers {
         let data = json!({"code": "server_unavailable", "server": server.to_string(), "hint": hint});
         RpcError::invalid_params(message).with_data(data)
     }
+}
+
+/// Whether a request names a URI that may take long to find. One that is too long is refused.
+fn names_long_uri(method: &Method, params: &Params) -> Result<bool, RpcError> {
+    let uri = match method {
+        Method::ResourcesRead => params.uri(),
+        Method::Complete => {
+            match params.reference().map(|reference| Reference::read(&reference)).transpose()? {
+                Some(Reference::Resource(uri)) => Some(uri.into()),
+                Some(Reference::Prompt(_)) | None => None,
+            }
+        }
+        _ => None,
+    };
+    let Some(uri) = uri else { return Ok(false) };
+    check_length(&uri)?;
+    Ok(is_long(&uri))
 }
 
 /// At one server alone, under its own names.

@@ -1,4 +1,5 @@
 //! Tests of what several crates do together.
 
 mod cost;
+mod names;
 mod replay;

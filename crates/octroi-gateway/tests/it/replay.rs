@@ -1,19 +1,37 @@
-//! The inputs in `fuzz/seeds`, each within a generous limit. The fuzz targets are stricter and measure memory too.
+//! The inputs in `fuzz/seeds`, each within a generous limit. The fuzz targets are stricter.
+//!
+//! Memory is measured as the resident memory of the whole process, so the test runs alone in a process of its own.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cost::{NANOSECONDS_FOR_BYTE, NANOSECONDS_MAX, TARGETS};
+use crate::cost::{BYTES_FOR_BYTE, BYTES_MAX, NANOSECONDS_FOR_BYTE, NANOSECONDS_MAX, TARGETS};
 
 /// How much slower than the fuzz targets this may be: a build without optimisation on a machine with other work.
 const FACTOR: u64 = 50;
 
-/// How often a step is repeated before it counts as too slow.
+/// How often a step is repeated before it counts as too dear.
 const REPETITIONS: usize = 3;
 
+/// Set for the process that runs alone.
+const ALONE: &str = "OCTROI_TEST_ALONE";
+
+/// What the allocator may keep for itself besides.
+const KEPT_BYTES: u64 = 16 << 20;
+
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
+#[expect(clippy::disallowed_methods, reason = "a test of how long it takes, in a process of its own")]
 fn kept_inputs_cost_what_they_may() {
+    if std::env::var_os(ALONE).is_none() {
+        let program = std::env::current_exe().unwrap();
+        let test = "replay::kept_inputs_cost_what_they_may";
+        let output =
+            Command::new(program).args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success() && text[0].contains("1 passed"), "{}", text.concat());
+        return;
+    }
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (name, target) in TARGETS {
         let directory = seeds.join(name);
@@ -27,19 +45,48 @@ fn kept_inputs_cost_what_they_may() {
                 n_steps += 1;
                 let limit = (NANOSECONDS_MAX + NANOSECONDS_FOR_BYTE * n_bytes as u64) * FACTOR;
                 let limit = Duration::from_nanos(limit);
-                let mut fastest = Duration::MAX;
+                let bytes_max = BYTES_MAX + BYTES_FOR_BYTE * n_bytes as u64 + KEPT_BYTES;
+                let (mut fastest, mut least) = (Duration::MAX, u64::MAX);
                 for _ in 0..REPETITIONS {
+                    let held = forget_peak();
                     let begun = Instant::now();
                     work();
                     fastest = fastest.min(begun.elapsed());
-                    if fastest <= limit {
+                    least = least.min(resident("VmHWM").saturating_sub(held));
+                    if fastest <= limit && least <= bytes_max {
                         break;
                     }
                 }
                 let name = file.display();
                 assert!(fastest <= limit, "{name}: {step} takes {fastest:?} for {n_bytes} bytes");
+                assert!(least <= bytes_max, "{name}: {step} takes {least} bytes for {n_bytes} bytes");
             });
             assert!(n_steps > 0, "{} is not an input of {name}", file.display());
         }
     }
+}
+
+/// Begins to measure the peak again; returns what is resident now.
+fn forget_peak() -> u64 {
+    // Documented in proc(5).
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    resident("VmRSS")
+}
+
+/// A size from `/proc/self/status`, in bytes.
+fn resident(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).and_then(|size| size.parse::<u64>().ok()).unwrap() * 1024
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "no other test may run beside it")]
+fn the_measure_of_memory_sees_what_is_held() {
+    if std::env::var_os(ALONE).is_some() {
+        return;
+    }
+    let held = forget_peak();
+    drop(std::hint::black_box(vec![1_u8; 100 << 20]));
+    assert!(resident("VmHWM") > held + (90 << 20));
 }

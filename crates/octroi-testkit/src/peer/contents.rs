@@ -21,6 +21,7 @@ pub(crate) fn resources(world: &World) -> Vec<Value> {
         json!({ "uri": STATIC, "name": "static", "description": "Never changes", "mimeType": "text/plain" }),
     ];
     resources.extend(world.options.named_resources.iter().map(|uri| json!({ "uri": uri, "name": uri })));
+    lies::apply(world, lies::List::Resources, &mut resources);
     resources
 }
 

@@ -8,6 +8,7 @@ use octroi_testkit::client::options::{ClientOptions, Era, Transport};
 use octroi_testkit::gateway::TestGateway;
 use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use crate::audit::{of_kind, records};
@@ -374,4 +375,71 @@ async fn a_server_runs_in_a_directory_of_its_own() {
     let (_, logs) = run(gateway.directory(), &["logs", "one"]).await;
     assert!(logs.contains("/data/servers/one\n") && logs.contains("found beside the file"), "{logs}");
     gateway.stop().await;
+}
+
+/// Starts a gateway at a terminal, which `script` is, and answers its question.
+async fn start_at_terminal(directory: &Path, answer: &str) -> (tokio::process::Child, String) {
+    let command = format!(
+        "exec '{}' up --listen 127.0.0.1:0 --config '{}' --data '{}'",
+        octroi().display(),
+        directory.join("octroi.toml").display(),
+        directory.join("data").display()
+    );
+    let mut script = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("NO_COLOR", "1")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("`script` of util-linux is there");
+    let mut output = script.stdout.take().expect("it is piped");
+    let mut input = script.stdin.take().expect("it is piped");
+    let mut text = String::new();
+    let mut is_answered = false;
+    let mut buffer = vec![0; 4096];
+    while !text.contains("MCP  ") {
+        let read = tokio::time::timeout(SOON, output.read(&mut buffer)).await.expect("it goes on");
+        let n_read = read.expect("it can be read");
+        assert_ne!(n_read, 0, "it ended: {text}");
+        text.push_str(&String::from_utf8_lossy(&buffer[..n_read]));
+        if !is_answered && text.contains("[y/N]") {
+            input.write_all(answer.as_bytes()).await.expect("it can be answered");
+            input.flush().await.expect("it can be answered");
+            is_answered = true;
+        }
+    }
+    assert!(is_answered, "nobody was asked: {text}");
+    // Nobody closes the terminal as long as the process is watched.
+    script.stdin = Some(input);
+    tokio::spawn(async move { while output.read(&mut buffer).await.is_ok_and(|n_read| n_read > 0) {} });
+    (script, text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_at_a_terminal_asks_its_person() {
+    let gateway = TestGateway::start(&octroi(), &config("")).await;
+    let (directory, _) = gateway.stop_and_keep().await;
+    let directory = directory.path();
+    std::fs::write(directory.join("octroi.toml"), attack(directory)).expect("a file");
+    for (answer, is_accepted) in [("n\n", false), ("\n", false), ("y\n", true)] {
+        let (mut script, text) = start_at_terminal(directory, answer).await;
+        for part in ["has changed since it was accepted", "@ server evil", "Accept this configuration?"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let touched = directory.join("touched");
+        if is_accepted {
+            until("the program", async || touched.exists()).await;
+        } else {
+            assert!(text.contains("going on with the accepted configuration"), "{text}");
+            tokio::time::sleep(NOTICED).await;
+            assert!(!touched.exists(), "{answer:?}: a program ran");
+        }
+        script.kill().await.expect("it ends");
+        until("the end", async || !directory.join("data/endpoint").exists()).await;
+        let all = records(&directory.join("data"), &[]).await;
+        let last =
+            of_kind(&all, "config_reloaded").last().map(|record| record["context"]["accepted"].clone());
+        assert_eq!(last == Some(json!("terminal")), is_accepted, "{answer:?}: {last:?}");
+    }
 }

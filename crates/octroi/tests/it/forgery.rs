@@ -234,3 +234,30 @@ async fn questions_of_octroi_are_only_octrois() {
     assert_eq!((&params["message"], &params["_meta"]), (&json!(message), &json!({ "kept": 1 })));
     gateway.stop().await;
 }
+
+/// Some programs read the first item of a failed result without looking whether there is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_without_a_text_is_one() {
+    for server_era in SERVER_ERAS {
+        let entry = stdio_entry("peer", &["--fault", "forge", "--era", server_era]);
+        let gateway = TestGateway::start(&octroi(), &entry).await;
+        for result in [
+            r#"{"content":[],"isError":true}"#,
+            r#"{"content":[{"type":"image","mimeType":"image/png","data":""}],"isError":true}"#,
+            r#"{"content":[],"structuredContent":{"error":1},"isError":true}"#,
+        ] {
+            for era in ERAS {
+                let agent = connect(&gateway, era, ClientOptions::default()).await;
+                let answer = forge(&agent, &format!("\"result\":{result}")).await.expect("a result");
+                let sent: Value = serde_json::from_str(result).expect("JSON");
+                let both = (&answer["isError"], &answer["content"]);
+                assert_eq!(both, (&json!(true), &sent["content"]), "{era:?} {server_era}");
+            }
+            let arguments = json!({ "answer": format!("\"result\":{result}") }).to_string();
+            let call = ["call", "peer.forge", "--json-args", arguments.as_str()];
+            let (code, text) = exit_and_output(&run(&gateway.directory().join("data"), &call).await);
+            assert_eq!(code, Some(5), "{server_era}: {result}: {text}");
+        }
+        gateway.stop().await;
+    }
+}

@@ -2,6 +2,7 @@
 
 mod connections;
 mod held;
+mod lists;
 mod sharing;
 
 use std::time::Duration;

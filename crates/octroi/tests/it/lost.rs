@@ -42,9 +42,18 @@ fn remove_database(data: &Path) {
     }
 }
 
+/// A server whose tool `touch` changes while there is a file `lie` in the directory.
+fn entry(directory: &Path) -> String {
+    let file = directory.join("lie").display().to_string();
+    stdio_entry("peer", &["--lie", "annotations", "--lies-while", &file])
+}
+
 /// A gateway that accepted definitions and has a policy, stopped.
 async fn stopped() -> tempfile::TempDir {
-    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let config = entry(directory.path());
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
     std::fs::write(gateway.directory().join("p.toml"), POLICY).expect("a file");
     let (code, text) = run(gateway.directory(), &["policy", "apply", "p.toml", "--yes"]).await;
     assert_eq!(code, 0, "{text}");
@@ -68,10 +77,16 @@ async fn a_lost_database_is_noticed_and_made_again() {
     assert_eq!(code, 1, "{text}");
 
     // What changed meanwhile is quarantined, as it was before; the policy is in effect.
-    let config = stdio_entry("peer", &["--tools", "1"]);
+    let config = entry(directory.path());
+    std::fs::write(directory.path().join("lie"), "").expect("the server begins to lie");
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
+    let (code, text) = run(gateway.directory(), &["pins"]).await;
+    let is_reported = text.contains("peer.touch") && text.contains("differs from the accepted one");
+    assert!(code == 0 && is_reported && !text.contains("peer.echo"), "{text}");
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let denied = client.call("peer_touch", json!({})).await;
+    assert!(format!("{denied:?}").contains("tool_changed_needs_review"), "{denied:?}");
     let denied = client.call("peer_echo", json!({"text": "x"})).await;
     assert!(format!("{denied:?}").contains("no-echo"), "{denied:?}");
     let all = records(&data, &[]).await;
@@ -85,7 +100,7 @@ async fn a_loss_can_be_accepted_and_is_recorded() {
     let directory = stopped().await;
     let data = directory.path().join("data");
     remove_database(&data);
-    let config = stdio_entry("peer", &[]);
+    let config = entry(directory.path());
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
     let all = records(&data, &[]).await;
     let changes = of_kind(&all, "administrative_change");
@@ -110,7 +125,7 @@ async fn a_lost_log_is_noticed() {
     std::fs::rename(&audit, data.join("away")).expect("a directory");
     refused(directory.path(), "the audit log, which had").await;
     refused(directory.path(), "the audit log, which had").await;
-    let config = stdio_entry("peer", &[]);
+    let config = entry(directory.path());
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
     let (directory, _) = gateway.stop_and_keep().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
@@ -129,7 +144,7 @@ async fn an_older_copy_of_the_log_is_noticed() {
             std::fs::copy(file.path(), copy.join(file.file_name())).expect("a copy");
         }
     }
-    let config = stdio_entry("peer", &[]);
+    let config = entry(directory.path());
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
     gateway.wait_until_settled().await;
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
@@ -145,7 +160,7 @@ async fn an_older_copy_of_the_log_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_database_is_noticed_and_the_log_has_what_it_lacks() {
-    let config = stdio_entry("peer", &[]);
+    let config = entry(directory.path());
     let gateway = TestGateway::start(&octroi(), &config).await;
     let (directory, _) = gateway.stop_and_keep().await;
     let data = directory.path().join("data");
@@ -209,9 +224,24 @@ async fn a_directory_that_lost_both_is_not_new() {
     refused(directory.path(), "the audit log").await;
     let (code, text) = run(directory.path(), &["db", "rebuild"]).await;
     assert!(code == 1 && text.contains("has no audit log") && text.contains("octroi up"), "{text}");
-    let config = stdio_entry("peer", &[]);
+    let config = entry(directory.path());
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &["--accept-loss"]).await;
     let (directory, _) = gateway.stop_and_keep().await;
     let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_stays_locked_when_somebody_removes_the_file_of_the_lock() {
+    let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &[])).await;
+    let file = gateway.directory().join("data/gateway.pid");
+    for what in ["with its file", "without it"] {
+        let (code, text) = run(gateway.directory(), &["up", "--listen", "127.0.0.1:0"]).await;
+        assert!(code == 1 && text.contains("another Octroi"), "{what}: {text}");
+        let _ = std::fs::remove_file(&file);
+        assert!(!file.exists());
+    }
+    let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    assert_eq!(client.call_text("peer_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
     gateway.stop().await;
 }

@@ -6,7 +6,7 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::audit::{of_kind, records};
-use crate::harness::{SOON, connect, octroi, stdio_entry};
+use crate::harness::{SOON, answering, connect, octroi, stdio_entry};
 use crate::manage::{exit_and_output, run};
 
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
@@ -44,13 +44,22 @@ async fn what_is_read_is_recorded_before_and_after() {
         greet(&agent, SECRET).await.expect("a prompt");
         assert!(read(&agent, &format!("peer://peer/nothing/{SECRET}")).await.is_err(), "there is none");
         let reference = json!({"type": "ref/prompt", "name": "peer_greet"});
-        let completed = agent
-            .request(
-                "completion/complete",
-                json!({"ref": reference, "argument": {"name": "name", "value": "A"}}),
-            )
-            .await;
-        assert!(completed.is_ok(), "{completed:?}");
+        for value in ["A", "Al", SECRET] {
+            let params = json!({"ref": reference, "argument": {"name": "name", "value": value}});
+            let completed = agent.request("completion/complete", params).await;
+            assert!(completed.is_ok(), "{completed:?}");
+        }
+        // A completion is no way to send a server more than what somebody types.
+        let long = "x".repeat(1_100);
+        for (argument, context) in [
+            (json!({"name": "name", "value": long}), json!({})),
+            (json!({"name": long, "value": "A"}), json!({})),
+            (json!({"name": "name", "value": "A"}), json!({"arguments": {"other": long}})),
+        ] {
+            let params = json!({"ref": reference, "argument": argument, "context": context});
+            let refused = agent.request("completion/complete", params).await;
+            assert!(refused.is_err_and(|error| error.to_string().contains("the limit is 1024")));
+        }
         // What a server does not list would be free text for it.
         for reference in [
             json!({"type": "ref/prompt", "name": "peer_anything at all"}),
@@ -62,8 +71,18 @@ async fn what_is_read_is_recorded_before_and_after() {
         }
     }
     let all = recorded(&gateway, 6).await;
-    let (starts, ends) = (of_kind(&all, "request_start"), of_kind(&all, "request_end"));
-    assert_eq!((starts.len(), ends.len()), (6, 6), "completions leave no record: {all:#?}");
+    let (mut starts, ends) = (of_kind(&all, "request_start"), of_kind(&all, "request_end"));
+    // Completions of a minute have one start, and their end comes later.
+    let completions: Vec<_> = starts
+        .extract_if(.., |record| record["context"]["method"] == "completion/complete")
+        .map(|record| record["context"].clone())
+        .collect();
+    assert!(matches!(completions.len(), 1 | 2), "one for each minute: {completions:#?}");
+    for context in &completions {
+        assert_eq!((&context["name"], &context["argument"]), (&json!("greet"), &json!("name")));
+        assert!(context["bytes"].as_u64() > Some(50) && context["digest"].as_str().map(str::len) == Some(64));
+    }
+    assert_eq!((starts.len(), ends.len()), (6, 6), "{all:#?}");
     for (start, end) in starts.iter().zip(&ends) {
         assert_eq!(start["call"], end["call"]);
         assert_eq!((&start["agent"], &start["server"]), (&json!("tester"), &json!("peer")));
@@ -92,7 +111,39 @@ async fn what_is_read_is_recorded_before_and_after() {
     for text in ["peer resources/read peer://static", "peer prompts/get greet", "completed"] {
         assert!(listed.contains(text), "{text}: {listed}");
     }
+    // Those that are still gathered end with the gateway.
+    let (directory, _) = gateway.stop_and_keep().await;
+    let gateway = TestGateway::launch_in(directory, &octroi(), &entry, &[]).await;
+    let all = recorded(&gateway, 6 + completions.len()).await;
+    let ends = of_kind(&all, "request_end");
+    let gathered: Vec<_> =
+        ends.iter().filter(|record| record["context"]["method"] == "completion/complete").collect();
+    let n_requests: u64 = gathered.iter().filter_map(|end| end["context"]["requests"].as_u64()).sum();
+    assert_eq!((gathered.len(), n_requests), (completions.len(), 6), "{ends:#?}");
+    for end in gathered {
+        let context = &end["context"];
+        assert_eq!(context["outcome"], "completed", "{end}");
+        assert!(context["bytes"].as_u64() > Some(200) && context["digest"].is_string(), "{end}");
+    }
+    assert!(!serde_json::to_string(&all).expect("text").contains(SECRET));
     gateway.stop().await;
+}
+
+/// Answers to questions of a server go to it, so they are recorded with the round that brings them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_to_questions_are_recorded() {
+    for server_era in ["modern", "legacy"] {
+        let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--era", server_era])).await;
+        let answers = answering(json!({"action": "accept", "content": {"name": "Ada of the record"}}));
+        let agent = connect(&gateway, Era::Modern, answers).await;
+        assert_eq!(agent.call_text("peer_ask", json!({})).await.as_deref(), Ok("hello Ada of the record"));
+        let all = records(&gateway.directory().join("data"), &[]).await;
+        let answered: Vec<_> =
+            all.iter().filter(|record| record["context"]["input_responses"].is_object()).collect();
+        assert_eq!(answered.len(), 1, "{server_era}: {all:#?}");
+        assert!(answered[0]["context"]["input_responses"].to_string().contains("Ada of the record"));
+        gateway.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -105,12 +156,16 @@ async fn what_is_denied_is_recorded_once() {
         assert!(denied.contains("tool_changed_needs_review"), "{denied}");
         let denied = read(&agent, "peer://peer/item/1").await.expect_err("nobody accepted its template yet");
         assert!(denied.contains("tool_changed_needs_review"), "{denied}");
+        let reference = json!({"type": "ref/prompt", "name": "peer_greet"});
+        let params = json!({"ref": reference, "argument": {"name": "name", "value": "A"}});
+        let denied = agent.request("completion/complete", params).await.expect_err("nobody accepted it yet");
+        assert!(denied.to_string().contains("tool_changed_needs_review"), "{denied}");
     }
     let all = recorded(&gateway, 0).await;
     let denials = of_kind(&all, "policy_violation");
-    assert_eq!((denials.len(), of_kind(&all, "request_start").len()), (4, 0), "{all:#?}");
+    assert_eq!((denials.len(), of_kind(&all, "request_start").len()), (6, 0), "{all:#?}");
     for (denial, (member, what)) in
-        denials.iter().zip([("name", "greet"), ("uri", "peer://item/1")].iter().cycle())
+        denials.iter().zip([("name", "greet"), ("uri", "peer://item/1"), ("name", "greet")].iter().cycle())
     {
         assert_eq!(
             (&denial["context"][member], &denial["context"]["gate"]),

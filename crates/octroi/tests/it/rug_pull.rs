@@ -35,12 +35,13 @@ enum QuarantinedItem {
     Tool(&'static str, &'static str),
     Prompt,
     Template,
+    Resource,
 }
 
 const ECHO: &[QuarantinedItem] = &[QuarantinedItem::Tool("peer_echo", "echo")];
 const CHANGED: &str = "its definition differs from the accepted one";
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     Case {
         lie: "description",
         held: ECHO,
@@ -137,6 +138,12 @@ const CASES: [Case; 10] = [
             "+ Send everything",
         ],
     },
+    Case {
+        lie: "resource",
+        held: &[QuarantinedItem::Resource],
+        is_lie: |definition| says(definition, "Send everything"),
+        reported: &["peer.peer://static", "resource", CHANGED, "- Never changes", "+ Send everything"],
+    },
 ];
 
 fn says(definition: &Value, text: &str) -> bool {
@@ -164,9 +171,11 @@ impl Readers {
         let mut all = Vec::new();
         for (view, client) in [("all", &self.all), ("one", &self.one)] {
             all.extend(client.list_tools().await.expect("a list").into_iter().map(|item| (view, item)));
-            for (method, field) in
-                [("prompts/list", "prompts"), ("resources/templates/list", "resourceTemplates")]
-            {
+            for (method, field) in [
+                ("prompts/list", "prompts"),
+                ("resources/list", "resources"),
+                ("resources/templates/list", "resourceTemplates"),
+            ] {
                 let items = client.list(method, field).await.expect("a list");
                 all.extend(items.into_iter().map(|item| (view, item)));
             }
@@ -189,6 +198,11 @@ impl Readers {
                 let read = |uri| json!({ "uri": uri });
                 ("resources/read", read("peer://peer/item/3"), read("peer://item/3"))
             }
+            // Under another spelling it is the same.
+            QuarantinedItem::Resource => {
+                let read = |uri| json!({ "uri": uri });
+                ("resources/read", read("peer://peer/static"), read("peer://STATIC/?x"))
+            }
         };
         [self.all.request(method, all).await, self.one.request(method, one).await]
     }
@@ -210,7 +224,7 @@ impl Readers {
                 };
                 n_answered += match one {
                     QuarantinedItem::Tool(..) => outcomes.iter().filter(|outcome| is_answer(outcome)).count(),
-                    QuarantinedItem::Prompt | QuarantinedItem::Template => 0,
+                    QuarantinedItem::Prompt | QuarantinedItem::Template | QuarantinedItem::Resource => 0,
                 };
                 is_held &= outcomes
                     .iter()
@@ -284,6 +298,9 @@ async fn check_held(
             QuarantinedItem::Template => {
                 definition["uriTemplate"] == "peer://item/{id}"
                     || definition["uriTemplate"] == "peer://peer/item/{id}"
+            }
+            QuarantinedItem::Resource => {
+                definition["uri"] == "peer://static" || definition["uri"] == "peer://peer/static"
             }
         })
     };

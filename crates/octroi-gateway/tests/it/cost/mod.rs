@@ -10,6 +10,7 @@ pub(crate) mod envelope;
 pub(crate) mod generate;
 pub(crate) mod rules;
 pub(crate) mod template;
+pub(crate) mod uris;
 
 /// Measures one step of the gateway: its name, the length of the input that it works on, and the step itself, which
 /// can be repeated.
@@ -19,18 +20,17 @@ pub(crate) type Meter<'a> = dyn FnMut(&'static str, usize, &mut dyn FnMut()) + '
 pub(crate) type Target = fn(&[u8], &mut Meter<'_>);
 
 /// All targets, by the names of their directories in `fuzz/seeds`.
-pub(crate) const TARGETS: [(&str, Target); 4] = [
+pub(crate) const TARGETS: [(&str, Target); 5] = [
     ("cost-arguments", arguments::run),
     ("cost-cedar", cedar::run),
     ("cost-envelope", envelope::run),
     ("cost-rules", rules::run),
+    ("cost-uris", uris::run),
 ];
 
 /// One step may take this long, and some more for each byte.
 pub(crate) const NANOSECONDS_MAX: u64 = 20_000_000;
 pub(crate) const NANOSECONDS_FOR_BYTE: u64 = 1_000;
 /// One step may hold this many bytes at the same time, and some more for each byte of the input.
-#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
 pub(crate) const BYTES_MAX: u64 = 32 * 1024 * 1024;
-#[cfg_attr(test, expect(dead_code, reason = "the fuzz targets measure memory"))]
 pub(crate) const BYTES_FOR_BYTE: u64 = 20;

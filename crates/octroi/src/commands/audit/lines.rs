@@ -1,5 +1,7 @@
 //! A record in one line.
 
+use std::borrow::Cow;
+
 use octroi_api::operations::audit::AuditRecord;
 use octroi_core::approval::ApprovalState;
 use octroi_core::audit::{ActorKind, Kind, Level};
@@ -70,12 +72,23 @@ fn who(record: &AuditRecord) -> String {
     }
 }
 
+/// So many letters of what a client wrote are shown; `--json` has the rest.
+const SHOWN: usize = 120;
+
+/// A text of a client, cut for a line.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// The tool, or the server with the method and its object.
 fn what(record: &AuditRecord) -> String {
     let object = in_context(record, "uri").or(in_context(record, "name"));
     match (&record.tool, &record.server, object.zip(in_context(record, "method"))) {
         (Some(tool), _, _) => tool.clone(),
-        (None, Some(server), Some((object, method))) => format!("{server} {method} {object}"),
+        (None, Some(server), Some((object, method))) => format!("{server} {method} {}", cut(object)),
         (None, server, _) => server.clone().unwrap_or_default(),
     }
 }
@@ -201,6 +214,17 @@ mod tests {
             let line = anstream::adapter::strip_str(&line(&record)).to_string();
             assert_eq!(line.get(49..), Some(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn what_clients_write_does_not_fill_the_screen() {
+        let read = record(json!({
+            "seq": 7, "at_ms": 0, "kind": "request_start", "decision": "allow", "agent": "coder", "server": "files",
+            "context": {"method": "resources/read", "uri": format!("file:///{}", "é".repeat(15_000))},
+        }));
+        let line = anstream::adapter::strip_str(&line(&read)).to_string();
+        assert!(line.contains("files resources/read file:///é") && line.ends_with("é…"), "{line}");
+        assert!(line.chars().count() < 250, "{line}");
     }
 
     #[test]

@@ -92,6 +92,8 @@ async fn large_requests_of_one_token_are_limited_together() {
     );
     let statuses = [answers.0.status, answers.1.status, answers.2.status];
     assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
+    // There is room for one of them; how many follow it depends on when the first is done.
+    assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
     assert_eq!(answers.3.status, 200, "another token is not affected");
 }
 
