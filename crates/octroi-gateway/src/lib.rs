@@ -4,6 +4,7 @@
 //! stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
 mod answer;
+mod api_error;
 mod approvals;
 pub mod audit;
 mod audit_index;
@@ -15,7 +16,6 @@ mod change;
 mod contents;
 mod denial;
 mod earlier_state;
-mod error_code;
 mod exchange;
 mod gateway;
 mod governance;
@@ -43,6 +43,7 @@ mod tasks;
 mod view;
 
 pub use answer::Answer;
+pub use api_error::{error_message, rpc_error};
 pub use approvals::{Approvals, Choice, Remember, RememberScope, ShownArguments, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};

@@ -37,10 +37,10 @@ impl ApiError {
         self
     }
 
-    /// Sets the gate, the rule or the cause.
+    /// The same error for an agent, with the hint for agents.
     #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
+    pub fn for_agent(mut self) -> Self {
+        self.hint = Some(self.code.agent_hint().to_owned());
         self
     }
 

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::pin::PinKind;
 use octroi_core::policy::ToolPattern;
 use octroi_core::{CanonicalId, ServerKey, ServerName, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
-use serde_json::json;
 
+use crate::api_error::{error_for_agent, rpc_error};
 use crate::view::View;
 
 mod builtins;
@@ -168,13 +169,13 @@ impl Catalogue {
             return Ok(found);
         }
         match self.aliases.get(name).map(Vec::as_slice) {
-            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown("tool", name, &[])),
+            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown(ErrorCode::ToolNotFound, name, &[])),
             Some(candidates) => {
                 let message =
                     format!("`{name}` could mean {}; use one of these names", candidates.join(" or "));
-                Err(RpcError::invalid_params(message).with_data(json!({"code": "tool_ambiguous"})))
+                Err(error_for_agent(ErrorCode::ToolAmbiguous, message))
             }
-            None => Err(unknown("tool", name, &self.similar(name))),
+            None => Err(unknown(ErrorCode::ToolNotFound, name, &self.similar(name))),
         }
     }
 
@@ -223,7 +224,7 @@ impl Catalogue {
 
     /// Finds a prompt by its wire name.
     pub(crate) fn prompt(&self, name: &str) -> Result<&FoundPrompt, RpcError> {
-        self.prompts.get(name).ok_or_else(|| unknown("prompt", name, &[]))
+        self.prompts.get(name).ok_or_else(|| unknown(ErrorCode::PromptNotFound, name, &[]))
     }
 
     /// Finds the server of a resource and the server's own URI: by the published form, or by the
@@ -245,8 +246,11 @@ impl Catalogue {
             .collect();
         match owners[..] {
             [server] => Ok((server.clone(), published.to_owned())),
-            [] => Err(RpcError::invalid_params(format!("unknown resource `{published}`"))
-                .with_data(json!({"code": "resource_not_found", "uri": published}))),
+            [] => {
+                let message = format!("unknown resource `{published}`");
+                let error = ApiError::new(ErrorCode::ResourceNotFound, message).for_agent();
+                Err(rpc_error(&error.with_detail("uri", published)))
+            }
             _ => {
                 let forms: Vec<String> =
                     owners.iter().map(|server| uri::publish(&server.name, published)).collect();
@@ -271,12 +275,13 @@ impl Catalogue {
     }
 }
 
-fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
+fn unknown(code: ErrorCode, name: &str, similar: &[&str]) -> RpcError {
+    let what = if code == ErrorCode::ToolNotFound { "tool" } else { "prompt" };
     let mut message = format!("unknown {what} `{name}`");
     if !similar.is_empty() {
         message = format!("{message}; did you mean {}?", similar.join(" or "));
     }
-    RpcError::invalid_params(message).with_data(json!({"code": format!("{what}_not_found")}))
+    error_for_agent(code, message)
 }
 
 /// Items of all servers with their wire names, in a stable order.

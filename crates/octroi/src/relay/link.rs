@@ -53,7 +53,7 @@ impl Gone {
                  when it runs again, `octroi audit list` says so"
             }
         };
-        RpcError::new(code::INTERNAL_ERROR, message).with_data(json!({"code": "gateway_gone"}))
+        rpc_error(&ApiError::new(ErrorCode::GatewayGone, message).for_agent())
     }
 }
 

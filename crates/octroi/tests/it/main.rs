@@ -12,6 +12,7 @@ mod agents;
 mod approval_page;
 mod approvals;
 mod approvals_bound;
+mod approvals_quota;
 mod approver_view;
 mod asking;
 mod audit;

@@ -111,7 +111,21 @@ async fn agents_propose_only_where_they_may() {
     gateway.rewrite_config(&two_agents("profile = \"open\"\nproposals = true"));
     let (code, output) = sh(gateway.directory(), "octroi reload").await;
     assert_eq!(code, Some(0), "{output}");
-    for n in 0..20 {
+    // Nobody is asked about a proposal, whatever the profile: a person decides about it anyway.
+    for (n, profile) in ["strict", "guarded", "open"].into_iter().enumerate() {
+        gateway.rewrite_config(&two_agents(&format!("profile = \"{profile}\"\nproposals = true")));
+        let (code, output) = sh(gateway.directory(), "octroi reload --yes").await;
+        assert_eq!(code, Some(0), "{profile}: {output}");
+        let checked = done(&agent, "policy_check", json!({"tool": "peer.touch"})).await;
+        assert_eq!(checked["agent"], "tester", "{profile}");
+        let proposal = json!({"source": "", "rationale": profile});
+        let proposed = done(&agent, "policy_propose", proposal).await;
+        assert_eq!(proposed["status"], "proposed", "{profile}");
+        if n > 0 {
+            done(&agent, "policy_withdraw", json!({"id": proposed["id"]})).await;
+        }
+    }
+    for n in 1..20 {
         let arguments = json!({"source": "", "rationale": n.to_string()});
         done(&agent, "policy_propose", arguments).await;
     }
