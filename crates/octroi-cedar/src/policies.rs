@@ -67,12 +67,6 @@ impl Policies {
         })
     }
 
-    /// The problems these policies would have with another schema. They stay unchanged; to adopt the new
-    /// definitions, load [`Self::text`] again.
-    pub fn revalidate(&self, schema: &Schema) -> Vec<Problem> {
-        load::read(&self.text, schema).err().unwrap_or_default()
-    }
-
     /// The text they were loaded from.
     pub fn text(&self) -> &str {
         &self.text

@@ -1,7 +1,7 @@
 //! The data plane: one catalogue of everything that all servers offer, and the pipeline of a call.
 //!
-//! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A door (HTTP,
-//! stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
+//! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A transport
+//! (HTTP, stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
 mod answer;
 mod api_error;
@@ -52,7 +52,7 @@ pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
-    AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
+    AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange,
     check_length, check_result, imagine, level_of,
 };
 pub use inspector::{
@@ -75,7 +75,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
-pub use servers::{Changes, Refreshed, ServerStatus, Servers};
+pub use servers::{Changes, Refreshed, Servers};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

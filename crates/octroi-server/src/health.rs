@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use octroi_core::Role;
+use octroi_core::{Lifecycle, Role};
 use serde_json::json;
 
 use crate::endpoint::HttpEndpoint;
@@ -21,7 +21,7 @@ pub(crate) async fn health(State(endpoint): State<Arc<HttpEndpoint>>, headers: H
         endpoint.access.authenticate(&headers).is_ok_and(|principal| principal.role == Role::Human);
     if is_person {
         let servers = endpoint.gateway.servers().status();
-        let running = servers.iter().filter(|server| server.state == "running").count();
+        let running = servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
         body["version"] = json!(env!("CARGO_PKG_VERSION"));
         body["servers"] = json!({"total": servers.len(), "running": running, "list": servers});
         body["sessions"] = json!(endpoint.sessions.count());

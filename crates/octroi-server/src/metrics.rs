@@ -6,7 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use octroi_core::{Role, ServerKey};
+use octroi_api::operations::servers::ServerStatus;
+use octroi_core::{Lifecycle, Role, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
 use crate::endpoint::HttpEndpoint;
@@ -59,22 +60,22 @@ fn servers(page: &mut MetricsText, gateway: &Gateway) {
     let servers = gateway.servers().status();
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
-        let labels = [("server", server.name.as_str()), ("state", server.state), ("health", server.health)];
-        page.line("octroi_server_up", &labels, u8::from(server.state == "running"));
+        let labels = [("server", server.name.as_str()), ("state", server.state.as_str()), ("health", server.health.as_str())];
+        page.line("octroi_server_up", &labels, u8::from(server.state.0 == Lifecycle::Running));
     }
     let mut gauge =
-        |name: &str, kind: &str, help: &str, value: &dyn Fn(&octroi_gateway::ServerStatus) -> u64| {
+        |name: &str, kind: &str, help: &str, value: &dyn Fn(&ServerStatus) -> u64| {
             page.family(name, kind, help);
             for server in &servers {
                 page.line(name, &[("server", &server.name)], value(server));
             }
         };
     gauge("octroi_server_restarts_total", "counter", "Reconnects to the server.", &|server| server.restarts);
-    gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight as u64);
+    gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight);
     gauge("octroi_server_queue", "gauge", "Calls that wait for the concurrency limit.", &|server| {
-        server.waiting as u64
+        server.waiting
     });
-    gauge("octroi_server_tools", "gauge", "Tools that the server offers.", &|server| server.tools as u64);
+    gauge("octroi_server_tools", "gauge", "Tools that the server offers.", &|server| server.tools);
     gauge("octroi_server_memory_bytes", "gauge", "Memory of the server's processes.", &|server| {
         let key = ServerKey::parse(&server.name);
         key.and_then(|key| gateway.servers().upstream(&key)).map_or(0, |upstream| upstream.memory())

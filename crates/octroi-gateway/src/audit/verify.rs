@@ -19,7 +19,7 @@ use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::format::{Header, HeaderError, SegmentFile, segments};
 use super::recover::public_key;
-use super::walk::{Problem, Walk};
+use super::walk::{LogProblem, Walk};
 
 /// The maximum number of reported problems.
 const PROBLEMS_MAX: usize = 100;
@@ -60,7 +60,7 @@ pub struct Report {
     /// The root of the tree over all records.
     pub root: Hash,
     /// What is wrong, by record; empty if the log is intact.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<LogProblem>,
 }
 
 impl Report {
@@ -135,7 +135,7 @@ struct Verification {
     last_number: Option<u32>,
     /// The end of the last segment could not be read, so its content is unknown.
     was_lost: bool,
-    problems: Vec<Problem>,
+    problems: Vec<LogProblem>,
 }
 
 impl Verification {
@@ -149,11 +149,11 @@ impl Verification {
         let (mut cursor, header) = match opened {
             Ok(opened) => opened,
             Err(HeaderError::Short) if is_last => {
-                self.report(Problem::Torn { seq: expected, segment: file.number });
+                self.report(LogProblem::Torn { seq: expected, segment: file.number });
                 return Ok(());
             }
             Err(HeaderError::Short | HeaderError::Foreign) => {
-                self.report(Problem::SegmentHeader { segment: file.number, seq: expected });
+                self.report(LogProblem::SegmentHeader { segment: file.number, seq: expected });
                 self.was_lost = true;
                 self.last_number = Some(file.number);
                 return Ok(());
@@ -170,7 +170,7 @@ impl Verification {
                     self.look_at_log_records(frame.body);
                     match problem {
                         None => {}
-                        Some(problem @ Problem::Unreadable { .. }) => {
+                        Some(problem @ LogProblem::Unreadable { .. }) => {
                             self.report(problem);
                             self.was_lost = true;
                             break;
@@ -185,13 +185,13 @@ impl Verification {
                     may_wait = false;
                 }
                 Step::Torn { .. } => {
-                    self.report(Problem::Torn { seq: walk.expected, segment: file.number });
+                    self.report(LogProblem::Torn { seq: walk.expected, segment: file.number });
                     walk.is_tainted = true;
                     self.was_lost = true;
                     break;
                 }
                 Step::Unreadable => {
-                    self.report(Problem::Unreadable { seq: walk.expected, segment: file.number });
+                    self.report(LogProblem::Unreadable { seq: walk.expected, segment: file.number });
                     walk.is_tainted = true;
                     self.was_lost = true;
                     break;
@@ -211,7 +211,7 @@ impl Verification {
             self.first_seq = header.first_seq;
             let is_beginning = header.first_seq == 1 && !was_lost;
             if is_beginning && header.chain != chain::start(&header.node) {
-                self.report(Problem::SegmentHeader { segment: number, seq: 1 });
+                self.report(LogProblem::SegmentHeader { segment: number, seq: 1 });
             } else if header.first_seq > 1 && !was_lost {
                 self.start = Some(header.clone());
             }
@@ -220,13 +220,13 @@ impl Verification {
         let problem = walk.enter(number, header);
         let missing_number = before.map(|before| before + 1).filter(|next| *next < number);
         match (problem, missing_number) {
-            (Some(Problem::Missing { .. }), _) if was_lost => {}
-            (Some(Problem::Missing { first, last }), Some(segment)) => {
-                self.report(Problem::SegmentMissing { segment, first, last });
+            (Some(LogProblem::Missing { .. }), _) if was_lost => {}
+            (Some(LogProblem::Missing { first, last }), Some(segment)) => {
+                self.report(LogProblem::SegmentMissing { segment, first, last });
             }
             (Some(problem), _) => self.report(problem),
             (None, _) if header.node != self.node => {
-                self.report(Problem::SegmentHeader { segment: number, seq: header.first_seq });
+                self.report(LogProblem::SegmentHeader { segment: number, seq: header.first_seq });
             }
             (None, _) => {}
         }
@@ -255,18 +255,18 @@ impl Verification {
         }
     }
 
-    fn report(&mut self, problem: Problem) {
+    fn report(&mut self, problem: LogProblem) {
         // A record that comes late was not missing.
-        if let Problem::OutOfOrder { found, .. } = problem {
+        if let LogProblem::OutOfOrder { found, .. } = problem {
             let gap = self.problems.iter_mut().find_map(|known| match known {
-                Problem::Missing { first, last } if (*first..=*last).contains(&found) => {
+                LogProblem::Missing { first, last } if (*first..=*last).contains(&found) => {
                     Some((*first, *last))
                 }
                 _ => None,
             });
             if let Some((first, last)) = gap {
-                let early = Problem::OutOfOrder { expected: first, found: last + 1 };
-                let missing = Problem::Missing { first, last };
+                let early = LogProblem::OutOfOrder { expected: first, found: last + 1 };
+                let missing = LogProblem::Missing { first, last };
                 self.problems.iter_mut().filter(|known| **known == missing).for_each(|known| {
                     *known = early.clone();
                 });
@@ -282,14 +282,14 @@ impl Verification {
     fn finish(mut self, newest: u64) -> Report {
         if let Some(start) = &self.start {
             let seq = start.first_seq;
-            self.report(Problem::Beginning { seq });
+            self.report(LogProblem::Beginning { seq });
         }
         let walk = self.walk.take().unwrap_or_else(|| Walk::new(&Header::first(&self.node)));
         self.signed.finish(walk.last(), &mut self.problems);
         if self.signed_before > newest {
-            self.report(Problem::CheckpointsMissing { size: self.signed_before });
+            self.report(LogProblem::CheckpointsMissing { size: self.signed_before });
         }
-        self.problems.sort_by_key(Problem::record);
+        self.problems.sort_by_key(LogProblem::record);
         let name = if self.node.is_empty() { self.signed.node().unwrap_or_default() } else { self.node };
         Report {
             key: self.key.to_text(&origin(&name)),

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode};
 use octroi_core::pin::PinKind;
 use octroi_core::policy::ToolPattern;
-use octroi_core::{CanonicalId, ServerKey, ServerName, uri, wire_name};
+use octroi_core::{CanonicalId, ServerKey, ServerName, suggest, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
@@ -25,6 +25,9 @@ pub use builtins::OfferedByOctroi;
 pub(crate) use fetch::{Item, ListSource, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
+
+/// How many similar names an error suggests.
+const SIMILAR_MAX: usize = 3;
 
 /// A snapshot of all lists. Requests hold it while they run; changes create a new one.
 #[derive(Debug, Default)]
@@ -175,7 +178,10 @@ impl Catalogue {
                     format!("`{name}` could mean {}; use one of these names", candidates.join(" or "));
                 Err(error_for_agent(ErrorCode::ToolAmbiguous, message))
             }
-            None => Err(unknown(ErrorCode::ToolNotFound, name, &self.similar(name))),
+            None => {
+                let known = self.tools.keys().map(String::as_str);
+                Err(unknown(ErrorCode::ToolNotFound, name, &suggest::nearest(name, known, SIMILAR_MAX)))
+            }
         }
     }
 
@@ -261,18 +267,6 @@ impl Catalogue {
             }
         }
     }
-
-    fn similar(&self, name: &str) -> Vec<&str> {
-        let mut ranked: Vec<(usize, &str)> =
-            self.tools.keys().map(|known| (distance(name, known), known.as_str())).collect();
-        ranked.sort_unstable();
-        ranked
-            .into_iter()
-            .take_while(|(distance, _)| *distance <= 3)
-            .take(3)
-            .map(|(_, known)| known)
-            .collect()
-    }
 }
 
 fn unknown(code: ErrorCode, name: &str, similar: &[&str]) -> RpcError {
@@ -299,17 +293,6 @@ fn named<'a>(
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
     let names = wire_name::assign(&keys, is_taken, max);
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
-}
-
-/// Longer names are not compared: it takes as many steps as their lengths multiplied.
-const DISTANCE_LENGTH_MAX: usize = 128;
-
-/// Edit distance, for suggestions.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 3 || left.len() > DISTANCE_LENGTH_MAX {
-        return usize::MAX;
-    }
-    strsim::levenshtein(left, right)
 }
 
 /// The capabilities and description of the gateway, for one view.

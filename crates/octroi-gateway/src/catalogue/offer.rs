@@ -14,12 +14,11 @@ use octroi_core::tool::arguments::ToolArgument;
 use octroi_core::tool::infer::{InferenceRule, ToolFacts, infer, override_with};
 use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, ToolOverride};
 use octroi_core::trust::Trust;
-use octroi_core::{CanonicalId, ServerName, uri, visible};
+use octroi_core::{CanonicalId, ServerName, suggest, uri, visible};
 use octroi_mcp::json::{self, Edit, Span};
 use serde_json::Value;
 use tracing::warn;
 
-use super::distance;
 use super::fetch::{Item, ServerLists, fits_template};
 
 /// Compiling a schema in a definition of this size may take more than a millisecond.
@@ -241,10 +240,9 @@ fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
     let unknown = spec.tools_override.keys().filter(|name| !has(name));
     unknown
         .map(|name| {
-            let near = raw.tools.iter().map(|tool| (distance(name, &tool.name), tool.name.as_str())).min();
-            let hint = match near.filter(|(distance, _)| *distance <= 3) {
-                Some((_, near)) => format!("; did you mean `{}`?", visible(near)),
-                None => String::new(),
+            let hint = match suggest::nearest(name, raw.tools.iter().map(|tool| tool.name.as_str()), 1)[..] {
+                [near, ..] => format!("; did you mean `{}`?", visible(near)),
+                [] => String::new(),
             };
             format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.key)
         })

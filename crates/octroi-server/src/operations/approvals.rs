@@ -166,16 +166,16 @@ pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval)
     if approval.n_bytes() <= LISTED_BYTES_MAX {
         return describe(approvals, approval);
     }
-    Approval { arguments: None, ..of_shown(approval, ShownArguments::preview(approval)) }
+    Approval { arguments: None, ..with_arguments(approval, ShownArguments::preview(approval)) }
 }
 
 /// An approval as people see it: with the whole arguments and other params, in which secrets
 /// are masked.
 pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
-    of_shown(approval, approvals.shown(approval, &[]))
+    with_arguments(approval, approvals.visible_arguments(approval, &[]))
 }
 
-fn of_shown(approval: &StoredApproval, shown: ShownArguments) -> Approval {
+fn with_arguments(approval: &StoredApproval, shown: ShownArguments) -> Approval {
     let masked = shown.masked.into_iter().map(|masked| MaskedArgument {
         path: masked.path,
         kind: masked.kind.to_owned(),
