@@ -52,8 +52,8 @@ pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
-    AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange,
-    check_length, check_result, imagine, level_of,
+    AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange, check_length,
+    check_result, imagine, level_of,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,

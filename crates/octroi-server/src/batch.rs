@@ -30,7 +30,10 @@ pub(crate) async fn post(
         Err(reply) => return *reply,
     };
     if session.session.version > Version::V2025_03_26 {
-        return reply::invalid_request(format!("batches are not part of protocol version {}", session.session.version));
+        return reply::invalid_request(format!(
+            "batches are not part of protocol version {}",
+            session.session.version
+        ));
     }
     if messages.len() > MESSAGES_MAX {
         return reply::invalid_request(format!("a batch may hold at most {MESSAGES_MAX} messages"));

@@ -60,16 +60,19 @@ fn servers(page: &mut MetricsText, gateway: &Gateway) {
     let servers = gateway.servers().status();
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
-        let labels = [("server", server.name.as_str()), ("state", server.state.as_str()), ("health", server.health.as_str())];
+        let labels = [
+            ("server", server.name.as_str()),
+            ("state", server.state.as_str()),
+            ("health", server.health.as_str()),
+        ];
         page.line("octroi_server_up", &labels, u8::from(server.state.0 == Lifecycle::Running));
     }
-    let mut gauge =
-        |name: &str, kind: &str, help: &str, value: &dyn Fn(&ServerStatus) -> u64| {
-            page.family(name, kind, help);
-            for server in &servers {
-                page.line(name, &[("server", &server.name)], value(server));
-            }
-        };
+    let mut gauge = |name: &str, kind: &str, help: &str, value: &dyn Fn(&ServerStatus) -> u64| {
+        page.family(name, kind, help);
+        for server in &servers {
+            page.line(name, &[("server", &server.name)], value(server));
+        }
+    };
     gauge("octroi_server_restarts_total", "counter", "Reconnects to the server.", &|server| server.restarts);
     gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight);
     gauge("octroi_server_queue", "gauge", "Calls that wait for the concurrency limit.", &|server| {

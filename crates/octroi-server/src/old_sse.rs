@@ -150,9 +150,7 @@ async fn receive(
         }
     };
     if era_of(&params, None) == Era::Modern {
-        return Ok(reply::invalid_request(
-            "this transport has only the versions with sessions; use /mcp",
-        ));
+        return Ok(reply::invalid_request("this transport has only the versions with sessions; use /mcp"));
     }
     let post = Post { endpoint, frontend, principal, envelope, params, _held: held };
     let is_initialize = *post.envelope.method() == Method::Initialize;
@@ -224,7 +222,10 @@ fn stream_id(query: Option<&str>) -> Option<&str> {
 
 fn no_stream() -> Reply {
     let message = "there is no such stream; open one with `GET /sse`";
-    reply::refuse(None, &ApiError::new(ErrorCode::SessionNotFound, message).with_hint("open one with `GET /sse`"))
+    reply::refuse(
+        None,
+        &ApiError::new(ErrorCode::SessionNotFound, message).with_hint("open one with `GET /sse`"),
+    )
 }
 
 /// The client during one request.

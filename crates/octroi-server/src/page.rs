@@ -136,7 +136,9 @@ async fn decide(
     let decided = endpoint.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
     match decided {
         Ok(_) => match endpoint.gateway.approvals().get(&id).await {
-            Ok(approval) => page(StatusCode::OK, &html::decided(&approval, &masked_arguments(endpoint, &approval))),
+            Ok(approval) => {
+                page(StatusCode::OK, &html::decided(&approval, &masked_arguments(endpoint, &approval)))
+            }
             Err(error) => failure(&error.into()),
         },
         Err(OperationError::Operator(error)) => match *error {

@@ -24,7 +24,6 @@ pub(crate) fn tool_result(performed: Result<Value, ApiError>) -> Result<Value, R
     }
 }
 
-
 impl From<&OperationError> for ApiError {
     fn from(error: &OperationError) -> Self {
         let text = error.to_string();

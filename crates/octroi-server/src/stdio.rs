@@ -9,7 +9,7 @@ use octroi_core::Principal;
 use octroi_core::config::ClientLimits;
 use octroi_gateway::{Asked, BackgroundTasks, Client, View, error_message};
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::runtime::Handle;

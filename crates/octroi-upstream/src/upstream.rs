@@ -28,20 +28,20 @@ use crate::watch::Watched;
 
 mod asking;
 mod concurrency;
+mod declared;
 mod eras;
 mod fair_queue;
 mod life;
 mod open;
 mod slots;
-mod declared;
 
 pub use concurrency::{CallOutcome, CallSlot, Hold};
+use declared::DeclaredCapabilities;
 use eras::Eras;
 use fair_queue::FairQueue;
 pub use life::Condition;
 pub use slots::Sharer;
 use slots::Slots;
-use declared::DeclaredCapabilities;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! Every error code and its specification.
 
-use super::{request_specs, specs};
 use super::{Exit, Fault, Retry};
+use super::{request_specs, specs};
 
 /// Error codes reserved for Octroi. A server that answers with one of them impersonates Octroi.
 pub const RESERVED_NUMBERS: std::ops::RangeInclusive<i64> = -32_969..=-32_950;

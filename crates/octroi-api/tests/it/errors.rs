@@ -90,8 +90,7 @@ fn a_model_reads_results_and_a_program_errors() {
 fn what_was_answered_is_read_back() {
     for code in ErrorCode::ALL {
         for request in [RequestKind::ToolCall, RequestKind::Other] {
-            let error =
-                ApiError::new(code, "it went wrong").with_detail("server", "files");
+            let error = ApiError::new(code, "it went wrong").with_detail("server", "files");
             let error = ApiError { reason: Some("rule 3".to_owned()), ..error };
             let read = match rescue(&error, request) {
                 Answered::Result(result) => ApiError::from_result(&result).expect("a failure"),
@@ -163,9 +162,10 @@ fn hints_for_agents_name_only_what_agents_can_do() {
     for code in ErrorCode::ALL {
         let (hint, error) = (code.agent_hint(), ApiError::new(code, "m").with_hint("`octroi x`").for_agent());
         assert_eq!(error.hint(), hint);
-        let is_for_people = ["octroi ", "[[", "[server]", "raise `", "gateway's log", "server's entry", "docs/"]
-            .iter()
-            .any(|part| hint.contains(part));
+        let is_for_people =
+            ["octroi ", "[[", "[server]", "raise `", "gateway's log", "server's entry", "docs/"]
+                .iter()
+                .any(|part| hint.contains(part));
         assert!(!is_for_people || hint.contains("a person "), "{code}: {hint}");
         for name in octroi_api::operations::all().map(|entry| entry.name) {
             assert!(!hint.contains(&format!("`{name}`")), "{code}: {hint}");

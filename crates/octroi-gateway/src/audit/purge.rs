@@ -10,7 +10,7 @@ use super::error::AuditError;
 use super::file::sync_directory;
 use super::format::segments;
 use super::log::{AuditLog, Durability};
-use super::walk::Walk;
+use super::walk::LogWalk;
 
 /// The result of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ fn oldest(directory: &Path, before_ms: u64, current: u32) -> Result<Option<(Path
     let Ok((mut cursor, header)) = Cursor::open(&first.path)? else {
         return Err(unreadable(&"its header is damaged"));
     };
-    let mut walk = Walk::new(&header);
+    let mut walk = LogWalk::new(&header);
     loop {
         match cursor.next()? {
             Step::Frame(frame) => {

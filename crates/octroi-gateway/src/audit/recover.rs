@@ -16,7 +16,7 @@ use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory, write_whole};
 use super::format::{Header, HeaderError, SegmentFile, segments};
-use super::walk::{LogProblem, Walk};
+use super::walk::{LogProblem, LogWalk};
 use super::writer::{Head, Segment};
 
 const LOCK_FILE: &str = "lock";
@@ -164,7 +164,7 @@ pub(super) fn recover(
         Some(signed) => signed.node.clone(),
         None => begin()?,
     };
-    let mut walk = Walk::new(&Header::first(&node));
+    let mut walk = LogWalk::new(&Header::first(&node));
     let mut problems: Vec<_> =
         unreadable.iter().map(|&segment| LogProblem::Unreadable { seq: 1, segment }).collect();
     if let Some(signed) = signed {
@@ -198,7 +198,7 @@ impl Tail<'_> {
     fn read(mut self, header: &Header, mut cut: Option<Cut>) -> Result<Recovered, AuditError> {
         let mut problems = Vec::new();
         let number = self.last.number;
-        let mut walk = Walk::new(header);
+        let mut walk = LogWalk::new(header);
         let mut carried = Carried::default();
         let mut n_records = 0;
         let mut n_torn = 0;
@@ -263,7 +263,7 @@ impl Tail<'_> {
     }
 
     /// Compares the log with the last checkpoint, when the walk reaches it.
-    fn compare(&self, walk: &Walk) -> Option<LogProblem> {
+    fn compare(&self, walk: &LogWalk) -> Option<LogProblem> {
         let signed = self.signed.filter(|signed| signed.size == walk.last() && !walk.is_tainted)?;
         let is_same = walk.is_at(signed.chain) && walk.tree.root() == signed.root;
         (!is_same).then_some(LogProblem::Rewritten { first: 1, last: signed.size })

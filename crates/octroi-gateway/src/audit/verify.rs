@@ -19,7 +19,7 @@ use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::format::{Header, HeaderError, SegmentFile, segments};
 use super::recover::public_key;
-use super::walk::{LogProblem, Walk};
+use super::walk::{LogProblem, LogWalk};
 
 /// The maximum number of reported problems.
 const PROBLEMS_MAX: usize = 100;
@@ -123,7 +123,7 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
 struct Verification {
     key: PublicKey,
     signed: Signed,
-    walk: Option<Walk>,
+    walk: Option<LogWalk>,
     node: String,
     /// The first header, if the log does not begin with record 1; cleared when a purge explains it.
     start: Option<Header>,
@@ -203,7 +203,7 @@ impl Verification {
     }
 
     /// The walk at the beginning of a segment.
-    fn enter(&mut self, number: u32, header: &Header) -> Walk {
+    fn enter(&mut self, number: u32, header: &Header) -> LogWalk {
         let was_lost = std::mem::take(&mut self.was_lost);
         let before = self.last_number.replace(number);
         let Some(mut walk) = self.walk.take() else {
@@ -215,7 +215,7 @@ impl Verification {
             } else if header.first_seq > 1 && !was_lost {
                 self.start = Some(header.clone());
             }
-            return Walk::new(header);
+            return LogWalk::new(header);
         };
         let problem = walk.enter(number, header);
         let missing_number = before.map(|before| before + 1).filter(|next| *next < number);
@@ -284,7 +284,7 @@ impl Verification {
             let seq = start.first_seq;
             self.report(LogProblem::Beginning { seq });
         }
-        let walk = self.walk.take().unwrap_or_else(|| Walk::new(&Header::first(&self.node)));
+        let walk = self.walk.take().unwrap_or_else(|| LogWalk::new(&Header::first(&self.node)));
         self.signed.finish(walk.last(), &mut self.problems);
         if self.signed_before > newest {
             self.report(LogProblem::CheckpointsMissing { size: self.signed_before });

@@ -165,7 +165,7 @@ impl fmt::Display for LogProblem {
 
 /// The state of the walk.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct LogWalk {
     /// The number of the next record.
     pub(super) expected: u64,
     /// The chain value before it, as computed.
@@ -178,7 +178,7 @@ pub(super) struct Walk {
     pub(super) is_tainted: bool,
 }
 
-impl Walk {
+impl LogWalk {
     pub(super) fn new(header: &Header) -> Self {
         Self {
             expected: header.first_seq,

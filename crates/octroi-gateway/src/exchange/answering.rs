@@ -83,8 +83,7 @@ impl Exchange<'_> {
             return interim(ask::input_required(&questions, &state));
         }
         // What a server says is no error of Octroi: it gets no code and no hint.
-        let of_server =
-            |code, json| (Answer::ErrorJson { code, json }, RecordedOutcome::Failed);
+        let of_server = |code, json| (Answer::ErrorJson { code, json }, RecordedOutcome::Failed);
         if let Some(cleaned) = reserved_metadata::out_of_url_error(error) {
             return of_server(cleaned.code, cleaned.to_json());
         }

@@ -243,7 +243,9 @@ fn end_of(answer: Answer) -> TaskEnd {
             end_of(failed("the call was made, and its result is too large to be kept"))
         }
         Answer::Result(result) => TaskEnd::Completed(result),
-        Answer::Error(error) => TaskEnd::Failed { error: described(&error).to_json(), message: error.message },
+        Answer::Error(error) => {
+            TaskEnd::Failed { error: described(&error).to_json(), message: error.message }
+        }
         Answer::ErrorJson { json, .. } => {
             let message = serde_json::from_slice::<RpcError>(&json).map(|error| error.message);
             TaskEnd::Failed { error: json, message: message.unwrap_or_default() }

@@ -87,12 +87,13 @@ impl Servers {
             View::Merged => self.find_merged(&catalogue, caller, method, params)?,
             View::Server(server) => find_alone(&catalogue, server, method, params)?,
         };
-        let provider = match &self.builtin {
-            Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
-            _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
-                error_for_agent(ErrorCode::NotFound, format!("unknown server `{server}`"))
-            })?),
-        };
+        let provider =
+            match &self.builtin {
+                Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
+                _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
+                    error_for_agent(ErrorCode::NotFound, format!("unknown server `{server}`"))
+                })?),
+            };
         Ok(Target { provider, subject, headers, tool, held, catalogue })
     }
 
@@ -184,7 +185,8 @@ impl Servers {
             return error;
         };
         let reason = server.error.unwrap_or_else(|| "its list of tools could not be read".to_owned());
-        let message = format!("unknown tool `{tool}`: server `{}` has listed no tools: {reason}", server.name);
+        let message =
+            format!("unknown tool `{tool}`: server `{}` has listed no tools: {reason}", server.name);
         let error = ApiError::new(ErrorCode::ServerUnavailable, message).for_agent();
         // The number says that the tool is unknown, as it does for every other one.
         RpcError { code: code::INVALID_PARAMS, ..rpc_error(&error.with_detail("server", server.name)) }

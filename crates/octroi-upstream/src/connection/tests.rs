@@ -1,3 +1,4 @@
+use octroi_core::CanonicalId;
 use octroi_core::agent::{AgentContext, Profile};
 use octroi_core::call::Call;
 use octroi_core::decision::{Circumstances, Decision, decide, decide_other};
@@ -6,7 +7,6 @@ use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
 use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
 use octroi_core::trust::Trust;
-use octroi_core::CanonicalId;
 use octroi_mcp::Version;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -104,10 +104,12 @@ async fn nothing_is_sent_that_the_permit_does_not_cover() {
         (Method::PromptsGet, &read, for_tool("files", "read")),
         (Method::PromptsGet, &read, for_others("other")),
     ] {
-        let mut refused = call(&method, subject, &permit);
-        assert!(matches!(refused, Err(UpstreamError::NotPermitted)), "{method} {subject:?} {refused:?}");
-        if let Ok(call) = &mut refused {
-            let _ = tokio::time::timeout(Duration::from_millis(10), call.next()).await;
+        match call(&method, subject, &permit) {
+            Err(refused) => assert!(matches!(refused, UpstreamError::NotPermitted), "{method}: {refused:?}"),
+            Ok(mut call) => {
+                let _ = tokio::time::timeout(Duration::from_millis(10), call.next()).await;
+                panic!("{method} {subject:?} is sent: {:?}", sent.try_recv());
+            }
         }
         assert!(sent.try_recv().is_err(), "{method} {subject:?}: the server received something");
     }
@@ -118,6 +120,9 @@ async fn nothing_is_sent_that_the_permit_does_not_cover() {
         let _ = tokio::time::timeout(Duration::from_millis(10), call.next()).await;
         let message = sent.try_recv().expect("it was sent");
         let message: Value = serde_json::from_slice(&message).unwrap();
-        assert_eq!((&message["method"], &message["params"]["name"]), (&json!(method.as_str()), &json!("read")));
+        assert_eq!(
+            (&message["method"], &message["params"]["name"]),
+            (&json!(method.as_str()), &json!("read"))
+        );
     }
 }

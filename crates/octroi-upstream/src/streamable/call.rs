@@ -35,11 +35,11 @@ pub(crate) struct HttpCall {
     events: Option<Arc<CallEventQueue>>,
     /// What it waits for before it is sent.
     opening: Option<Box<OpeningQuestions>>,
-    state: State,
+    state: HttpCallState,
     cancel_reason: CancelReason,
 }
 
-enum State {
+enum HttpCallState {
     /// Waiting for the response.
     Sending(Pin<Box<dyn Future<Output = Result<HttpAnswer, UpstreamError>> + Send>>),
     Streaming {
@@ -83,7 +83,7 @@ impl HttpCall {
             opening.questions.drain(..).for_each(|question| events.push(CallEvent::Question(question)));
         }
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
-        let (state, cancel_reason) = (State::Sending(sending), CancelReason::Client);
+        let (state, cancel_reason) = (HttpCallState::Sending(sending), CancelReason::Client);
         Self { link, id, method, events, opening, state, cancel_reason }
     }
 
@@ -104,21 +104,23 @@ impl HttpCall {
         }
         loop {
             match &mut self.state {
-                State::Sending(sending) => {
+                HttpCallState::Sending(sending) => {
                     let answered = tokio::select! {
                         biased;
                         event = next_queued(self.events.as_deref()) => return Ok(event),
                         answered = sending => answered?,
                     };
                     match answered {
-                        HttpAnswer::Stream(stream) => self.state = State::Streaming { stream, resumed: 0 },
+                        HttpAnswer::Stream(stream) => {
+                            self.state = HttpCallState::Streaming { stream, resumed: 0 }
+                        }
                         HttpAnswer::Once(answer) => {
                             self.finish();
                             return Ok(CallEvent::Answer(answer));
                         }
                     }
                 }
-                State::Streaming { stream, .. } => {
+                HttpCallState::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
                         event = next_queued(self.events.as_deref()) => return Ok(event),
@@ -134,7 +136,7 @@ impl HttpCall {
                         Err(error) => return Err(error),
                     }
                 }
-                State::Done => return Err(UpstreamError::Closed("the call is over".to_owned())),
+                HttpCallState::Done => return Err(UpstreamError::Closed("the call is over".to_owned())),
             }
         }
     }
@@ -167,7 +169,7 @@ impl HttpCall {
     /// Resumes a broken stream where the server supports it (legacy, events with ids).
     async fn resume(&mut self) -> Result<(), UpstreamError> {
         let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
-        let State::Streaming { stream, resumed } = &mut self.state else {
+        let HttpCallState::Streaming { stream, resumed } = &mut self.state else {
             return Err(ended);
         };
         let Some(last_event) = stream.last_event.clone().filter(|_| self.link.era == Era::Legacy) else {
@@ -184,14 +186,16 @@ impl HttpCall {
         if !response.status().is_success() {
             return Err(status_error(response.status()));
         }
-        if let State::Streaming { stream, .. } = &mut self.state {
+        if let HttpCallState::Streaming { stream, .. } = &mut self.state {
             stream.reopen(response.into_body());
         }
         Ok(())
     }
 
     fn finish(&mut self) {
-        if let State::Streaming { stream, .. } = std::mem::replace(&mut self.state, State::Done) {
+        if let HttpCallState::Streaming { stream, .. } =
+            std::mem::replace(&mut self.state, HttpCallState::Done)
+        {
             stream.wind_up(&self.link.tasks);
         }
         self.forget();
@@ -280,7 +284,7 @@ async fn next_queued(queue: Option<&CallEventQueue>) -> CallEvent {
 impl Drop for HttpCall {
     fn drop(&mut self) {
         self.forget();
-        let was_sent = matches!(self.state, State::Streaming { .. } | State::Sending(_));
+        let was_sent = matches!(self.state, HttpCallState::Streaming { .. } | HttpCallState::Sending(_));
         // A modern server treats the closed stream as the cancellation; a legacy one needs a notification.
         if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {
             let link = Arc::clone(&self.link);

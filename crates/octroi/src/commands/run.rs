@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::{Decided, OwnTokens, Reloader, differences};
+use super::reload::{DecidedChanges, OwnTokens, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
 use crate::config::accepted::ReadConfig;
@@ -116,7 +116,7 @@ impl OwnGateway {
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
         let StartConfig { accepted, waiting, digest, watched, .. } = start;
-        reloader.apply(Decided { accepted, waiting, digest, watched }, &gateway).await?;
+        reloader.apply(DecidedChanges { accepted, waiting, digest, watched }, &gateway).await?;
         gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
         let endpoint = Endpoint::announce(&data, address);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::support::{change, check, copy, end, event, fill, filled, frames, open, problems, small, start};
 use crate::audit::format::{segment_path, segments};
-use crate::audit::{AuditError, AuditLog, Durability, LogReader, Options, LogProblem};
+use crate::audit::{AuditError, AuditLog, Durability, LogProblem, LogReader, Options};
 
 #[tokio::test]
 async fn two_writers_are_one_too_many() {
@@ -148,7 +148,11 @@ async fn a_changed_log_goes_on_and_the_change_stays_visible() {
             &|bytes| bytes.truncate(victim.until),
             LogProblem::CutOff { last: victim.seq, known: last.seq },
         ),
-        ("foreign", &|bytes| bytes[0] = b'X', LogProblem::CutOff { last: in_last[0].seq - 1, known: last.seq }),
+        (
+            "foreign",
+            &|bytes| bytes[0] = b'X',
+            LogProblem::CutOff { last: in_last[0].seq - 1, known: last.seq },
+        ),
     ];
     for (what, edit, problem) in cases {
         let copy = copy(directory.path());

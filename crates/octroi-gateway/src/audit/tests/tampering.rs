@@ -11,7 +11,7 @@ use super::support::{
 };
 use crate::audit::format::{Header, put_frame, segment_path, segments};
 use crate::audit::{
-    Durability, LogReader, Options, LogProblem, Purged, VerifyOptions, check_proof, prove, verify,
+    Durability, LogProblem, LogReader, Options, Purged, VerifyOptions, check_proof, prove, verify,
 };
 
 async fn small_log() -> (TempDir, Vec<FramePosition>) {

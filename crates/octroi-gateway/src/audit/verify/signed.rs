@@ -10,7 +10,7 @@ use octroi_core::audit::{Checkpoint, PublicKey};
 use super::{PROBLEMS_MAX, witness};
 use crate::audit::checkpoints::NoteReader;
 use crate::audit::error::AuditError;
-use crate::audit::walk::{LogProblem, Walk};
+use crate::audit::walk::{LogProblem, LogWalk};
 
 /// The signed checkpoints, and how many of them match the log.
 pub(super) struct Signed {
@@ -62,7 +62,7 @@ impl Signed {
     }
 
     /// Compares the log with every checkpoint at this position.
-    pub(super) fn compare(&mut self, walk: &mut Walk, problems: &mut Vec<LogProblem>) {
+    pub(super) fn compare(&mut self, walk: &mut LogWalk, problems: &mut Vec<LogProblem>) {
         let last = walk.last();
         while self.next.as_ref().is_some_and(|next| next.size <= last) {
             if let Some(checkpoint) = self.next.take() {
@@ -77,7 +77,7 @@ impl Signed {
         }
     }
 
-    fn hold_against(&mut self, checkpoint: &Checkpoint, walk: &mut Walk, problems: &mut Vec<LogProblem>) {
+    fn hold_against(&mut self, checkpoint: &Checkpoint, walk: &mut LogWalk, problems: &mut Vec<LogProblem>) {
         // Purged records cannot be compared.
         if checkpoint.size != walk.last() {
             return;

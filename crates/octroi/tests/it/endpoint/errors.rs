@@ -33,12 +33,33 @@ async fn a_refused_request_has_the_status_of_its_code() {
     let mut refusals = Vec::new();
     for (what, method, url, headers, body, expected) in [
         ("no token", "POST", &mcp, vec![JSON, BOTH], &ping, "unauthenticated"),
-        ("wrong token", "POST", &mcp, vec![JSON, BOTH, ("authorization", "Bearer x")], &ping, "unauthenticated"),
-        ("origin", "POST", &mcp, vec![known, JSON, BOTH, ("origin", "https://evil.example")], &ping, "forbidden"),
+        (
+            "wrong token",
+            "POST",
+            &mcp,
+            vec![JSON, BOTH, ("authorization", "Bearer x")],
+            &ping,
+            "unauthenticated",
+        ),
+        (
+            "origin",
+            "POST",
+            &mcp,
+            vec![known, JSON, BOTH, ("origin", "https://evil.example")],
+            &ping,
+            "forbidden",
+        ),
         ("host", "POST", &mcp, vec![known, JSON, BOTH, ("host", "evil.example")], &ping, "forbidden"),
         ("path", "POST", &elsewhere, vec![known, JSON, BOTH], &ping, "path_not_found"),
         ("server", "POST", &single, vec![known, JSON, BOTH], &ping, "path_not_found"),
-        ("type", "POST", &mcp, vec![known, BOTH, ("content-type", "text/plain")], &ping, "unsupported_media_type"),
+        (
+            "type",
+            "POST",
+            &mcp,
+            vec![known, BOTH, ("content-type", "text/plain")],
+            &ping,
+            "unsupported_media_type",
+        ),
         ("size", "POST", &mcp, vec![known, JSON, BOTH], &large, "request_too_large"),
         ("no JSON", "POST", &mcp, vec![known, JSON, BOTH], &"{".to_owned(), "parse_error"),
         ("no message", "POST", &mcp, vec![known, JSON, BOTH], &"[]".to_owned(), "invalid_request"),
@@ -83,8 +104,12 @@ async fn what_an_agent_cannot_find_says_what_it_can_do() {
         ("prompts/get", json!({"name": "peer_nothing"}), "prompt_not_found"),
         ("resources/read", json!({"uri": "octroi://nowhere"}), "resource_not_found"),
         ("resources/subscribe", json!({"uri": "octroi://nowhere"}), "resource_not_found"),
-        ("completion/complete", json!({"argument": {"name": "a", "value": ""},
-            "ref": {"type": "ref/prompt", "name": "peer_nothing"}}), "prompt_not_found"),
+        (
+            "completion/complete",
+            json!({"argument": {"name": "a", "value": ""},
+            "ref": {"type": "ref/prompt", "name": "peer_nothing"}}),
+            "prompt_not_found",
+        ),
         ("tools/list", json!({"cursor": "nowhere"}), "invalid_params"),
         ("nonsense/method", json!({}), "method_not_found"),
         ("logging/setLevel", json!({"level": "loud"}), "invalid_params"),
@@ -95,7 +120,11 @@ async fn what_an_agent_cannot_find_says_what_it_can_do() {
         assert_eq!(code_of(&legacy.json()["error"], &what).as_str(), expected, "{what}");
         if params.get("name").or(params.get("uri")).is_some() && method != "resources/subscribe" {
             let modern = Modern::new("8", method, params).send(&gateway).await;
-            assert_eq!((modern.status, code_of(&modern.json()["error"], &what).as_str()), (200, expected), "{what}");
+            assert_eq!(
+                (modern.status, code_of(&modern.json()["error"], &what).as_str()),
+                (200, expected),
+                "{what}"
+            );
         }
     }
     gateway.stop().await;
