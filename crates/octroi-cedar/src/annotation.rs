@@ -27,7 +27,7 @@ pub(crate) struct InvalidAnnotation {
 
 /// Parses them. After an invalid one the rest is still parsed, to report all problems together.
 pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
-    let is_permit = policy.effect() == cedar_policy::CedarEffect::Permit;
+    let is_permit = policy.effect() == cedar_policy::Effect::Permit;
     let effect = if is_permit { CedarEffect::Permit } else { CedarEffect::Deny };
     let mut annotations = Annotations { id: None, effect, reason: None };
     let mut wrongs = Vec::new();

@@ -144,7 +144,7 @@ pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
         error.code, error.message
     );
     let code = ErrorCode::PolicyBackendReservedMisuse;
-    let error = ApiError { reason: Some(reason), ..ApiError::new(code, code.as_str()) };
+    let error = ApiError::new(code, code.as_str()).with_reason(reason);
     rpc_error(&error.for_agent().with_detail("type", code.as_str()).with_detail("server", server))
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
 fn denial_error(code: ErrorCode, decision: &str, gate: Option<&str>, reason: &str) -> ApiError {
     // Most clients show the message and nothing else.
     let message = format!("{code}: {reason}");
-    let error = ApiError { reason: Some(reason.to_owned()), ..ApiError::new(code, message) }.for_agent();
+    let error = ApiError::new(code, message).with_reason(reason).for_agent();
     let error = error.with_detail("type", "policy_denied").with_detail("decision", decision);
     match gate {
         Some(gate) => error.with_detail("gate", gate),

@@ -62,7 +62,7 @@ pub(crate) async fn initialize(post: Post) -> Reply {
     }
     let answer = endpoint.frontends.initialize(&frontend, params.version).await;
     let Some(id) = id else {
-        return reply::empty(StatusCode::BAD_REQUEST);
+        return reply::invalid_request("`initialize` needs an id");
     };
     let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
     if answer.code().is_none() {

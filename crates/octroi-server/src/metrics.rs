@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use octroi_api::operations::servers::ServerStatus;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::{Lifecycle, Role, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
@@ -17,7 +18,10 @@ use crate::reply::{self, Reply};
 pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
     match endpoint.access.admit(&headers) {
         Err(refusal) => return endpoint.refuse(refusal).await,
-        Ok(who) if who.role != Role::Human => return reply::empty(StatusCode::FORBIDDEN),
+        Ok(who) if who.role != Role::Human => {
+            let error = ApiError::new(ErrorCode::PeopleOnly, "metrics are for people");
+            return reply::refuse(None, &error.for_agent());
+        }
         Ok(_) => {}
     }
     let mut reply = Response::new(Body::from(text(&endpoint.gateway, endpoint.sessions.count())));

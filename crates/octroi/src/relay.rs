@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::body::Incoming as Body;
-use octroi_gateway::BackgroundTasks;
+use octroi_gateway::{BackgroundTasks, error_message};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use octroi_server::{read_line, write_lines};

@@ -37,6 +37,13 @@ impl ApiError {
         self
     }
 
+    /// Sets the gate, the rule or the cause.
+    #[must_use]
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
     /// The same error for an agent, with the hint for agents.
     #[must_use]
     pub fn for_agent(mut self) -> Self {

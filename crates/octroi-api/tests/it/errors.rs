@@ -90,8 +90,8 @@ fn a_model_reads_results_and_a_program_errors() {
 fn what_was_answered_is_read_back() {
     for code in ErrorCode::ALL {
         for request in [RequestKind::ToolCall, RequestKind::Other] {
-            let error = ApiError::new(code, "it went wrong").with_detail("server", "files");
-            let error = ApiError { reason: Some("rule 3".to_owned()), ..error };
+            let error =
+                ApiError::new(code, "it went wrong").with_reason("rule 3").with_detail("server", "files");
             let read = match rescue(&error, request) {
                 Answered::Result(result) => ApiError::from_result(&result).expect("a failure"),
                 Answered::Error { code, message, data } => ApiError::from_rpc(code, &message, Some(&data)),

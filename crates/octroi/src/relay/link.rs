@@ -11,8 +11,9 @@ use hyper::{Method as HttpMethod, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use octroi_api::ErrorCode;
-use octroi_mcp::{Id, Method, RpcError, Version, code, envelope, header as mcp_header, meta, sse};
+use octroi_api::{ApiError, ErrorCode};
+use octroi_gateway::rpc_error;
+use octroi_mcp::{Id, Method, RpcError, Version, envelope, header as mcp_header, meta, sse};
 use parking_lot::Mutex;
 use serde_json::json;
 
