@@ -124,5 +124,8 @@ async fn nothing_is_sent_that_the_permit_does_not_cover() {
             (&message["method"], &message["params"]["name"]),
             (&json!(method.as_str()), &json!("read"))
         );
+        // Giving it up tells the server, too.
+        drop(call);
+        while sent.try_recv().is_ok() {}
     }
 }

@@ -19,7 +19,8 @@ const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 fn one_at_a_time() -> String {
     let entry = stdio_entry("peer", &[]);
     format!(
-        "{entry}risk_overrides = {{ echo = \"high\", ask = \"high\" }}\n[policy]\nprofile = \"guarded\"\n\
+        "{entry}tools_override = {{ slow = {{ risk = \"low\" }}, add = {{ risk = \"low\" }} }}\n\
+         risk_overrides = {{ echo = \"high\", ask = \"high\" }}\n[policy]\nprofile = \"guarded\"\n\
          [approvals]\nwait = \"200ms\"\n[[quotas]]\nname = \"one\"\nagent = \"*\"\nmax_in_flight = 1\n"
     )
 }

@@ -21,7 +21,7 @@ fn code_of(error: &Value, what: &str) -> ErrorCode {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_request_has_the_status_of_its_code() {
-    let settings = "[server]\nmax_body_bytes = 20000\nmax_sessions = 2\nmax_client_info_bytes = 500\n";
+    let settings = "[server]\nmax_body_bytes = 20000\nmax_sessions = 2\nmax_client_info_bytes = 1024\n";
     let gateway = gateway_with(&format!("{settings}{}", stdio_entry("peer", &[]))).await;
     let token = bearer(AGENT_TOKEN);
     let known = ("authorization", token.as_str());
@@ -80,7 +80,7 @@ async fn a_refused_request_has_the_status_of_its_code() {
     let headers = [("mcp-protocol-version", "2099-01-01"), ("mcp-method", "tools/list")];
     let future = request("1", "tools/list", &json!({ "_meta": meta }));
     refusals.push(("version", post(&gateway, &headers, &future).await, "unsupported_protocol_version"));
-    let info = json!({"name": "x".repeat(600), "version": "0"});
+    let info = json!({"name": "x".repeat(2000), "version": "0"});
     let initialize = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
     let too_much = post(&gateway, &[], &request("1", "initialize", &initialize)).await;
     refusals.push(("client info", too_much, "limit_exceeded"));

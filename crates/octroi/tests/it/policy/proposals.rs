@@ -134,7 +134,7 @@ async fn agents_propose_only_where_they_may() {
     let long = json!({"source": "#".repeat(70_000), "rationale": ""});
     assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
     let (_, output) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
-    assert!(output.contains("proposed") && output.ends_with("fine    tester: 0"), "{output}");
+    assert!(output.contains("proposed") && output.ends_with("fine    tester: strict"), "{output}");
     // An agent's text cannot send control sequences to a person's terminal.
     let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
     let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});
